@@ -100,6 +100,38 @@ final class PausingTest {
     }
 
     @Test
+    void whatIsResumedAfterItsDeletionIsRemovedAndThatIsSaid() {
+        homeostat.agent();
+        homeostat.applied(sleeper("web", "sre"));
+        homeostat.declare("db.yaml", sleeper("db", "dba"));
+        homeostat.awaitRunning("process/db");
+        homeostat.run("pause", "--all", "--reason", "a look").exits(0);
+
+        homeostat
+                .run("delete", "process/web")
+                .exits(1)
+                .says("to be removed once it is resumed (homeostat resume process/web)");
+        homeostat.withdraw("db.yaml");
+        eventually()
+                .untilAsserted(() -> homeostat
+                        .run("status", "process/db")
+                        .says("to be removed once it is resumed (homeostat resume process/db)"));
+
+        homeostat
+                .run("resume", "process/web", "process/db")
+                .exits(0)
+                .says("process/web is being removed, as it is no longer declared")
+                .says("process/db is being removed, as it is no longer declared")
+                .doesNotSay("is enforced");
+        eventually()
+                .untilAsserted(() -> homeostat
+                        .run("status", "process/web", "process/db")
+                        .exits(1)
+                        .says("process/web is neither declared nor on this machine")
+                        .says("process/db is neither declared nor on this machine"));
+    }
+
+    @Test
     void labelsAreThoseOfTheDeclarationThatCounts() {
         homeostat.agent();
         homeostat.declare("web.yaml", sleeper("web", "dba"));

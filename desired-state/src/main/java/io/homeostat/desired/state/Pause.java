@@ -23,4 +23,9 @@ public record Pause(WorkloadId workload, String reason, Instant since, boolean s
                 + since.truncatedTo(ChronoUnit.SECONDS)
                 + (reason.isEmpty() ? "" : ": " + reason);
     }
+
+    /** As {@link #words()}, with the command that ends it. */
+    public String wordsWithRemedy() {
+        return words() + "; homeostat " + (stopped ? "start " : "resume ") + workload + " ends that";
+    }
 }

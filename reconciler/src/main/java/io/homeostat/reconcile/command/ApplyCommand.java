@@ -1,6 +1,7 @@
 package io.homeostat.reconcile.command;
 
 import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.model.Dependencies;
 import io.homeostat.desired.model.DesiredState;
@@ -13,6 +14,7 @@ import io.homeostat.reconcile.command.environment.UsageException;
 import io.homeostat.reconcile.command.output.SourceConflicts;
 import io.homeostat.reconcile.plan.Traits;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.HashSet;
@@ -48,9 +50,15 @@ public record ApplyCommand(DocumentTexts documents, Duration timeout) implements
         DocumentSet valid =
                 documents.parse(workspace.environment().documents(), workspace.console(), CONSEQUENCE_OF_ERRORS);
         Set<WorkloadId> asked = new HashSet<>(valid.ids());
+        Instant now = workspace.environment().clock().instant();
         return workspace.enforce(timeout, asked, (store, notes) -> {
             asked.addAll(valid.pruned(store.declarations()));
-            store.apply(valid.documents(), valid.origins(), valid.prune());
+            ImmutableSet<WorkloadId> withdrawn = store.apply(valid.documents(), valid.origins(), valid.prune());
+            Set<WorkloadId> declared =
+                    StoredState.desired(store.declarations()).declarations().keySet();
+            withdrawn.stream()
+                    .filter(id -> !declared.contains(id))
+                    .forEach(id -> HoldCommand.endWithDeclaration(store, id, true, now));
             asked.addAll(prerequisites(valid.ids(), StoredState.desired(store.declarations())));
             notes.addAll(SourceConflicts.overruled(valid.ids(), StoredState.desired(store.declarations())));
             // Whoever applies has usually removed the cause of a failure, and waits in front of the screen.

@@ -21,6 +21,7 @@ import io.homeostat.reconcile.command.output.SourceConflicts;
 import io.homeostat.reconcile.command.output.Text;
 import io.homeostat.reconcile.command.output.WorkloadResult;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -52,13 +53,16 @@ public record DeleteCommand(Selection selection, Duration timeout) implements Co
         }
         Map<WorkloadId, String> refused = new LinkedHashMap<>();
         Set<WorkloadId> deleted = new HashSet<>();
+        // By others, which is told when all is done.
+        Map<WorkloadId, String> kept = new LinkedHashMap<>();
         int status = workspace.enforce(
-                timeout, deleted, (store, notes) -> deleted.addAll(withdraw(workspace, store, notes, refused)));
+                timeout, deleted, (store, notes) -> deleted.addAll(withdraw(workspace, store, notes, refused, kept)));
+        kept.values().forEach(why -> workspace.console().failPart(workspace.word(), why));
         refused.forEach((id, why) -> workspace
                 .console()
                 .failPart(
                         workspace.word(), id + " was not applied, so it was not deleted, though others were; " + why));
-        return refused.isEmpty() ? status : ExitStatus.FAILED;
+        return refused.isEmpty() && kept.isEmpty() ? status : ExitStatus.FAILED;
     }
 
     /** Of what other sources declare nothing can be deleted here. */
@@ -86,7 +90,11 @@ public record DeleteCommand(Selection selection, Duration timeout) implements Co
      * @throws CommandFailure when none of them can be withdrawn
      */
     private ImmutableList<WorkloadId> withdraw(
-            Workspace workspace, StateStore store, List<String> notes, Map<WorkloadId, String> refused) {
+            Workspace workspace,
+            StateStore store,
+            List<String> notes,
+            Map<WorkloadId, String> refused,
+            Map<WorkloadId, String> kept) {
         ImmutableList<StoredDeclaration> declarations = store.declarations();
         ImmutableSortedSet<WorkloadId> applied = declarations.stream()
                 .filter(declaration -> declaration.source() == SourceName.APPLIED)
@@ -126,12 +134,18 @@ public record DeleteCommand(Selection selection, Duration timeout) implements Co
             SourceConflicts.of(id, declarations).stream()
                     .filter(other -> !given.contains(id) || other.source() != SourceName.CONTROL_PLANE)
                     .findFirst()
-                    .ifPresent(other -> notes.add(id + " is no longer applied, and goes on being declared by "
-                            + SourceConflicts.words(other)));
+                    .ifPresent(other -> kept.put(
+                            id,
+                            id + " is no longer applied, and goes on being declared by " + SourceConflicts.words(other)
+                                    + remedy(other)));
             if (!store.history(id).isOfSomethingDeclared()) {
                 store.commit(Change.ofHistory(id, WorkloadHistory.DELETED));
             }
         }
+        Instant now = workspace.environment().clock().instant();
+        here.stream()
+                .filter(id -> !kept.containsKey(id))
+                .forEach(id -> HoldCommand.endWithDeclaration(store, id, found.contains(id), now));
         return here;
     }
 

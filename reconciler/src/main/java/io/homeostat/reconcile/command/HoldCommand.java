@@ -107,7 +107,7 @@ public record HoldCommand(Hold hold, Selection selection, String reason, Duratio
                                 workspace,
                                 workloads(),
                                 store -> workloads().forEach(id -> store.pause(id, reason, now)));
-                yield report(workspace);
+                yield report(workspace, ImmutableSet.of());
             }
             case RESUME -> resume(workspace, now);
             case STOP -> stop(workspace, now);
@@ -138,7 +138,7 @@ public record HoldCommand(Hold hold, Selection selection, String reason, Duratio
                 Json.print(
                         console.out(),
                         hold == Hold.PAUSE || hold == Hold.RESUME
-                                ? json(chosen, ImmutableMap.of())
+                                ? json(chosen, ImmutableMap.of(), ImmutableSet.of())
                                 : WorkloadResult.json(ImmutableList.of()));
             }
             return selection.nothing("that could be " + hold.done + " is declared", workspace);
@@ -212,6 +212,8 @@ public record HoldCommand(Hold hold, Selection selection, String reason, Duratio
     /** What is not paused may have been given up, or waits for its next try: that ends, too. */
     private int resume(Workspace workspace, Instant now) throws InterruptedException {
         ImmutableSet<WorkloadId> paused = pauses(workspace).keySet();
+        // Looked up before the pause ends: an agent removes them at once.
+        ImmutableSet<WorkloadId> withdrawn = withdrawn(workspace);
         for (WorkloadId id : workloads()) {
             if (!paused.contains(id)) {
                 workspace.console().say(id + " was not paused; if it has failed, that holds it back no longer");
@@ -225,7 +227,37 @@ public record HoldCommand(Hold hold, Selection selection, String reason, Duratio
         if (workspace.enforcer().agent().isEmpty()) {
             workspace.console().say("no agent runs here; the next homeostat apply brings about what is declared");
         }
-        return report(workspace);
+        return report(workspace, withdrawn);
+    }
+
+    /** Those that are removed as soon as nothing holds that back. */
+    private ImmutableSet<WorkloadId> withdrawn(Workspace workspace) {
+        ImmutableSet<WorkloadId> traces = workspace.traces();
+        return workspace
+                .remembered(reader -> {
+                    ImmutableSet<WorkloadId> declared = StoredState.desired(reader.declarations())
+                            .declarations()
+                            .keySet();
+                    return workloads().stream()
+                            .filter(id -> !declared.contains(id)
+                                    && (traces.contains(id)
+                                            || !reader.instances(id).isEmpty())
+                                    && reader.history(id).isOfSomethingDeclared())
+                            .collect(ImmutableSet.toImmutableSet());
+                })
+                .orElse(ImmutableSet.of());
+    }
+
+    /**
+     * Ends a stop, which is about a declaration that is gone. A pause is about what is on the machine, and holds back its removal: it
+     * ends when nothing is there.
+     *
+     * @param here whether there is anything of it
+     */
+    static void endWithDeclaration(StateStore store, WorkloadId id, boolean here, Instant now) {
+        if (store.pause(id).filter(pause -> pause.stopped() || !here).isPresent()) {
+            store.resume(id, "no longer declared", now);
+        }
     }
 
     private void release(StateStore store, Instant now) {
@@ -255,24 +287,36 @@ public record HoldCommand(Hold hold, Selection selection, String reason, Duratio
                 .orElse(ImmutableMap.of());
     }
 
-    /** Says which of them are paused now; the JSON is a public interface. */
-    private int report(Workspace workspace) {
+    /** Says which of them are paused now, and which are to be removed; the JSON is a public interface. */
+    private int report(Workspace workspace, ImmutableSet<WorkloadId> withdrawn) {
         ImmutableMap<WorkloadId, Pause> pauses = pauses(workspace);
         Console console = workspace.console();
         if (console.json()) {
-            Json.print(console.out(), json(workloads(), pauses));
+            Json.print(console.out(), json(workloads(), pauses, withdrawn));
         } else {
+            boolean agent = workspace.enforcer().agent().isPresent();
             for (WorkloadId id : workloads()) {
                 @Nullable Pause pause = pauses.get(id);
-                console.out().println(pause == null ? id + " is enforced" : id + " is " + Text.oneLine(pause.words()));
+                String free = !withdrawn.contains(id)
+                        ? " is enforced"
+                        : agent
+                                ? " is being removed, as it is no longer declared"
+                                : " is no longer declared; the next homeostat apply or delete removes it";
+                console.out().println(id + (pause == null ? free : " is " + Text.oneLine(pause.words())));
             }
         }
         return ExitStatus.OK;
     }
 
-    private static ObjectNode json(ImmutableList<WorkloadId> workloads, ImmutableMap<WorkloadId, Pause> pauses) {
+    private static ObjectNode json(
+            ImmutableList<WorkloadId> workloads,
+            ImmutableMap<WorkloadId, Pause> pauses,
+            ImmutableSet<WorkloadId> withdrawn) {
         ObjectNode json = Json.versioned();
-        json.set("workloads", Json.array(workloads, id -> json(id, pauses.get(id))));
+        json.set("workloads", Json.array(workloads, id -> {
+            ObjectNode one = json(id, pauses.get(id));
+            return withdrawn.contains(id) ? one.put("toBeRemoved", true) : one;
+        }));
         return json;
     }
 

@@ -67,9 +67,7 @@ public final class Planner {
      */
     private static WorkloadPlan withdrawn(Situation situation) {
         PlanBuilder plan = new PlanBuilder(situation);
-        boolean leftovers =
-                !situation.installations().isEmpty() || situation.active().isPresent() || situation.residue();
-        if (!leftovers && situation.instances().isEmpty()) {
+        if (!isHere(situation)) {
             return plan.build();
         }
         if (!situation.history().isOfSomethingDeclared()) {
@@ -97,10 +95,27 @@ public final class Planner {
         return plan.build();
     }
 
-    /** Whatever there would be to do: it is not even forecast, because by the time of the resumption it may be something else. */
+    private static boolean isHere(Situation situation) {
+        return !situation.installations().isEmpty()
+                || situation.active().isPresent()
+                || situation.residue()
+                || !situation.instances().isEmpty();
+    }
+
+    /**
+     * Whatever there would be to do: it is not even forecast, because by the time of the resumption it may be something else. That it
+     * would be removed is said, because whoever resumes it may mean to keep it.
+     */
     private static WorkloadPlan paused(Situation situation, Pause pause) {
+        boolean withdrawn = situation.declared() == null
+                && isHere(situation)
+                && situation.history().isOfSomethingDeclared();
+        String words = withdrawn
+                ? pause.words() + "; no longer declared, to be removed once it is resumed (homeostat resume "
+                        + situation.id() + ")"
+                : pause.wordsWithRemedy();
         PlanBuilder plan = new PlanBuilder(situation);
-        plan.waitFor(Reason.PAUSED, pause.words(), Instant.MAX, Step.Wait.Kind.DECLARATION);
+        plan.waitFor(Reason.PAUSED, words, Instant.MAX, Step.Wait.Kind.DECLARATION);
         return plan.build();
     }
 
@@ -108,12 +123,12 @@ public final class Planner {
     private static WorkloadPlan stopped(Situation situation, Pause pause) {
         PlanBuilder plan = new PlanBuilder(situation);
         for (ObservedInstance process : situation.instances()) {
-            plan.because(Action.STOP, Reason.STOPPED, pause.words());
+            plan.because(Action.STOP, Reason.STOPPED, pause.wordsWithRemedy());
             if (!plan.waitIf(pending(situation, process))) {
                 plan.stop(process.instance(), Step.Stop.Cause.REQUESTED);
             }
         }
-        plan.waitFor(Reason.STOPPED, pause.words(), Instant.MAX, Step.Wait.Kind.DECLARATION);
+        plan.waitFor(Reason.STOPPED, pause.wordsWithRemedy(), Instant.MAX, Step.Wait.Kind.DECLARATION);
         return plan.build();
     }
 

@@ -55,7 +55,7 @@ class PauseTest {
 
         assertEquals(1, applied.status(), applied.out());
         assertTrue(applied.out().contains("process/a  failed: paused since "), applied.out());
-        assertTrue(applied.out().contains(": a look by hand\n"), applied.out());
+        assertTrue(applied.out().contains(": a look by hand; homeostat resume process/a ends that\n"), applied.out());
         assertEquals(pid, shell.pid(A));
 
         Result resumed = shell.run("resume", "process/a", "--reason", "seen");
@@ -72,13 +72,35 @@ class PauseTest {
         pause("keep it");
 
         Result deleted = shell.run("delete", "process/a");
+        String removal = "; no longer declared, to be removed once it is resumed (homeostat resume process/a)";
         assertEquals(1, deleted.status(), deleted.out());
+        assertTrue(deleted.out().contains("process/a  waiting: paused since "), deleted.out());
+        assertTrue(deleted.out().contains(": keep it" + removal), deleted.out());
         assertEquals(pid, shell.pid(A));
+        assertTrue(shell.run("plan").out().contains(removal));
+        assertTrue(shell.run("status", "process/a").out().contains(removal));
 
-        shell.run("resume", "process/a");
+        Result resumed = shell.run("resume", "process/a");
+        assertEquals("process/a is no longer declared; the next homeostat apply or delete removes it\n", resumed.out());
+        assertEquals(pid, shell.pid(A));
         Result again = shell.run("apply", "-f", directory + "/a.yaml");
         assertEquals(0, again.status(), again.out() + again.err());
         assertEquals(pid, shell.pid(A));
+    }
+
+    @Test
+    void aPauseEndsWithTheDeclarationWhenNothingIsThere() throws IOException {
+        shell.write("b.yaml", Shell.sleeper("b", 600) + "  dependsOn: [process/c]\n");
+        assertEquals(
+                1,
+                shell.run("apply", "-f", directory + "/b.yaml", "--timeout", "1s")
+                        .status());
+        shell.run("pause", "process/b", "--reason", "not yet");
+
+        assertEquals(0, shell.run("delete", "process/b").status());
+
+        shell.write("b.yaml", Shell.sleeper("b", 600));
+        assertEquals(0, shell.run("apply", "-f", directory + "/b.yaml").status());
     }
 
     @Test
@@ -102,7 +124,7 @@ class PauseTest {
 
         Result plan = shell.run("plan", "--detailed-exitcode");
         assertTrue(plan.out().contains("  . process/a"), plan.out());
-        assertTrue(plan.out().contains(": a look by hand)"), plan.out());
+        assertTrue(plan.out().contains(": a look by hand; homeostat resume process/a ends that)"), plan.out());
         assertTrue(plan.out().contains("1 waiting"), plan.out());
         JsonNode planned = JSON.readTree(shell.run("plan", "-o", "json").out());
         assertEquals("PAUSED", planned.findValue("reason").asText(), planned::toString);

@@ -115,11 +115,12 @@ class SourceConflictsTest {
 
         Result deleted = shell.run("delete", "process/a");
 
-        assertEquals(0, deleted.status(), deleted.err());
+        assertEquals(1, deleted.status(), deleted.err());
         assertTrue(
                 deleted.err()
                         .contains("process/a is no longer applied, and goes on being declared by files (" + ORIGIN),
                 deleted.err());
+        assertTrue(deleted.err().contains("take it out there"), deleted.err());
         assertFalse(pid == shell.pid(A), "it runs as the files want it");
     }
 

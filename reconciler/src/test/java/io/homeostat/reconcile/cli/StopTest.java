@@ -59,6 +59,7 @@ class StopTest {
         Result applied = apply();
         assertEquals(1, applied.status());
         assertTrue(applied.out().contains("process/a  failed: stopped by request since "), applied.out());
+        assertTrue(applied.out().contains("; homeostat start process/a ends that"), applied.out());
         JsonNode status = JSON.readTree(
                         shell.run("status", "process/a", "-o", "json").out())
                 .at("/workloads/0");
@@ -121,6 +122,30 @@ class StopTest {
 
         assertEquals(0, deleted.status(), deleted.out());
         assertTrue(deleted.out().contains("process/a  removed"), deleted.out());
+    }
+
+    @Test
+    void whatIsDeclaredAnewAfterItsDeletionStarts() {
+        shell.run("stop", "process/a");
+        assertEquals(0, shell.run("delete", "process/a").status());
+
+        Result anew = apply();
+
+        assertEquals(0, anew.status(), anew.out());
+        assertTrue(anew.out().contains("process/a  installed"), anew.out());
+        assertTrue(shell.run("events", "--for", "process/a").out().contains("resumed: no longer declared"));
+    }
+
+    @Test
+    void pruningEndsAStopToo() throws IOException {
+        shell.run("stop", "process/a");
+        shell.write("ab.yaml", Shell.sleeper("b", 600));
+        assertEquals(
+                0, shell.run("apply", "-f", directory + "/ab.yaml", "--prune").status());
+
+        shell.write("ab.yaml", Shell.sleeper("a", 600) + Shell.sleeper("b", 600));
+
+        assertEquals(0, apply().status());
     }
 
     @Test

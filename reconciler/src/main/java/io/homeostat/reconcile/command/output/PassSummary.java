@@ -139,7 +139,9 @@ public final class PassSummary implements PassListener {
                 } else if (later.reason() == rest) {
                     end(track, rested(id, track, later));
                 } else {
-                    Kind kind = later.reason() == Reason.WAITING_FOR_WINDOW ? Kind.WAITING : Kind.FAILED;
+                    boolean heldBack = later.reason() == Reason.WAITING_FOR_WINDOW
+                            || (later.reason() == Reason.PAUSED && !declared.contains(id));
+                    Kind kind = heldBack ? Kind.WAITING : Kind.FAILED;
                     end(track, new WorkloadResult(id, kind, later, wait.why()));
                 }
             }

@@ -21,7 +21,7 @@ public record WorkloadResult(WorkloadId workload, Kind kind, WorkloadPlan plan, 
         UNCHANGED,
         REMOVED,
         FAILED,
-        /** Nothing is wrong with it, but it may not be changed before its maintenance window opens. */
+        /** Nothing is wrong with it, but it may not be changed before its maintenance window opens, nor removed while it is paused. */
         WAITING;
 
         String word() {
