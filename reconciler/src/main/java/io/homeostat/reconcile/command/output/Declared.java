@@ -129,7 +129,7 @@ public record Declared(StoredDeclaration declaration, ImmutableList<StoredDeclar
             ScalarResolver core = super.getScalarResolver();
             return (text, implicit) -> {
                 Tag tag = core.resolve(text, implicit);
-                return tag.equals(Tag.STR) && NUMBER.matcher(text).matches() ? Tag.INT : tag;
+                return implicit && tag.equals(Tag.STR) && NUMBER.matcher(text).matches() ? Tag.INT : tag;
             };
         }
     }
