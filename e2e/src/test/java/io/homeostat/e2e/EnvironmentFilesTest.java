@@ -117,6 +117,49 @@ final class EnvironmentFilesTest {
     }
 
     @Test
+    void whatAProgramLogsOfADeletedSecretIsMaskedInItsEvents() throws IOException {
+        Path token = homeostat.file("token", SECRET);
+        Path gone = homeostat.directory().resolve("go");
+        homeostat.declare("web.yaml", refusedAt(gone, token));
+        homeostat.agent();
+        homeostat.awaitRunning("process/web");
+
+        Files.delete(token);
+        Files.writeString(gone, "");
+
+        eventually()
+                .until(() -> homeostat
+                        .run("events", "--for", "process/web")
+                        .toString()
+                        .contains("refused (masked)"));
+        homeostat.run("events", "--for", "process/web").doesNotSay(SECRET);
+    }
+
+    @Test
+    void whereNobodyRemembersADeletedSecretTheLogIsLeftOutOfEvents() throws IOException {
+        Path token = homeostat.file("token", SECRET);
+        Path gone = homeostat.directory().resolve("go");
+        Path document = homeostat.file("web.yaml", refusedAt(gone, token));
+        homeostat.applied(document);
+
+        Files.delete(token);
+        Files.writeString(gone, "");
+        eventually().until(() -> homeostat.processes("process/web").isEmpty());
+        homeostat.apply(document).exits(1);
+
+        homeostat
+                .run("events", "--for", "process/web")
+                .says("the end of the log is left out: " + token)
+                .doesNotSay(SECRET);
+    }
+
+    /** The program's own log has the secret, so only events are looked at. */
+    private static Document refusedAt(Path signal, Path token) {
+        return Document.script("web", "until test -e " + signal + "; do sleep 0.05; done; echo refused $TOKEN; exit 3")
+                .with("env", Map.of("TOKEN", Map.of("file", token.toString())));
+    }
+
+    @Test
     void nothingIsLaunchedBeforeTheFileIsThere() throws IOException {
         Path variables = homeostat.file("web.env", "");
         Path token = homeostat.directory().resolve("token");

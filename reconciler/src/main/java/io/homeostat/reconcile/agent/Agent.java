@@ -102,7 +102,8 @@ public final class Agent implements ControlPlane.Host, AutoCloseable {
         this.archives = ArchiveRules.of(config);
         this.clock = clock;
         ProcFs procFs = new ProcFs();
-        this.instances = new InstanceObservers(new Machine(layout, procFs, clock, store::instances));
+        Machine machine = new Machine(layout, procFs, clock, store::instances);
+        this.instances = new InstanceObservers(machine);
         this.observer = instances.with(metadata);
         this.sources = new SourceWatcher(defaultFiles, config, store, clock, hinted, this::readSources);
         this.pluginSurvey = new PluginSurvey(declared, store, observer, clock, PluginSurvey.PATIENCE);
@@ -127,7 +128,7 @@ public final class Agent implements ControlPlane.Host, AutoCloseable {
                 new TurnTaking(steps, turns),
                 store,
                 clock,
-                new MaskedTails(new LogFiles(layout), declared::declaration, store),
+                new MaskedTails(new LogFiles(layout), declared::declaration, store, machine.launched()),
                 broadcast);
         this.reconciler = new Reconciler(
                 pass,

@@ -28,6 +28,7 @@ import io.homeostat.reconcile.command.output.Text;
 import io.homeostat.reconcile.logs.LogFiles;
 import io.homeostat.reconcile.logs.LogTails.MaskedTails;
 import io.homeostat.reconcile.plan.Situations;
+import io.homeostat.reconcile.secrets.LaunchedValues;
 import io.homeostat.reconcile.status.Survey.Finding;
 import io.homeostat.reconcile.status.WorkloadStatus;
 import java.time.Instant;
@@ -92,7 +93,10 @@ public record DescribeCommand(WorkloadId workload) implements Command {
 
     private Memory remembered(StateReader reader, Workspace workspace) {
         MaskedTails logs = new MaskedTails(
-                new LogFiles(workspace.layout()), StoredState.desired(reader.declarations())::get, reader);
+                new LogFiles(workspace.layout()),
+                StoredState.desired(reader.declarations())::get,
+                reader,
+                new LaunchedValues());
         return new Memory(
                 Declared.of(workload, reader.declarations()),
                 reader.history(workload),

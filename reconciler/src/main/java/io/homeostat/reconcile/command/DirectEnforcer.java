@@ -155,9 +155,9 @@ public final class DirectEnforcer implements Enforcer {
         DesiredSource source = DesiredSource.of(desired);
         ImmutableSet<WorkloadId> declared = desired.declarations().keySet();
         Clock clock = workspace.environment().clock();
+        Machine machine = new Machine(layout, new ProcFs(), clock, store::instances);
         try (MetadataClient metadata = workspace.environment().metadata();
-                InstanceObservers instances =
-                        new InstanceObservers(new Machine(layout, new ProcFs(), clock, store::instances))) {
+                InstanceObservers instances = new InstanceObservers(machine)) {
             Runtimes runtimes = new Runtimes(instances);
             TreeSet<WorkloadId> all = new TreeSet<>(declared);
             store.instances().stream().map(Instance::workload).forEach(all::add);
@@ -175,7 +175,8 @@ public final class DirectEnforcer implements Enforcer {
                                         steps,
                                         store,
                                         clock,
-                                        new MaskedTails(new LogFiles(layout), source::declaration, store),
+                                        new MaskedTails(
+                                                new LogFiles(layout), source::declaration, store, machine.launched()),
                                         progress),
                                 all::contains,
                                 progress,

@@ -5,11 +5,20 @@ import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.StateReader;
 import io.homeostat.desired.state.history.WorkloadHistory.LastKnownGood;
+import io.homeostat.observe.files.FileContent;
+import io.homeostat.observe.files.FileContents;
+import io.homeostat.reconcile.plan.LaunchInputs;
 import io.homeostat.reconcile.secrets.DeclaredSecrets;
+import io.homeostat.reconcile.secrets.LaunchedValues;
+import io.homeostat.reconcile.secrets.SecretMask;
+import java.io.IOException;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.function.Function;
 import java.util.stream.Stream;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** The end of a workload's log. */
 public interface LogTails {
@@ -35,18 +44,29 @@ public interface LogTails {
 
     /**
      * Masks the secrets that a program was given and has logged: the lines become part of events, which go to the control plane. The log
-     * itself is not changed.
+     * itself is not changed. Where nobody knows any more what a program was given, a sentence stands in place of the lines.
      */
     final class MaskedTails implements LogTails {
+        private static final Logger LOG = LoggerFactory.getLogger(MaskedTails.class);
+
         private final LogTails logs;
         private final Function<WorkloadId, Optional<Declaration>> desired;
         private final StateReader store;
+        private final LaunchedValues launched;
 
-        /** @param store has the last good revision, which may run in place of the declared one; not closed */
-        public MaskedTails(LogTails logs, Function<WorkloadId, Optional<Declaration>> desired, StateReader store) {
+        /**
+         * @param store has the last good revision, which may run in place of the declared one; not closed
+         * @param launched what this process has launched programs with
+         */
+        public MaskedTails(
+                LogTails logs,
+                Function<WorkloadId, Optional<Declaration>> desired,
+                StateReader store,
+                LaunchedValues launched) {
             this.logs = logs;
             this.desired = desired;
             this.store = store;
+            this.launched = launched;
         }
 
         @Override
@@ -58,7 +78,30 @@ public interface LogTails {
             Stream<Workload> given = Stream.concat(
                     desired.apply(id).stream().map(Declaration::workload),
                     Stream.ofNullable(store.history(id).lastKnownGood()).map(LastKnownGood::workload));
-            return DeclaredSecrets.given(given.toArray(Workload[]::new)).mask(lines);
+            Optional<String> changed = store.instances(id).stream()
+                    .filter(instance -> !launched.knows(instance))
+                    .flatMap(instance -> LaunchInputs.files(instance).entrySet().stream())
+                    .filter(file -> !holds(file.getKey(), file.getValue()))
+                    .map(Map.Entry::getKey)
+                    .findFirst();
+            if (changed.isPresent()) {
+                return "(the end of the log is left out: " + changed.get()
+                        + " is not what the program was launched with, so it is not known what is secret; see homeostat logs "
+                        + id + ")";
+            }
+            SecretMask mask = DeclaredSecrets.given(given.toArray(Workload[]::new));
+            launched.learn(id, mask);
+            return mask.mask(lines);
+        }
+
+        private static boolean holds(String path, String sha256) {
+            try {
+                return FileContent.of(FileContents.read(path)) instanceof FileContent.Present present
+                        && present.sha256().equals(sha256);
+            } catch (IOException e) {
+                LOG.debug("what is secret in {} can't be masked: {}", path, e.getMessage());
+                return false;
+            }
         }
     }
 }

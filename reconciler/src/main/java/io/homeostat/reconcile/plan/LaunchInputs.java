@@ -94,6 +94,14 @@ public final class LaunchInputs {
                         .equals(of(workload));
     }
 
+    /** The files that an instance was launched with, by path: lowercase hexadecimal SHA-256 of what they held. */
+    public static ImmutableMap<String, String> files(Instance instance) {
+        return instance.inputs().entrySet().stream()
+                .filter(input -> input.getKey().startsWith(FILE))
+                .collect(ImmutableMap.toImmutableMap(
+                        input -> input.getKey().substring(FILE.length()), Map.Entry::getValue));
+    }
+
     /** What is written down of the files that an instance is launched with. */
     static ImmutableMap<String, String> ofFiles(ImmutableMap<String, FileContent> read) {
         ImmutableMap.Builder<String, String> digests = ImmutableMap.builder();

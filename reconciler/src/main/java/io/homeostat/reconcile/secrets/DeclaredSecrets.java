@@ -12,6 +12,7 @@ import io.homeostat.desired.model.schema.Fields.Secret;
 import io.homeostat.desired.yaml.DocumentCodec;
 import io.homeostat.observe.files.EnvironmentFile;
 import io.homeostat.observe.files.FileContents;
+import io.homeostat.observe.files.FileValue;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.lang.reflect.RecordComponent;
@@ -69,7 +70,7 @@ public final class DeclaredSecrets {
         return mask;
     }
 
-    /** Teaches the mask what the files that the program's environment is in hold now; what they held at its launch is known no more. */
+    /** Teaches the mask what the files that the program's environment is in hold now; what they held at its launch, {@link LaunchedValues} may know. */
     public static void learnFiles(Workload workload, SecretMask mask) {
         JsonNode spec = tree(workload).path("spec");
         spec.path("envFiles")
@@ -79,7 +80,7 @@ public final class DeclaredSecrets {
                 }));
         spec.path("env")
                 .forEach(value -> bytes(value.path("file"))
-                        .ifPresent(bytes -> text(new String(bytes, StandardCharsets.UTF_8), mask)));
+                        .ifPresent(bytes -> text(FileValue.of(bytes).text(), mask)));
     }
 
     private static Optional<byte[]> bytes(JsonNode path) {
@@ -160,7 +161,7 @@ public final class DeclaredSecrets {
     }
 
     /** The whole text, its lines, the values in them, and words that look like secrets: a program may log any of these. */
-    private static void text(String secret, SecretMask mask) {
+    static void text(String secret, SecretMask mask) {
         mask.learn(secret);
         mask.learn(secret.strip());
         for (String line : LINES.split(secret)) {

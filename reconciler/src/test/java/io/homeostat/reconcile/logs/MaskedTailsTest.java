@@ -3,31 +3,43 @@ package io.homeostat.reconcile.logs;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSortedMap;
+import com.google.common.hash.Hashing;
 import io.homeostat.desired.model.DesiredState;
 import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.source.StoredState;
+import io.homeostat.desired.state.Instance;
+import io.homeostat.desired.state.Instance.Phase;
 import io.homeostat.desired.state.StateReader.StoredDeclaration;
 import io.homeostat.desired.state.StateStore.Change;
 import io.homeostat.desired.state.history.WorkloadHistory.LastKnownGood;
 import io.homeostat.reconcile.Written;
 import io.homeostat.reconcile.logs.LogTails.MaskedTails;
+import io.homeostat.reconcile.secrets.LaunchedValues;
 import io.homeostat.reconcile.sim.MemoryStore;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Instant;
+import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 
 class MaskedTailsTest {
     private static final WorkloadId ID = WorkloadId.plugin("a");
 
     private final MemoryStore store = new MemoryStore();
+    private final LaunchedValues launched = new LaunchedValues();
     private Optional<Workload> declared = Optional.empty();
 
     private String masked(String lines) {
         DesiredState desired = StoredState.desired(declared.stream()
                 .map(workload -> new StoredDeclaration(SourceName.APPLIED, workload, "/a.yaml", 1, "hash", 0))
                 .collect(ImmutableList.toImmutableList()));
-        return new MaskedTails(id -> lines, desired::get, store).lastLines(ID);
+        return new MaskedTails(id -> lines, desired::get, store, launched).lastLines(ID);
     }
 
     private static Workload given(String config, String env) {
@@ -82,6 +94,51 @@ class MaskedTailsTest {
                 ImmutableList.of()));
 
         assertEquals("(masked), then (masked)", masked("old-config-1, then new-config-2"));
+    }
+
+    @Test
+    void whatAFileHeldAtTheLaunchIsTakenOutAfterItWasRotatedOrDeleted(@TempDir Path directory) throws IOException {
+        Path token = Files.writeString(directory.resolve("token"), "first-secret");
+        declared = Optional.of(given("{string: level}", "{TOKEN: {file: " + token + "}}"));
+        launched.remember(launch("l", token), List.of("first-secret"));
+
+        Files.writeString(token, "\uFEFFsecond-secret\n");
+        assertEquals("refused (masked), then (masked)", masked("refused first-secret, then second-secret"));
+        Files.delete(token);
+        assertEquals("refused (masked)", masked("refused first-secret"));
+    }
+
+    @Test
+    void whereNobodyKnowsWhatItHeldTheLinesAreLeftOut(@TempDir Path directory) throws IOException {
+        Path token = Files.writeString(directory.resolve("token"), "first-secret");
+        declared = Optional.of(given("{string: level}", "{TOKEN: {file: " + token + "}}"));
+        launch("l", token);
+        assertEquals("refused (masked)", masked("refused first-secret"));
+
+        String leftOut = "(the end of the log is left out: " + token
+                + " is not what the program was launched with, so it is not known what is secret; see homeostat logs plugin/a)";
+        Files.writeString(token, "second-secret");
+        assertEquals(leftOut, masked("refused first-secret"));
+        Files.delete(token);
+        assertEquals(leftOut, masked("refused first-secret"));
+    }
+
+    /** Of a program whose token is in this file. */
+    private Instance launch(String launchId, Path token) throws IOException {
+        String digest = Hashing.sha256().hashBytes(Files.readAllBytes(token)).toString();
+        Instance instance = new Instance(
+                launchId,
+                ID,
+                "h",
+                "1",
+                null,
+                ImmutableSortedMap.of("file " + token, digest),
+                Instant.EPOCH,
+                null,
+                Phase.STARTED,
+                "");
+        store.commit(Change.ofInstance(instance));
+        return instance;
     }
 
     @Test

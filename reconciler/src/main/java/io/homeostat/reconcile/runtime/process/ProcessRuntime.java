@@ -26,6 +26,7 @@ import io.homeostat.reconcile.runtime.KindRuntime;
 import io.homeostat.reconcile.runtime.KindRuntime.Limitable;
 import io.homeostat.reconcile.runtime.KindRuntime.Reloadable;
 import io.homeostat.reconcile.runtime.Machine;
+import io.homeostat.reconcile.secrets.LaunchedValues;
 import java.io.IOException;
 import java.nio.file.Path;
 
@@ -36,10 +37,12 @@ public final class ProcessRuntime implements KindRuntime, Reloadable, Limitable 
     private final LaunchDirectories launches;
     private final Stopper stopper;
     private final LimitSteps limits;
+    private final LaunchedValues launched;
     private final ReloadSteps reloads;
 
     public ProcessRuntime(Machine machine, ProcessProtocol protocol) {
         this.layout = machine.layout();
+        this.launched = machine.launched();
         this.limits = new LimitSteps(layout, machine.procFs(), machine.cgroups());
         this.reloads = new ReloadSteps(machine.procFs());
         this.launcher = new Launcher(layout, machine.procFs(), protocol);
@@ -57,6 +60,9 @@ public final class ProcessRuntime implements KindRuntime, Reloadable, Limitable 
         return new Creation() {
             @Override
             public Identity create(Instance instance) throws ActuationFailure, InterruptedException {
+                if (!environment.files().isEmpty()) {
+                    launched.remember(instance, environment.variables().values());
+                }
                 try {
                     return launcher.launch(request(instance, program, environment), groups);
                 } catch (ActuationFailure e) {
