@@ -33,6 +33,11 @@ final class ProgramFile {
     private static final int ELF = 0x7f454c46;
     private static final int MACHINE = 18;
     private static final int INTERPRETER = 3;
+    /** What no shell script has in its first lines. */
+    private static final CharMatcher NO_TEXT = CharMatcher.inRange('\0', '\u001f')
+            .or(CharMatcher.is('\u007f'))
+            .and(CharMatcher.noneOf("\b\t\n\f\r\u001b"));
+
     private static final int LONGEST_PATH = 4096;
     private static final int MOST_SEGMENTS = 1000;
 
@@ -86,10 +91,14 @@ final class ProgramFile {
         if (head.length > MACHINE + 1 && ByteBuffer.wrap(head).getInt() == ELF) {
             return program();
         }
+        if (head.length == 0) {
+            return Optional.of("is empty; install the program again or correct spec.entryPoint");
+        }
         // A text without a first line for the kernel is run by the shell on the way.
-        return new String(head, StandardCharsets.ISO_8859_1).indexOf('\0') < 0
+        return NO_TEXT.matchesNoneOf(new String(head, StandardCharsets.ISO_8859_1))
                 ? Optional.empty()
-                : Optional.of("is neither a program nor a script (Exec format error); correct spec.entryPoint");
+                : Optional.of("is not a program: it has no #! line and no whole ELF header (Exec format error); correct"
+                        + " spec.entryPoint");
     }
 
     private Optional<String> script() {

@@ -28,7 +28,6 @@ class ProgramFileTest {
         assertEquals(Optional.empty(), problem("#!/bin/sh -e\nexit 0\n"));
         assertEquals(Optional.empty(), problem("#! /usr/bin/env sh\n"));
         assertEquals(Optional.empty(), problem("echo a script without a first line for the kernel\n"));
-        assertEquals(Optional.empty(), problem(""));
         // The kernel reads 256 bytes, and cuts off what the interpreter is given.
         assertEquals(Optional.empty(), problem("#!/bin/sh " + "x".repeat(300) + "\n"));
         assertEquals(Optional.empty(), problem("#!/bin/sh\0\n"));
@@ -77,16 +76,23 @@ class ProgramFileTest {
 
     @Test
     void bytesThatAreNoProgramAreNoScriptEither() throws IOException {
-        assertEquals(
-                "is neither a program nor a script (Exec format error); correct spec.entryPoint",
-                problem(new byte[] {1, 2, 0, 4, 5}).orElseThrow());
+        String said = "is not a program: it has no #! line and no whole ELF header (Exec format error); correct"
+                + " spec.entryPoint";
+        assertEquals(Optional.of(said), problem(new byte[] {1, 2, 0, 4, 5}));
+        assertEquals(Optional.of(said), problem("garbage\u007fELFxxx"));
+        assertEquals(Optional.of(said), problem(new byte[] {0x7f, 'E', 'L', 'F'}));
+        assertEquals(Optional.empty(), problem("# Colours: \u001b[31m\tüé\r\n"));
+    }
+
+    @Test
+    void anEmptyFileIsNoProgram() throws IOException {
+        assertEquals(Optional.of("is empty; install the program again or correct spec.entryPoint"), problem(""));
     }
 
     @Test
     void whatMakesNoSenseIsLeftToTheKernel() throws IOException {
         assertEquals(Optional.empty(), ProgramFile.problem(directory));
         assertEquals(Optional.empty(), ProgramFile.problem(directory.resolve("missing")));
-        assertEquals(Optional.empty(), problem(new byte[] {0x7f, 'E', 'L', 'F'}));
         assertEquals(
                 Optional.empty(),
                 problem(new byte[] {'#', '!', '/', (byte) 0xff, '\n'})
