@@ -50,6 +50,7 @@ public final class Launcher {
 
     private final Layout layout;
     private final LaunchDirectories launches;
+    private final LogEnds logEnds;
     private final ProcessProtocol protocol;
     private final String keeperScript;
     private final String programScript;
@@ -57,6 +58,7 @@ public final class Launcher {
     public Launcher(Layout layout, ProcFs procFs, ProcessProtocol protocol) {
         this.layout = layout;
         this.launches = new LaunchDirectories(layout, procFs);
+        this.logEnds = new LogEnds(layout);
         this.protocol = protocol;
         this.keeperScript = script("keeper.sh");
         this.programScript = script("program.sh");
@@ -80,6 +82,8 @@ public final class Launcher {
             if (born.isPresent()) {
                 return born.get().identity();
             }
+            // Before anything can fail: what was logged earlier explains no failure of this launch.
+            logEnds.note(id);
             check(request);
             Account user = account(request.user());
             Account account = user.uid() == Account.ourUid() ? null : user;

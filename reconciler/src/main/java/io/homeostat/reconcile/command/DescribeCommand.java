@@ -93,7 +93,7 @@ public record DescribeCommand(WorkloadId workload) implements Command {
 
     private Memory remembered(StateReader reader, Workspace workspace) {
         MaskedTails logs = new MaskedTails(
-                new LogFiles(workspace.layout()),
+                new LogFiles(workspace.layout())::newestLines,
                 StoredState.desired(reader.declarations())::get,
                 reader,
                 new LaunchedValues());

@@ -8,6 +8,11 @@ import com.google.common.collect.ImmutableSortedSet;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.source.StoredState;
+import io.homeostat.desired.state.Instance;
+import io.homeostat.desired.state.StateReader;
+import io.homeostat.desired.state.history.Attempts.Failures;
+import io.homeostat.desired.state.history.Exit;
+import io.homeostat.desired.state.history.WorkloadHistory;
 import io.homeostat.proto.agent.CommandRequest;
 import io.homeostat.proto.agent.LogsRequest;
 import io.homeostat.reconcile.command.environment.CommandFailure;
@@ -34,6 +39,7 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
+import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.PriorityQueue;
 import java.util.Set;
@@ -53,6 +59,8 @@ import org.jspecify.annotations.Nullable;
 public record LogsCommand(Selection selection, Instant since, OptionalInt tail, boolean timestamps, boolean follow)
         implements Command {
     private static final Duration PAUSE = Duration.ofMillis(250);
+
+    private static final String NOT_STARTED = "has not been started yet, so it has written nothing";
 
     /** RFC 3339, of one width. */
     private static final DateTimeFormatter TIME = DateTimeFormatter.ofPattern("uuuu-MM-dd'T'HH:mm:ss.SSSX", Locale.ROOT)
@@ -122,7 +130,8 @@ public record LogsCommand(Selection selection, Instant since, OptionalInt tail, 
                     }
                 }
                 if (!any && (declared.contains(id) || selection.isOpen())) {
-                    console.say(id + " has not been started yet, so it has written nothing");
+                    console.say(id + " "
+                            + workspace.remembered(reader -> fate(reader, id)).orElse(NOT_STARTED));
                 } else if (!any) {
                     unknown.add(id);
                 }
@@ -239,6 +248,22 @@ public record LogsCommand(Selection selection, Instant since, OptionalInt tail, 
         return several.stream()
                 .map(WorkloadId::toString)
                 .collect(Collectors.joining(", ", "", several.size() == 1 ? " is" : " are"));
+    }
+
+    /** Why there is no log of what is declared, as the end of a sentence. */
+    private static String fate(StateReader reader, WorkloadId workload) {
+        Optional<Instant> launched =
+                reader.instances(workload).stream().map(Instance::launchedAt).max(Comparator.naturalOrder());
+        if (launched.isPresent()) {
+            return "was started at " + TIME.format(launched.get()) + " and has written nothing";
+        }
+        WorkloadHistory history = reader.history(workload);
+        Exit exit = history.run().lastExit();
+        if (exit != null) {
+            return "was started and has written nothing; it " + exit.words() + ", at " + TIME.format(exit.at());
+        }
+        Failures starts = history.attempts().start();
+        return starts.count() > 0 ? "has written nothing; its last start failed: " + starts.error() : NOT_STARTED;
     }
 
     /**

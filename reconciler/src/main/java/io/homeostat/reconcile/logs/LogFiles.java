@@ -3,7 +3,8 @@ package io.homeostat.reconcile.logs;
 import com.google.common.base.Splitter;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.Streams;
-import io.homeostat.actuate.launch.LogRotation;
+import io.homeostat.actuate.launch.LogEnds;
+import io.homeostat.actuate.launch.LogEnds.Part;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.observe.process.LaunchDirectory;
@@ -18,7 +19,6 @@ import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
-import java.nio.file.attribute.FileTime;
 import java.util.List;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
@@ -33,75 +33,72 @@ public final class LogFiles implements LogTails {
     /** As many as the guest agent sends with a crash. */
     private static final int LINES = 30;
 
-    private static final Pattern OF_A_TOOL = Pattern.compile("^(?:\\S*/)?(?:prlimit|choom|nice|setpriv): ");
+    /** The commands that precede the program, and the loaders of glibc and musl, which may not get far under the limits that were set. */
+    private static final Pattern OF_A_TOOL = Pattern.compile(
+            "^(?:\\S*/)?(?:prlimit|choom|nice|setpriv): |: error while loading shared libraries: |^Error loading shared library ");
 
     private static final int MOST_BYTES = 64 * 1024;
 
     private final Layout layout;
+    private final LogEnds ends;
 
     public LogFiles(Layout layout) {
         this.layout = layout;
+        this.ends = new LogEnds(layout);
     }
 
+    /** The last lines of what was written since the last launch: older ones explain nothing of how that went. */
     @Override
     public String lastLines(WorkloadId id) {
-        return Stream.of(withOlder(id, linesOf(id, layout.log(id))), lastErrors(id), obstacle(id))
-                .filter(lines -> !lines.isEmpty())
-                .collect(Collectors.joining("\n"));
+        return joined(linesOf(id, sinceLaunch(id, layout.log(id))), lastErrors(id), obstacle(id));
     }
 
-    /** What is in its log of errors, if it has one and wrote to it since it was launched last: older errors explain nothing. */
+    /** The last lines whatever launch wrote them. */
+    public String newestLines(WorkloadId id) {
+        return joined(linesOf(id, LogEnds.newest(layout.log(id))), lastErrors(id), obstacle(id));
+    }
+
+    private static String joined(String... lines) {
+        return Stream.of(lines).filter(some -> !some.isEmpty()).collect(Collectors.joining("\n"));
+    }
+
+    /** What was written since the last launch to its log of errors, if it has one. */
     private String lastErrors(WorkloadId id) {
         String name = id.kind().errorLog();
         if (name == null) {
             return "";
         }
-        Path errors = layout.workloadState(id).resolve(name);
-        String lines = isOlderThanLaunch(id, errors) ? "" : linesOf(id, errors);
+        String lines = linesOf(id, sinceLaunch(id, layout.workloadState(id).resolve(name)));
         return lines.isEmpty() ? "" : name + ":\n" + lines;
     }
 
-    private boolean isOlderThanLaunch(WorkloadId id, Path errors) {
-        try (DirectoryStream<Path> entries = Files.newDirectoryStream(layout.launches(id))) {
-            FileTime written = Files.getLastModifiedTime(errors, LinkOption.NOFOLLOW_LINKS);
-            boolean anyOlder = false;
-            for (Path launch : entries) {
-                Path claim = new LaunchDirectory(launch).claimFile();
-                if (Files.exists(claim)) {
-                    anyOlder = true;
-                    if (Files.getLastModifiedTime(claim).compareTo(written) <= 0) {
-                        return false;
-                    }
-                }
-            }
-            return anyOlder;
-        } catch (IOException | DirectoryIteratorException e) {
+    private ImmutableList<Part> sinceLaunch(WorkloadId id, Path log) {
+        try {
+            return ends.sinceLaunch(id, log);
+        } catch (IOException e) {
             // What is not known to be old may be the cause.
-            LOG.debug("[{}] how old {} is can't be told: {}", id, errors, e.getMessage());
-            return false;
+            LOG.debug("[{}] what in {} is old can't be told: {}", id, log, e.getMessage());
+            return LogEnds.newest(log);
         }
     }
 
     /** Right after a rotation the last lines are in the rotated copy. */
-    private String withOlder(WorkloadId id, String logged) {
-        ImmutableList<Path> copies = LogRotation.copies(layout.log(id));
-        if (copies.isEmpty()) {
-            return logged;
-        }
-        List<String> all = Stream.of(linesOf(id, copies.getLast()), logged)
+    private static String linesOf(WorkloadId id, ImmutableList<Part> parts) {
+        List<String> all = parts.stream()
+                .map(part -> linesOf(id, part.file(), part.from()))
                 .filter(lines -> !lines.isEmpty())
                 .flatMap(Splitter.on('\n')::splitToStream)
                 .toList();
         return String.join("\n", all.subList(Math.max(0, all.size() - LINES), all.size()));
     }
 
-    /** What the launching shell printed when it could not open the log, and those that set limits and groups when they could not. */
+    /** What the launching shell printed when it could not open the log, and those before it when they could not do their part or start. */
     private String obstacle(WorkloadId id) {
         String log = layout.log(id).toString();
         Path launches = layout.launches(id);
         try (DirectoryStream<Path> entries = Files.newDirectoryStream(launches)) {
             return Streams.stream(entries)
-                    .map(launch -> linesOf(id, new LaunchDirectory(launch).outputFile()))
+                    .map(launch -> linesOf(id, new LaunchDirectory(launch).outputFile(), 0))
                     .flatMap(Splitter.on('\n')::splitToStream)
                     .filter(line ->
                             line.contains(log) || OF_A_TOOL.matcher(line).find())
@@ -114,11 +111,11 @@ public final class LogFiles implements LogTails {
         }
     }
 
-    private static String linesOf(WorkloadId id, Path file) {
+    private static String linesOf(WorkloadId id, Path file, long from) {
         try {
             // No symlink, which could point at anything we may read, and no FIFO, which would block: the workload owns
             // the directory.
-            return Files.isRegularFile(file, LinkOption.NOFOLLOW_LINKS) ? lastLines(file) : "";
+            return Files.isRegularFile(file, LinkOption.NOFOLLOW_LINKS) ? lastLines(file, from) : "";
         } catch (NoSuchFileException e) {
             return "";
         } catch (IOException e) {
@@ -127,16 +124,16 @@ public final class LogFiles implements LogTails {
         }
     }
 
-    private static String lastLines(Path file) throws IOException {
+    private static String lastLines(Path file, long from) throws IOException {
         try (FileChannel channel = FileChannel.open(file, StandardOpenOption.READ, LinkOption.NOFOLLOW_LINKS)) {
             long size = channel.size();
-            int wanted = (int) Math.min(size, MOST_BYTES);
+            int wanted = Math.clamp(size - from, 0, MOST_BYTES);
             ByteBuffer end = ByteBuffer.allocate(wanted);
             long position = size - wanted;
             while (end.hasRemaining() && channel.read(end, position + end.position()) > 0) {
                 // Until it is full or the file has become shorter.
             }
-            return lines(StandardCharsets.UTF_8.decode(end.flip()).toString(), position > 0);
+            return lines(StandardCharsets.UTF_8.decode(end.flip()).toString(), position > from);
         }
     }
 

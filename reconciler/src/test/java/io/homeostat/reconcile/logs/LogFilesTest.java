@@ -3,14 +3,17 @@ package io.homeostat.reconcile.logs;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.homeostat.actuate.ActuationFailure;
+import io.homeostat.actuate.launch.LogEnds;
+import io.homeostat.actuate.launch.LogRotation;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.attribute.FileTime;
-import java.time.Instant;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.BeforeEach;
@@ -93,20 +96,82 @@ class LogFilesTest {
     }
 
     @Test
+    void whatALoaderSaidBeforeTheLogWasOpenIsTold() throws IOException {
+        Path launch = Files.createDirectories(layout.launch(ID, "launch"));
+        String said =
+                "/bin/sh: error while loading shared libraries: libc.so.6: cannot open shared object file: Error 24";
+        Files.writeString(launch.resolve("output"), said + "\n");
+        assertEquals(said, logs.lastLines(ID));
+    }
+
+    @Test
     void whatAPluginWroteToItsLogOfErrorsIsToldUnlessItIsFromAFormerLaunch() throws IOException {
         WorkloadId plugin = WorkloadId.plugin("p");
         Files.createDirectories(layout.workloadState(plugin));
-        Path claim = Files.createFile(
-                Files.createDirectories(layout.launch(plugin, "launch")).resolve("claim"));
         Files.writeString(layout.log(plugin), "output\n");
         Path errors = Files.writeString(layout.workloadState(plugin).resolve("errors.log"), "panic: no such key\n");
 
         assertEquals("output\nerrors.log:\npanic: no such key", logs.lastLines(plugin));
 
-        Files.setLastModifiedTime(errors, FileTime.from(Instant.EPOCH));
-        assertEquals("output", logs.lastLines(plugin));
-        Files.delete(claim);
-        assertEquals("output\nerrors.log:\npanic: no such key", logs.lastLines(plugin));
+        new LogEnds(layout).note(plugin);
+        assertEquals("", logs.lastLines(plugin));
+        Files.writeString(layout.log(plugin), "again\n", StandardOpenOption.APPEND);
+        assertEquals("again", logs.lastLines(plugin));
+        Files.writeString(errors, "panic: no such door\n", StandardOpenOption.APPEND);
+        assertEquals("again\nerrors.log:\npanic: no such door", logs.lastLines(plugin));
+    }
+
+    @Test
+    void whatWasWrittenBeforeTheLastLaunchIsNoneOfItsLines() throws IOException, ActuationFailure {
+        write("old1\nold2\n");
+        new LogEnds(layout).note(ID);
+        assertEquals("", logs.lastLines(ID));
+        append("new\n");
+        assertEquals("new", logs.lastLines(ID));
+        assertEquals("old1\nold2\nnew", logs.newestLines(ID));
+
+        rotate();
+        assertEquals("new", logs.lastLines(ID));
+        append("more\n");
+        assertEquals("new\nmore", logs.lastLines(ID));
+    }
+
+    @Test
+    void ofWhatWasRotatedSeveralTimesSinceTheLaunchTheNewestLinesAreIts() throws IOException, ActuationFailure {
+        write("old\n");
+        rotate();
+        write("older than the launch, and longer than what it writes\n");
+        new LogEnds(layout).note(ID);
+        for (int line = 1; line <= 7; line++) {
+            append("line " + line + "\n");
+            rotate();
+        }
+        append("last\n");
+        assertEquals("line 7\nlast", logs.lastLines(ID));
+    }
+
+    @Test
+    void whatWasTruncatedOrReplacedSinceTheLaunchIsAllOfIt() throws IOException {
+        write("old1\nold2\n");
+        new LogEnds(layout).note(ID);
+        write("new\n");
+        assertEquals("new", logs.lastLines(ID));
+
+        write("old1\nold2\n");
+        new LogEnds(layout).note(ID);
+        Path other = Files.writeString(layout.workloadState(ID).resolve("other"), "as long as that\n");
+        Files.move(other, layout.log(ID), StandardCopyOption.REPLACE_EXISTING);
+        assertEquals("as long as that", logs.lastLines(ID));
+    }
+
+    private void append(String text) throws IOException {
+        Files.writeString(layout.log(ID), text, StandardOpenOption.APPEND);
+    }
+
+    private void rotate() throws IOException, ActuationFailure {
+        long lessThanItHas = Files.size(layout.log(ID)) - 1;
+        assertTrue(
+                new LogRotation().rotate(layout.log(ID), 5 * lessThanItHas, 4).isPresent());
     }
 
     @Test
