@@ -30,7 +30,7 @@ final class DocumentPaths {
      *
      * @throws UsageException when what to prune can't be told
      */
-    DocumentTexts texts(boolean prune) {
+    DocumentTexts texts(boolean prune, boolean allowEmpty) {
         checkPrune(prune);
         Texts read = read();
         return new DocumentTexts(
@@ -41,7 +41,8 @@ final class DocumentPaths {
                                 .collect(ImmutableList.toImmutableList()),
                         read.errors()),
                 paths.stream().map(this::origin).collect(ImmutableSet.toImmutableSet()),
-                prune);
+                prune,
+                allowEmpty);
     }
 
     Texts read() {

@@ -36,7 +36,7 @@ record Invocation(String word, Environment environment, Console console, Argumen
      * @param consequence of errors, see {@link DocumentTexts#parse}
      */
     DocumentTexts documents(String consequence) {
-        DocumentTexts texts = paths().texts(arguments.flag(Syntax.PRUNE));
+        DocumentTexts texts = paths().texts(arguments.flag(Syntax.PRUNE), arguments.flag(Syntax.ALLOW_EMPTY));
         if (!texts.read().errors().isEmpty()) {
             // What is wrong is told in one go, with what else is wrong in those that could be read.
             texts.parse(environment.documents(), console, consequence);

@@ -23,6 +23,7 @@ final class Syntax {
 
     static final String FILES = "-f";
     static final String PRUNE = "--prune";
+    static final String ALLOW_EMPTY = "--allow-empty";
     static final String TIMEOUT = "--timeout";
     static final String REASON = "--reason";
     static final String DETAILED_EXIT_CODE = "--detailed-exitcode";
@@ -133,7 +134,8 @@ final class Syntax {
     }
 
     Syntax prune() {
-        return flag(PRUNE, "Also remove what an earlier apply of the same PATH declared and this one does not.");
+        return flag(PRUNE, "Also remove what an earlier apply of the same PATH declared and this one does not.")
+                .flag(ALLOW_EMPTY, "With --prune: also where there is no document, so that all of it is removed.");
     }
 
     /** Whose text is YAML, for which may be asked by that name, too. */

@@ -26,13 +26,20 @@ import java.util.stream.Collectors;
  * @param read each text with the origin that led to it as its input
  * @param origins the absolute paths that were given, or {@link #STANDARD_INPUT}; empty when none was
  * @param prune whether to withdraw what an earlier apply of these origins declared and this one doesn't
+ * @param allowEmpty whether that is meant where there is no document at all, which withdraws everything
  */
-public record DocumentTexts(Texts read, ImmutableSet<String> origins, boolean prune) {
+public record DocumentTexts(Texts read, ImmutableSet<String> origins, boolean prune, boolean allowEmpty) {
+    public DocumentTexts {
+        if (allowEmpty && !prune) {
+            throw new UsageException("--allow-empty is about --prune, which is missing");
+        }
+    }
+
     /** The origin of what was read from standard input. */
     public static final String STANDARD_INPUT = "-";
 
     /** Nothing was given. */
-    public static final DocumentTexts NONE = new DocumentTexts(Texts.NONE, ImmutableSet.of(), false);
+    public static final DocumentTexts NONE = new DocumentTexts(Texts.NONE, ImmutableSet.of(), false, false);
 
     /** @throws UsageException when the request makes no sense; its texts are not parsed yet */
     static DocumentTexts of(AppliedDocuments request) {
@@ -48,7 +55,7 @@ public record DocumentTexts(Texts read, ImmutableSet<String> origins, boolean pr
             throw new UsageException(
                     read.errors().stream().map(Problem::toString).collect(Collectors.joining("\n")));
         }
-        return new DocumentTexts(read, origins, request.getPrune());
+        return new DocumentTexts(read, origins, request.getPrune(), request.getAllowEmpty());
     }
 
     private static Input.Text text(DocumentFile file, ImmutableSet<String> origins) {
@@ -81,8 +88,10 @@ public record DocumentTexts(Texts read, ImmutableSet<String> origins, boolean pr
     }
 
     AppliedDocuments request() {
-        AppliedDocuments.Builder request =
-                AppliedDocuments.newBuilder().addAllOrigins(origins).setPrune(prune);
+        AppliedDocuments.Builder request = AppliedDocuments.newBuilder()
+                .addAllOrigins(origins)
+                .setPrune(prune)
+                .setAllowEmpty(allowEmpty);
         for (Input.Text text : read.texts()) {
             Path directory = text.directory();
             request.addFiles(DocumentFile.newBuilder()
@@ -116,9 +125,11 @@ public record DocumentTexts(Texts read, ImmutableSet<String> origins, boolean pr
                     (errors == 1 ? "1 error" : errors + " errors") + consequence + "; correct the files",
                     parsed.errors());
         }
-        // With prune an empty directory is a declaration: nothing of what it declared before is wanted any more.
-        if (parsed.workloads().isEmpty() && !prune) {
-            throw new CommandFailure(noDocument(origins) + consequence);
+        // With prune an empty directory would withdraw all that it had declared, and may be a checkout that went wrong.
+        if (parsed.workloads().isEmpty() && !allowEmpty) {
+            throw new CommandFailure(noDocument(origins)
+                    + consequence
+                    + (prune ? "; if all that was applied from there is to be removed, add --allow-empty" : ""));
         }
         return new DocumentSet(
                 parsed.workloads().stream()

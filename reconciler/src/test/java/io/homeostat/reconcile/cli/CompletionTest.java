@@ -46,6 +46,7 @@ class CompletionTest {
     void optionsAreThoseOfTheCommandBesideTheGlobalOnes() {
         assertTrue(complete("apply", "--").containsAll(List.of("--file", "--prune", "--timeout", "--state-dir")));
         assertEquals(List.of("--prune"), complete("apply", "--pru"));
+        assertEquals(List.of("--allow-empty"), complete("apply", "--al"));
         assertEquals(List.of(), complete("status", "--pru"));
     }
 

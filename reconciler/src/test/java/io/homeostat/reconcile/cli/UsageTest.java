@@ -180,7 +180,17 @@ class UsageTest {
             assertFalse(valid.at("/valid").asBoolean());
             assertTrue(valid.at("/errors/0/message").asText().contains("no document"), json.out());
         }
-        assertEquals(0, shell.run("apply", "-f", empty.toString(), "--prune").status());
+        for (String command : new String[] {"plan", "diff", "apply"}) {
+            Result refused = shell.run(command, "-f", empty.toString(), "--prune");
+            assertEquals(command.equals("diff") ? 2 : 1, refused.status(), command);
+            assertTrue(refused.err().contains("there is no document in " + empty), refused.err());
+            assertTrue(refused.err().contains("add --allow-empty"), refused.err());
+            assertEquals(
+                    0,
+                    shell.run(command, "-f", empty.toString(), "--prune", "--allow-empty")
+                            .status());
+        }
+        assertUsage("apply", "apply", "-f", empty.toString(), "--allow-empty");
     }
 
     @Test

@@ -45,6 +45,7 @@ class VerbTest {
     private static final List<String> LINES = List.of(
             "plan",
             "plan -f a.yaml --prune --detailed-exitcode",
+            "plan -f a.yaml --prune --allow-empty",
             "plan -f -",
             "apply -f d a.yaml --prune --timeout 90s",
             "apply -f -",
