@@ -166,11 +166,11 @@ public enum Verb {
             "What is masked has to be written in before it is applied again.",
             "Exit status: 0, 1 one that is named is not declared."),
     DESCRIBE(
-            syntax -> syntax.workloads(Workloads.ONE),
-            typed -> new DescribeCommand(typed.arguments().workload()),
+            syntax -> syntax.selection(),
+            typed -> new DescribeCommand(typed.arguments().selection()),
             asked -> DescribeCommand.of(asked.getDescribe()),
-            "Show all about a workload: status, plan, instances, declaration, last events, end of its log.",
-            "Exit status: 0, 3 it is neither declared nor on this machine."),
+            "Show all about workloads: status, plan, instances, declaration, last events, end of the log.",
+            "Exit status: 0, 3 one is neither declared nor on this machine, 1 nothing has these labels."),
     HISTORY(
             syntax -> syntax.workloads(Workloads.ONE),
             typed -> new HistoryCommand(typed.arguments().workload()),

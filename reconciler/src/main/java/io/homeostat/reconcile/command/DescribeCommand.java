@@ -3,6 +3,8 @@ package io.homeostat.reconcile.command;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.google.common.base.Splitter;
 import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableMap;
+import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.source.StoredState;
 import io.homeostat.desired.state.Identity;
@@ -32,10 +34,12 @@ import io.homeostat.reconcile.secrets.LaunchedValues;
 import io.homeostat.reconcile.status.Survey.Finding;
 import io.homeostat.reconcile.status.WorkloadStatus;
 import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Optional;
 
-/** Shows all that is known of one workload; its JSON is a public interface. */
-public record DescribeCommand(WorkloadId workload) implements Command {
+/** Shows all that is known of workloads, one after the other; its JSON is a public interface. */
+public record DescribeCommand(Selection selection) implements Command {
     private static final int EVENTS = 10;
     private static final int PAGE = 1000;
     private static final String INDENT = "  ";
@@ -50,30 +54,75 @@ public record DescribeCommand(WorkloadId workload) implements Command {
             ImmutableList<String> log) {}
 
     public static DescribeCommand of(DescribeRequest request) {
-        return new DescribeCommand(RequestFields.workload(request.getWorkload()));
+        return new DescribeCommand(
+                request.hasSelection()
+                        ? Selection.of(request.getSelection())
+                        : Selection.of(ImmutableList.of(RequestFields.workload(request.getWorkload()))));
     }
 
     @Override
     public void write(CommandRequest.Builder request) {
-        request.setDescribe(DescribeRequest.newBuilder().setWorkload(workload.toString()));
+        DescribeRequest.Builder fields = DescribeRequest.newBuilder();
+        request.setDescribe(
+                selection.isOne()
+                        ? fields.setWorkload(selection.names().getFirst().toString())
+                        : fields.setSelection(selection.request()));
     }
 
     @Override
     public int run(Workspace workspace) throws InterruptedException {
         Console console = workspace.console();
-        Finding finding = workspace
-                .survey(StoredState::desired, ImmutableList.of(), Situations.Depth.HEALTH, workload::equals)
+        ImmutableSet<WorkloadId> ids = chosen(workspace);
+        ImmutableMap<WorkloadId, Finding> findings = workspace
+                .survey(StoredState::desired, ImmutableList.of(), Situations.Depth.HEALTH, ids::contains)
                 .findings()
                 .stream()
-                .filter(found -> found.id().equals(workload))
-                .findFirst()
-                .orElse(null);
-        if (finding == null) {
-            console.say(workload + " is neither declared nor on this machine; homeostat status shows what is");
-            return ExitStatus.NOTHING_DECLARED;
+                .filter(finding -> ids.contains(finding.id()))
+                .collect(ImmutableMap.toImmutableMap(Finding::id, finding -> finding));
+        List<ObjectNode> described = new ArrayList<>();
+        boolean first = true;
+        for (WorkloadId id : ids) {
+            Finding finding = findings.get(id);
+            if (finding == null) {
+                console.say(id + " is neither declared nor on this machine; homeostat status shows what is");
+                continue;
+            }
+            WorkloadStatus status =
+                    WorkloadStatus.of(finding, workspace.enforcer().usage(id).orElse(null));
+            Memory memory = memory(id, workspace);
+            if (console.json()) {
+                described.add(json(status, memory));
+            } else {
+                console.out().print(first ? "" : "\n\n");
+                text(status, memory, workspace.environment().clock().instant(), console);
+            }
+            first = false;
         }
-        Memory memory = workspace
-                .remembered(reader -> remembered(reader, workspace))
+        if (console.json() && selection.isOne()) {
+            described.forEach(one -> Json.print(console.out(), one));
+        } else if (console.json()) {
+            ObjectNode json = Json.versioned();
+            json.set("workloads", Json.array(described, one -> one));
+            Json.print(console.out(), json);
+        }
+        if (ids.isEmpty()) {
+            return selection.nothing("is declared", workspace);
+        }
+        return findings.size() == ids.size() ? ExitStatus.OK : ExitStatus.NOTHING_DECLARED;
+    }
+
+    private ImmutableSet<WorkloadId> chosen(Workspace workspace) {
+        return selection.isOpen()
+                ? workspace
+                        .remembered(reader -> ImmutableSet.copyOf(
+                                selection.among(StoredState.desired(reader.declarations()), workload -> true)))
+                        .orElse(ImmutableSet.of())
+                : ImmutableSet.copyOf(selection.names());
+    }
+
+    private static Memory memory(WorkloadId workload, Workspace workspace) {
+        return workspace
+                .remembered(reader -> remembered(workload, reader, workspace))
                 .orElseGet(() -> new Memory(
                         Optional.empty(),
                         WorkloadHistory.NONE,
@@ -81,17 +130,9 @@ public record DescribeCommand(WorkloadId workload) implements Command {
                         ImmutableList.of(),
                         ImmutableList.of(),
                         ImmutableList.of()));
-        WorkloadStatus status =
-                WorkloadStatus.of(finding, workspace.enforcer().usage(workload).orElse(null));
-        if (console.json()) {
-            Json.print(console.out(), json(status, memory));
-        } else {
-            text(status, memory, workspace.environment().clock().instant(), console);
-        }
-        return ExitStatus.OK;
     }
 
-    private Memory remembered(StateReader reader, Workspace workspace) {
+    private static Memory remembered(WorkloadId workload, StateReader reader, Workspace workspace) {
         MaskedTails logs = new MaskedTails(
                 new LogFiles(workspace.layout())::newestLines,
                 StoredState.desired(reader.declarations())::get,
@@ -102,11 +143,11 @@ public record DescribeCommand(WorkloadId workload) implements Command {
                 reader.history(workload),
                 HistoryCommand.revisions(workload, reader),
                 reader.instances(workload),
-                lastEvents(reader),
+                lastEvents(workload, reader),
                 ImmutableList.copyOf(Splitter.on('\n').omitEmptyStrings().split(logs.lastLines(workload))));
     }
 
-    private ImmutableList<StoredEvent> lastEvents(StateReader reader) {
+    private static ImmutableList<StoredEvent> lastEvents(WorkloadId workload, StateReader reader) {
         EventsCommand.Newest last = new EventsCommand.Newest(EVENTS);
         ImmutableList<StoredEvent> page = reader.events(0, PAGE);
         while (!page.isEmpty()) {
@@ -137,9 +178,10 @@ public record DescribeCommand(WorkloadId workload) implements Command {
         section(
                 "Events",
                 memory.events().stream()
-                        .map(stored -> stored.event().time() + "  "
-                                + stored.event().type().name() + "  "
-                                + stored.event().message())
+                        .flatMap(stored -> (stored.event().time() + "  "
+                                        + stored.event().type().name() + "  "
+                                        + stored.event().message().replace("\n", "\n" + INDENT))
+                                .lines())
                         .toList(),
                 console);
         section("Log", memory.log(), console);
@@ -165,8 +207,8 @@ public record DescribeCommand(WorkloadId workload) implements Command {
                 + (identity == null ? "not known yet" : identity.words()) + ", launched at " + instance.launchedAt();
     }
 
-    private ObjectNode json(WorkloadStatus status, Memory memory) {
-        ObjectNode json = Json.versioned().put("workload", workload.toString());
+    private static ObjectNode json(WorkloadStatus status, Memory memory) {
+        ObjectNode json = Json.versioned().put("workload", status.id().toString());
         json.set("declaration", memory.declared().map(Declared::json).orElse(null));
         json.set("status", StatusJson.workload(status));
         json.set("plan", PlanJson.change(status.plan()));

@@ -33,13 +33,9 @@ public record GetCommand(Selection selection) implements Command {
     public void write(CommandRequest.Builder request) {
         GetRequest.Builder fields = GetRequest.newBuilder();
         request.setGet(
-                isAboutOne()
+                selection.isOne()
                         ? fields.setWorkload(selection.names().getFirst().toString())
                         : fields.setSelection(selection.request()));
-    }
-
-    private boolean isAboutOne() {
-        return selection.names().size() == 1;
     }
 
     @Override
@@ -60,7 +56,7 @@ public record GetCommand(Selection selection) implements Command {
         }
         Console console = workspace.console();
         if (console.json()) {
-            Json.print(console.out(), isAboutOne() ? found.getFirst().json() : json(found));
+            Json.print(console.out(), selection.isOne() ? found.getFirst().json() : json(found));
         } else {
             console.out().print(found.stream().map(Declared::yaml).collect(Collectors.joining("---\n")));
         }

@@ -50,6 +50,11 @@ public record Selection(ImmutableList<WorkloadId> names, ImmutableMap<String, St
         return names.isEmpty();
     }
 
+    /** Whether one workload is named, which is answered by itself and not in a list. */
+    boolean isOne() {
+        return names.size() == 1;
+    }
+
     /** The chosen ones among what is in force: what another source overrules does not count. */
     ImmutableList<WorkloadId> among(DesiredState desired, Predicate<Workload> eligible) {
         return among(desired.declarations().values().stream().map(Declaration::workload), eligible);

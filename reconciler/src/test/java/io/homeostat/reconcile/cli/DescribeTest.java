@@ -122,6 +122,44 @@ class DescribeTest {
     }
 
     @Test
+    void severalAreDescribedOneAfterTheOther() throws IOException {
+        apply(Shell.sleeper("web", 600) + "\n---\n" + Shell.sleeper("db", 600));
+
+        Result named = shell.run("describe", "process/web", "process/db", "process/no");
+        JsonNode all =
+                JSON.readTree(shell.run("describe", "--all", "-o", "json").out());
+
+        assertEquals(3, named.status());
+        assertTrue(named.err().contains("process/no is neither declared nor on this machine"), named.err());
+        int web = named.out().indexOf("process/web");
+        assertTrue(web >= 0 && web < named.out().indexOf("\n\nprocess/db"), named.out());
+        assertEquals(2, all.get("workloads").size(), all::toString);
+        assertEquals("process/db", all.at("/workloads/0/workload").asText());
+        assertEquals(1, shell.run("describe", "-l", "team=sre").status());
+        try (TestAgent agent = TestAgent.start(shell)) {
+            Result asked = shell.run("describe", "process/web", "process/db", "process/no");
+            assertEquals(3, asked.status());
+            assertTrue(asked.out().contains("\n\nprocess/db"), asked.out());
+            assertTrue(agent.calls() > 0);
+        }
+    }
+
+    @Test
+    void theLinesOfAnEventStandBelowEachOther() throws IOException {
+        shell.write(
+                "web.yaml",
+                Shell.sleeper("web", 600)
+                                .replace("/bin/sleep", "/bin/sh")
+                                .replace("[\"600\"]", "[\"-c\", \"echo one; echo two; exit 3\"]")
+                        + "  start: {attempts: 1}\n");
+        shell.run("apply", "-f", directory + "/web.yaml");
+
+        String text = shell.run("describe", "process/web").out();
+
+        assertTrue(text.contains("\n    one\n    two\n"), text);
+    }
+
+    @Test
     void allAboutAWorkloadIsInOnePlace() throws IOException {
         apply(SECRETIVE
                 .replace("/bin/sleep", "/bin/sh")

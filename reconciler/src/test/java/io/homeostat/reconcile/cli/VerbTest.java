@@ -81,7 +81,10 @@ class VerbTest {
             "states",
             "inspect",
             "get process/a",
-            "describe process/a");
+            "describe process/a",
+            "describe process/a plugin/b",
+            "describe -l team=sre",
+            "describe --all");
 
     @TempDir
     Path directory;
