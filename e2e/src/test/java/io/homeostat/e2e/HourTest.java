@@ -94,7 +94,10 @@ final class HourTest {
     private Result run(String typed) {
         String[] words = typed.split(" ", -1);
         for (int i = 1; i < words.length; i++) {
-            boolean isFile = words[i - 1].equals("-f") && !words[0].equals("logs") && !words[i].equals("-");
+            boolean isFile = words[i - 1].equals("-f")
+                    && !words[0].equals("logs")
+                    && !words[i].equals("-")
+                    && !words[i].contains("://");
             words[i] = isFile ? homeostat.directory().resolve(words[i]).toString() : words[i].replace('\u00a0', ' ');
         }
         // Nobody is shown a stack trace.

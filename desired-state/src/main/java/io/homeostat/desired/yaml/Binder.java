@@ -17,7 +17,9 @@ import io.homeostat.desired.yaml.Node.Sequence;
 import java.nio.file.Path;
 import java.util.ArrayDeque;
 import java.util.Deque;
+import java.util.HashSet;
 import java.util.Optional;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -26,12 +28,16 @@ import org.jspecify.annotations.Nullable;
  */
 final class Binder {
     private static final int LONGEST_SHOWN = 60;
+    private static final int MOST_LISTED_AGAIN = 8;
 
     private final Report report;
     /** The keys that lead to the node being read, innermost first. */
     private final Deque<String> path = new ArrayDeque<>();
 
     private final Scalars scalars;
+
+    /** The lists of keys that were shown. */
+    private final Set<String> listed = new HashSet<>();
 
     /**
      * For what people write.
@@ -66,17 +72,12 @@ final class Binder {
         int errors = report.count();
         @Nullable Object[] values = shape.defaults();
         boolean[] given = new boolean[values.length];
+        boolean[] meant = new boolean[values.length];
         for (Entry entry : mapping.entries()) {
             int index = shape.indexOf(entry.key().text());
             if (index < 0) {
                 // What was probably meant is neither missing nor left to its default: one mistake, one error.
-                unknown(entry.key(), shape.keys())
-                        .map(shape::indexOf)
-                        .filter(meant -> !given[meant])
-                        .ifPresent(meant -> {
-                            given[meant] = true;
-                            values[meant] = null;
-                        });
+                unknown(entry.key(), shape.keys()).map(shape::indexOf).ifPresent(guess -> meant[guess] = true);
                 continue;
             }
             Field field = shape.fields().get(index);
@@ -86,12 +87,14 @@ final class Binder {
             path.pop();
         }
         for (int i = 0; i < values.length; i++) {
-            if (!given[i] && !shape.fields().get(i).optional()) {
+            if (meant[i] && !given[i]) {
+                values[i] = null;
+            } else if (!given[i] && !shape.fields().get(i).optional()) {
                 missing(shape.fields().get(i).key(), at);
             }
         }
         if (!shape.constraints().isEmpty()) {
-            Bound bound = new Bound(shape, mapping, at, path(), values, given, report);
+            Bound bound = new Bound(shape, mapping, at, path(), values, given, meant, report);
             shape.constraints().forEach(constraint -> constraint.check(bound));
         }
         return report.count() == errors ? shape.construct(values) : null;
@@ -103,15 +106,25 @@ final class Binder {
 
     /** Reports a key that isn't among the known ones; returns the one that was probably meant. */
     Optional<String> unknown(Scalar key, ImmutableCollection<String> known) {
-        Optional<String> meant = Suggestion.of(key.text(), known);
+        Optional<String> foreign = ForeignKeys.meaning(key.text(), known);
+        Optional<String> meant = foreign.or(() -> Suggestion.of(key.text(), known));
         report.error(
                 Problem.Kind.UNKNOWN_KEY,
                 key,
                 path(),
                 "unknown key '" + shown(key.text()) + "'; "
-                        + meant.map(close -> "did you mean '" + close + "'?")
-                                .orElse("known here: " + String.join(", ", known)));
-        return meant;
+                        + foreign.map(here -> "write '" + here + "' for it")
+                                .or(() -> meant.map(close -> "did you mean '" + close + "'?"))
+                                .orElseGet(() -> list(known)));
+        return meant.map(ForeignKeys::first);
+    }
+
+    /** A long list is shown once for a document: the next one would hide the mistakes. */
+    private String list(ImmutableCollection<String> known) {
+        String list = String.join(", ", known);
+        return known.size() <= MOST_LISTED_AGAIN || listed.add(list)
+                ? "known here: " + list
+                : "nothing that is known here, see above, is close to it";
     }
 
     @Nullable

@@ -17,6 +17,7 @@ import io.homeostat.desired.model.Program;
 import io.homeostat.desired.model.Reload;
 import io.homeostat.desired.model.Source;
 import io.homeostat.desired.model.schema.Notation;
+import io.homeostat.desired.model.schema.Size;
 import io.homeostat.desired.yaml.FieldType.Word;
 import io.homeostat.desired.yaml.Node.Entry;
 import io.homeostat.desired.yaml.Node.Mapping;
@@ -61,6 +62,7 @@ final class Constraints {
                     .put(Calendar.class, new KnownTimeZone())
                     .put(Calendar.class, new PossibleTimes())
                     .put(Limits.class, new MemoryToRunOutOf())
+                    .put(Limits.class, new MemoryToRunIn())
                     .put(Reload.class, new ExactlyOne(ImmutableList.of("signal", "exec")))
                     .put(AgentConfig.Tls.class, new Together("certificate", "key"))
                     .put(AgentConfig.Signatures.class, new KeysToRequire())
@@ -78,7 +80,7 @@ final class Constraints {
     private record Needs(String key, Enum<?> value, String needed, String advice) implements Constraint {
         @Override
         public void check(Bound record) {
-            if (record.value(key) == value && !record.has(needed)) {
+            if (record.value(key) == value && !record.mayHave(needed)) {
                 record.missing(
                         needed,
                         "required key '" + needed + "' is missing, because " + key + " is " + Word.of(value) + "; "
@@ -149,8 +151,8 @@ final class Constraints {
         public void check(Bound record) {
             if (Boolean.FALSE.equals(record.value("startup"))
                     && Boolean.FALSE.equals(record.value("firstBoot"))
-                    && !record.has("every")
-                    && !record.has("schedule")) {
+                    && !record.mayHave("every")
+                    && !record.mayHave("schedule")) {
                 record.error("no trigger; set one of startup, firstBoot, every and schedule, or it would never run");
             }
         }
@@ -213,7 +215,7 @@ final class Constraints {
         @Override
         public void check(Bound record) {
             ImmutableList<String> given = keys.stream().filter(record::has).collect(ImmutableList.toImmutableList());
-            if (given.isEmpty()) {
+            if (given.isEmpty() && keys.stream().noneMatch(record::mayHave)) {
                 record.error("needs exactly one of " + String.join(", ", keys));
             }
             for (int i = 1; i < given.size(); i++) {
@@ -235,7 +237,7 @@ final class Constraints {
     private static final class Verifiable implements Constraint {
         @Override
         public void check(Bound record) {
-            if (record.value("url") instanceof String url && url.startsWith("http") && !record.has("sha256")) {
+            if (record.value("url") instanceof String url && url.startsWith("http") && !record.mayHave("sha256")) {
                 record.warningAtValue("url", "no sha256 beside it, so what is fetched will not be verified");
             }
         }
@@ -244,7 +246,7 @@ final class Constraints {
     private static final class MemoryToRunOutOf implements Constraint {
         @Override
         public void check(Bound record) {
-            if (Boolean.TRUE.equals(record.value("oomGroup")) && !record.has("memory")) {
+            if (Boolean.TRUE.equals(record.value("oomGroup")) && !record.mayHave("memory")) {
                 record.errorAtKey("oomGroup", "without memory there is no limit to run out of; write both or none");
             }
         }
@@ -252,6 +254,22 @@ final class Constraints {
         @Override
         public void schema(ArrayNode allOf) {
             then(allOf, "oomGroup").putArray("required").add("memory");
+        }
+    }
+
+    /** Of what was written without a unit and probably meant with one: nothing can be launched in so little. Only a warning. */
+    private static final class MemoryToRunIn implements Constraint {
+        private static final long LEAST = 1 << 20;
+        private static final long MOST_MEANT = 1 << 16;
+
+        @Override
+        public void check(Bound record) {
+            if (record.value("memory") instanceof Size size && size.bytes() < LEAST) {
+                record.warningAtValue(
+                        "memory",
+                        size.bytes() + " bytes, in which no program starts; write "
+                                + (size.bytes() <= MOST_MEANT ? size.bytes() + "Mi for MiB" : "1Mi or more"));
+            }
         }
     }
 
@@ -317,7 +335,7 @@ final class Constraints {
     private record Together(String one, String other) implements Constraint {
         @Override
         public void check(Bound record) {
-            if (record.has(one) != record.has(other)) {
+            if (record.has(one) != record.has(other) && record.mayHave(one) != record.mayHave(other)) {
                 String there = record.has(one) ? one : other;
                 String missing = record.has(one) ? other : one;
                 record.errorAtKey(there, "of no use without " + missing + "; write both or none");
@@ -393,13 +411,15 @@ final class Constraints {
         private final String path;
         private final @Nullable Object[] values;
         private final boolean[] given;
+        private final boolean[] meant;
         private final Report report;
 
         /**
          * @param at what a missing field is reported at
          * @param path to the mapping, empty for the document itself
          * @param values in the order of the shape's fields; null for what is wrong or left out without a default
-         * @param given in the same order, whether the key is there, if only mistyped
+         * @param given in the same order, whether the key is there
+         * @param meant in the same order, whether an unknown key is there that probably means it
          */
         Bound(
                 Shape shape,
@@ -408,6 +428,7 @@ final class Constraints {
                 String path,
                 @Nullable Object[] values,
                 boolean[] given,
+                boolean[] meant,
                 Report report) {
             this.shape = shape;
             this.mapping = mapping;
@@ -415,6 +436,7 @@ final class Constraints {
             this.path = path;
             this.values = values;
             this.given = given;
+            this.meant = meant;
             this.report = report;
         }
 
@@ -432,6 +454,11 @@ final class Constraints {
 
         boolean has(String key) {
             return given[shape.indexOf(key)];
+        }
+
+        /** Whether it is there, if only mistyped: then it is not missing, which would be a second error for one mistake. */
+        boolean mayHave(String key) {
+            return has(key) || meant[shape.indexOf(key)];
         }
 
         /** Says what is wrong with the record as a whole. */

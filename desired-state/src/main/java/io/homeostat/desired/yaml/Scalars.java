@@ -17,11 +17,22 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Locale;
 import java.util.Optional;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /** Reads single values for a {@link Binder}: null when one is wrong, which is reported then. */
 final class Scalars {
     private static final String DURATIONS = "write a duration such as 500ms, 10s, 5m or 1h30m";
+    private static final String CPU = "write a percentage of one core such as 20%, above 100% for several cores";
+
+    private static final Pattern DAYS = Pattern.compile("[0-9.]{1,40} ?d(?:ays?)?");
+    private static final Pattern FRACTION = Pattern.compile("[0-9]{1,20}\\.[0-9]{1,20} ?(?:ms|s|m|h)");
+    private static final Pattern LONG_NUMBER = Pattern.compile("[0-9]{10,60}(?:ms|s|m|h)");
+    private static final Pattern LARGE_SIZE = Pattern.compile("[0-9]{7,60}(?:[KMGT]i)?");
+    private static final Pattern LARGE_SHARE = Pattern.compile("[0-9]{10,60}%");
+    private static final Duration LONGEST = Duration.ofHours(999_999_999);
+    private static final Size LARGEST = new Size(8_388_607L << 40);
+
     private static final String SIZES = "write a size such as 64Mi or 1Gi, or a number of bytes";
 
     private final Binder binder;
@@ -133,8 +144,13 @@ final class Scalars {
         }
         Optional<Duration> duration =
                 scalar.meaning() == Plain.TEXT ? Notation.duration(scalar.text()) : Optional.empty();
+        if (duration.isEmpty() && LONG_NUMBER.matcher(scalar.text()).matches()) {
+            Duration most = Duration.ofMillis(type.max());
+            return tooMuch(scalar, "long", Notation.text(most.compareTo(LONGEST) < 0 ? most : LONGEST));
+        }
         if (duration.isEmpty()) {
-            return binder.error(node, "'" + Binder.shown(scalar.text()) + "' is not a duration; " + DURATIONS);
+            return binder.error(
+                    node, "'" + Binder.shown(scalar.text()) + "' is not a duration; " + nearDuration(scalar.text()));
         }
         if (duration.get().toMillis() < type.min()) {
             return binder.error(
@@ -143,12 +159,21 @@ final class Scalars {
                             + Notation.text(Duration.ofMillis(type.min())));
         }
         if (duration.get().toMillis() > type.max()) {
-            return binder.error(
-                    node,
-                    Binder.shown(scalar.text()) + " is too long; write at most "
-                            + Notation.text(Duration.ofMillis(type.max())));
+            return tooMuch(scalar, "long", Notation.text(Duration.ofMillis(type.max())));
         }
         return duration.get();
+    }
+
+    private @Nullable Object tooMuch(Scalar scalar, String what, String most) {
+        return binder.error(scalar, Binder.shown(scalar.text()) + " is too " + what + "; write at most " + most);
+    }
+
+    /** What to write in place of what would be a duration elsewhere. */
+    private static String nearDuration(String text) {
+        if (DAYS.matcher(text).matches()) {
+            return "days have no unit here: write hours, such as 24h";
+        }
+        return FRACTION.matcher(text).matches() ? "write whole numbers, such as 1500ms or 1h30m" : DURATIONS;
     }
 
     @Nullable
@@ -161,7 +186,9 @@ final class Scalars {
             default -> Optional.empty();
         };
         if (size.isEmpty()) {
-            return binder.error(node, "'" + Binder.shown(scalar.text()) + "' is not a size; " + SIZES);
+            return LARGE_SIZE.matcher(scalar.text()).matches()
+                    ? tooMuch(scalar, "large", Notation.text(LARGEST))
+                    : binder.error(node, "'" + Binder.shown(scalar.text()) + "' is not a size; " + SIZES);
         }
         if (size.get().bytes() < type.min() || size.get().bytes() > type.max()) {
             return binder.error(
@@ -177,14 +204,16 @@ final class Scalars {
 
     @Nullable
     Object share(Node node) {
-        String advice = "write a percentage of one core such as 20%, above 100% for several cores";
         if (!(node instanceof Scalar scalar) || scalar.meaning() == Plain.NULL) {
-            return binder.wrong(node, "a share of a core", advice);
+            return binder.wrong(node, "a share of a core", CPU);
         }
         Optional<Cpu> cpu = scalar.meaning() == Plain.TEXT ? Notation.cpu(scalar.text()) : Optional.empty();
-        return cpu.isEmpty()
-                ? binder.error(node, "'" + Binder.shown(scalar.text()) + "' is not a share of a core; " + advice)
-                : cpu.get();
+        if (cpu.isPresent()) {
+            return cpu.get();
+        }
+        return LARGE_SHARE.matcher(scalar.text()).matches()
+                ? tooMuch(scalar, "large", "999999999%")
+                : binder.error(node, "'" + Binder.shown(scalar.text()) + "' is not a share of a core; " + CPU);
     }
 
     private static @Nullable Long number(Scalar scalar) {

@@ -8,6 +8,8 @@ import io.homeostat.desired.yaml.Node.Sequence;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.function.Consumer;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import org.snakeyaml.engine.v2.api.LoadSettings;
 import org.snakeyaml.engine.v2.common.Anchor;
@@ -38,6 +40,10 @@ final class YamlText {
 
     /** The parser copies what it has of a scalar each time it reads on: short reads would make a long scalar cost hours. */
     private static final int MAX_READ = 1 << 18;
+
+    /** In what the parser says of one with which nothing can begin. */
+    private static final Pattern CHARACTER =
+            Pattern.compile("(?<=found character )'.'(?= that cannot start any token)");
 
     /** Where something is whose place nobody knows; the parser always does. */
     private static final Mark START = new Mark("", 0, 0, 0, new int[0], 0);
@@ -106,15 +112,34 @@ final class YamlText {
             return "not YAML: a ':' where none can be; put text with a ': ' in it in quotes, and indent keys that belong"
                     + " together alike";
         }
+        String begins = e.getContextMark()
+                .map(from -> (from.getLine() + 1) + ":" + (from.getColumn() + 1))
+                .orElse("");
+        String context = e.getContext() == null ? "" : e.getContext().strip();
+        if (problem.startsWith("expected <block end>")) {
+            return "not YAML: indented otherwise than what begins at " + begins
+                    + " and goes on here; indent what belongs together alike";
+        }
+        if (context.startsWith("while parsing a flow ")) {
+            return "not YAML: a ',' is missing here, or what closes the " + (context.contains("sequence") ? "[" : "{")
+                    + " at " + begins;
+        }
+        if (context.equals("while scanning a quoted scalar")) {
+            return "not YAML: the quote at " + begins + " is never closed";
+        }
+        if (problem.startsWith("could not find expected ':'")) {
+            return "not YAML: the key at " + begins + " has no ':' after it";
+        }
+        Matcher character = CHARACTER.matcher(problem);
+        if (character.find()) {
+            return "not YAML: text that begins with " + character.group() + " has to be in quotes";
+        }
         int aside = problem.indexOf(" (Do not use");
         String what = aside < 0 ? problem : problem.substring(0, aside);
-        if (e.getContext() == null) {
-            return "not YAML: " + what;
-        }
-        String begins = e.getContextMark()
-                .map(from -> " from " + (from.getLine() + 1) + ":" + (from.getColumn() + 1) + " on")
-                .orElse("");
-        return "not YAML: " + e.getContext().strip() + begins + (what.isEmpty() ? "" : ", " + what);
+        return context.isEmpty()
+                ? "not YAML: " + what
+                : "not YAML: " + context + (begins.isEmpty() ? "" : " from " + begins + " on")
+                        + (what.isEmpty() ? "" : ", " + what);
     }
 
     private void documents(Consumer<Node> documents) {

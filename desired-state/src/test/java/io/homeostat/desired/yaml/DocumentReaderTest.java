@@ -189,6 +189,21 @@ class DocumentReaderTest {
         assertEquals(List.of(), DocumentReader.read(List.of(file)).warnings());
     }
 
+    @Test
+    void aSizeThatWasProbablyMeantWithAUnitIsAWarning() throws IOException {
+        Path file = write("a.yaml", """
+                apiVersion: homeostat.io/v1
+                kind: Process
+                metadata: {name: a}
+                spec: {install: local, entryPoint: /bin/a, limits: {memory: 128}}
+                """);
+        ReadResult read = DocumentReader.read(List.of(file));
+        assertTrue(read.valid());
+        assertEquals(
+                file + ":4:61: spec.limits.memory: 128 bytes, in which no program starts; write 128Mi for MiB",
+                read.warnings().getFirst().toString());
+    }
+
     private static Source source(ReadResult read) {
         assertEquals(List.of(), read.errors());
         PluginSpec spec = (PluginSpec) read.declared().getFirst().spec();

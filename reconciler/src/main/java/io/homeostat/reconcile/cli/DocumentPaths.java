@@ -2,6 +2,7 @@ package io.homeostat.reconcile.cli;
 
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
+import io.homeostat.desired.model.Redaction;
 import io.homeostat.desired.yaml.DocumentReader;
 import io.homeostat.desired.yaml.DocumentReader.Input;
 import io.homeostat.desired.yaml.DocumentReader.Texts;
@@ -9,13 +10,16 @@ import io.homeostat.reconcile.command.DocumentTexts;
 import io.homeostat.reconcile.command.environment.Environment;
 import io.homeostat.reconcile.command.environment.UsageException;
 import java.nio.file.Path;
+import java.util.regex.Pattern;
 
 /** The PATHs of {@code -f}. */
 final class DocumentPaths {
+    private static final Pattern URL = Pattern.compile("[a-zA-Z][a-zA-Z0-9+.-]*://");
+
     private final Environment environment;
     private final ImmutableList<String> paths;
 
-    /** @throws UsageException when a PATH is empty */
+    /** @throws UsageException when a PATH is empty or a URL */
     DocumentPaths(Environment environment, ImmutableList<String> paths) {
         this.environment = environment;
         this.paths = paths;
@@ -23,6 +27,7 @@ final class DocumentPaths {
             // An unset variable, as a rule; the working directory is not what was meant.
             throw new UsageException(Syntax.FILES + " is empty; give it a file, a directory or -");
         }
+        paths.forEach(DocumentPaths::requireNoUrl);
     }
 
     /**
@@ -57,6 +62,14 @@ final class DocumentPaths {
         if (prune && paths.contains(DocumentTexts.STANDARD_INPUT)) {
             throw new UsageException(
                     Syntax.PRUNE + " goes by the PATH that was applied, and standard input has none; write a file");
+        }
+    }
+
+    private static void requireNoUrl(String path) {
+        if (URL.matcher(path).lookingAt()) {
+            String shown = Redaction.text(path);
+            throw new UsageException(Syntax.FILES + ": URLs are not read; fetch it first, as in curl -fsS '" + shown
+                    + "' | homeostat ... " + Syntax.FILES + " -");
         }
     }
 

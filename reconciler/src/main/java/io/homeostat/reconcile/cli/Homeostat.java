@@ -61,6 +61,10 @@ public final class Homeostat {
         ParseResult parsed;
         try {
             parsed = parsed(withoutHelpAsCommand(args));
+            if (!parsed.hasSubcommand() && !parsed.unmatched().isEmpty()) {
+                // Whoever asks for help on a word that is no command is told so all the same.
+                throw new UnmatchedArgumentException(parsed.commandSpec().commandLine(), parsed.unmatched());
+            }
         } catch (ParameterException e) {
             return misunderstood(Arguments.asksForJson(args), e.getCommandLine(), words(e));
         }
