@@ -102,6 +102,7 @@ public final class AgentEnforcer implements Enforcer {
             DesiredState after = StoredState.desired(store.declarations());
             begun.set(new ApplyProgress(
                     workspace,
+                    goal.asked(),
                     goal.rest(),
                     scope.all(),
                     scope.declared(),
@@ -122,7 +123,7 @@ public final class AgentEnforcer implements Enforcer {
         }
         // Only now: the caller may read slowly.
         try (ApplyProgress progress = begun.get()) {
-            return progress.report(goal.timeout(), goal.asked());
+            return progress.report(goal.timeout());
         }
     }
 

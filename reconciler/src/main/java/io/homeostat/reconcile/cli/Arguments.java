@@ -161,6 +161,15 @@ record Arguments(ParseResult whole, ParseResult command) {
                 .collect(ImmutableList.toImmutableList());
     }
 
+    /**
+     * None: all, which may be said.
+     *
+     * @throws UsageException when it is said in several ways which ones
+     */
+    ImmutableList<WorkloadId> workloadsOrAll() {
+        return flag(Syntax.ALL) ? selection().names() : workloads();
+    }
+
     /** @throws UsageException when it is not said which workloads, or in several ways */
     Selection selection() {
         return new Selection(workloads(), labels(), flag(Syntax.ALL));

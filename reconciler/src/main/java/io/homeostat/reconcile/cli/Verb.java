@@ -148,11 +148,9 @@ public enum Verb {
             "What packages and files declare stays, and so do protected plugins.",
             "Exit status: 0 done, 1 not, or --yes is missing."),
     STATUS(
-            syntax -> syntax.workloads(Workloads.ANY)
-                    .labels()
-                    .flag(Syntax.WATCH, "Look again every two seconds, until interrupted."),
+            syntax -> syntax.selection().flag(Syntax.WATCH, "Look again every two seconds, until interrupted."),
             typed -> new StatusCommand(
-                    typed.arguments().workloads(),
+                    typed.arguments().workloadsOrAll(),
                     typed.arguments().labels(),
                     typed.arguments().flag(Syntax.WATCH)),
             asked -> StatusCommand.of(asked.getStatus()),

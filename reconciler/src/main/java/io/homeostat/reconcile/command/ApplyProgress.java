@@ -33,9 +33,11 @@ public final class ApplyProgress implements PassListener, AutoCloseable {
     private final ProgressDisplay display;
     private final PassSummary summary;
     private final Convergence convergence;
+    private final Set<WorkloadId> asked;
     private Set<WorkloadId> waited = Set.of();
 
     /**
+     * @param asked the workloads that decide the exit status, and whose failures are told; empty: all
      * @param rest why a workload may be at rest and is done, though it is not as declared; null: for nothing
      * @param all the workloads that passes are about
      * @param declared those of them that are wanted
@@ -43,6 +45,7 @@ public final class ApplyProgress implements PassListener, AutoCloseable {
      */
     public ApplyProgress(
             Workspace workspace,
+            Set<WorkloadId> asked,
             @Nullable Reason rest,
             Set<WorkloadId> all,
             Set<WorkloadId> declared,
@@ -50,20 +53,27 @@ public final class ApplyProgress implements PassListener, AutoCloseable {
             throws InterruptedException {
         this.console = workspace.console();
         this.word = workspace.word();
+        this.asked = asked;
         this.display = display(workspace, all);
         this.summary = new PassSummary(
-                all, declared, changed, display, rest, workspace.environment().ticker());
+                all,
+                declared,
+                asked,
+                changed,
+                display,
+                rest,
+                workspace.environment().ticker());
         this.convergence = new Convergence(all, summary);
     }
 
     /**
      * Waits until nothing is under way any more, or the time is over.
      *
-     * @param asked the workloads that are waited for; empty: all
+     * @param some the workloads that are waited for; empty: all
      */
-    public void await(Duration patience, Set<WorkloadId> asked) throws InterruptedException {
-        waited = asked;
-        convergence.await(patience, asked);
+    public void await(Duration patience, Set<WorkloadId> some) throws InterruptedException {
+        waited = some;
+        convergence.await(patience, some);
     }
 
     @Override
@@ -96,18 +106,16 @@ public final class ApplyProgress implements PassListener, AutoCloseable {
         convergence.broken(id, problem);
     }
 
-    /**
-     * Prints the result and returns the exit status.
-     *
-     * @param asked the workloads that decide it; empty: all
-     */
-    public int report(Duration timeout, Set<WorkloadId> asked) {
+    /** Prints the result and returns the exit status. */
+    public int report(Duration timeout) {
         ImmutableList<WorkloadResult> results = summary.results("not done within " + Notation.text(timeout), waited);
         display.close();
         if (console.json()) {
             Json.print(console.out(), WorkloadResult.json(results));
         } else {
-            console.out().println(WorkloadResult.summary(word, results));
+            console.out()
+                    .println(WorkloadResult.summary(
+                            word, results.stream().filter(summary::isTold).toList()));
         }
         ImmutableList<WorkloadId> undone = results.stream()
                 .filter(WorkloadResult::isLeftUndone)

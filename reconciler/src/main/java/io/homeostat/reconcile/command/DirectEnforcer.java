@@ -165,7 +165,12 @@ public final class DirectEnforcer implements Enforcer {
             new Housekeeping(layout, store).collectLeftovers(declared, ImmutableSet.copyOf(all), clock.instant());
             all.removeIf(id -> !goal.concerns(id));
             try (ApplyProgress progress = new ApplyProgress(
-                    workspace, goal.rest(), all, declared, id -> Differences.between(before, desired, id))) {
+                    workspace,
+                    goal.asked(),
+                    goal.rest(),
+                    all,
+                    declared,
+                    id -> Differences.between(before, desired, id))) {
                 try (MachineSteps steps =
                                 new MachineSteps(layout, store, runtimes, clock, () -> rules, progress::download);
                         Reconciler reconciler = new Reconciler(
@@ -187,7 +192,7 @@ public final class DirectEnforcer implements Enforcer {
                     // Nobody would go on with the others.
                     progress.await(left, Set.of());
                 }
-                return progress.report(goal.timeout(), goal.asked());
+                return progress.report(goal.timeout());
             } catch (InterruptedException e) {
                 workspace
                         .console()

@@ -25,6 +25,7 @@ public final class PassSummary implements PassListener {
     private static final double NANOS_A_SECOND = 1e9;
 
     private final Set<WorkloadId> declared;
+    private final Set<WorkloadId> asked;
     private final Function<WorkloadId, ImmutableList<Change>> changed;
     private final ProgressDisplay display;
     private final @Nullable Reason rest;
@@ -64,6 +65,7 @@ public final class PassSummary implements PassListener {
     /**
      * @param all the workloads that passes are about
      * @param declared those of them that are wanted
+     * @param asked those that somebody asked about: of others only what was done is told, not what was not; empty: all
      * @param changed what was just declared otherwise of one, in place or not
      * @param rest why a workload may be at rest and is done, though it is not as declared; null: for nothing
      * @param ticker measures how fast downloads are
@@ -71,6 +73,7 @@ public final class PassSummary implements PassListener {
     public PassSummary(
             Set<WorkloadId> all,
             Set<WorkloadId> declared,
+            Set<WorkloadId> asked,
             Function<WorkloadId, ImmutableList<Change>> changed,
             ProgressDisplay display,
             @Nullable Reason rest,
@@ -79,6 +82,7 @@ public final class PassSummary implements PassListener {
         this.rest = rest;
         this.changed = changed;
         this.declared = declared;
+        this.asked = asked;
         this.display = display;
         all.forEach(id -> tracks.put(id, new Track()));
     }
@@ -175,11 +179,16 @@ public final class PassSummary implements PassListener {
     private void end(Track track, WorkloadResult result) {
         WorkloadResult before = track.result;
         track.result = result;
-        if (before != null && before.isSameEnd(result)) {
+        if (!isTold(result) || (before != null && before.isSameEnd(result))) {
             display.again(result.workload());
         } else {
             display.result(result);
         }
+    }
+
+    /** Whether it is the business of whoever asked. */
+    public boolean isTold(WorkloadResult result) {
+        return asked.isEmpty() || asked.contains(result.workload()) || !result.isLeftUndone();
     }
 
     @Override
@@ -195,20 +204,22 @@ public final class PassSummary implements PassListener {
      * The results. A workload that has not come to an end has failed, unless nobody waited for it.
      *
      * @param why nothing more is done
-     * @param asked those that were waited for; empty: all
+     * @param waited those that were waited for; empty: all
      */
-    public synchronized ImmutableList<WorkloadResult> results(String why, Set<WorkloadId> asked) {
+    public synchronized ImmutableList<WorkloadResult> results(String why, Set<WorkloadId> waited) {
         ImmutableList.Builder<WorkloadResult> results = ImmutableList.builder();
         for (Map.Entry<WorkloadId, Track> entry : tracks.entrySet()) {
             WorkloadId id = entry.getKey();
             Track track = entry.getValue();
             WorkloadResult result = track.defect == null ? track.result : track.defect;
             if (result == null) {
-                if (!asked.isEmpty() && !asked.contains(id)) {
+                if (!waited.isEmpty() && !waited.contains(id)) {
                     continue;
                 }
                 result = unfinished(id, track, why);
-                end(track, result);
+                track.result = result;
+                // Whosever it is: it is what the time went to.
+                display.result(result);
             }
             boolean nothingLeftOfIt = !declared.contains(id) && result.kind() == Kind.UNCHANGED;
             if (!nothingLeftOfIt) {

@@ -34,6 +34,7 @@ class PassSummaryTest {
     private final PassSummary summary = new PassSummary(
             Set.of(A),
             Set.of(A),
+            Set.of(),
             any -> ImmutableList.of(),
             new ProgressDisplay.Plain(
                     new Console(out, out, OutputFormat.TEXT, new Ansi(false)),

@@ -60,7 +60,13 @@ class WorkloadResultTest {
 
     private WorkloadResult result(WorkloadId id, Reason reason, String why) {
         PassSummary summary = new PassSummary(
-                ImmutableSet.of(id), ImmutableSet.of(id), any -> ImmutableList.of(), display, null, () -> 0);
+                ImmutableSet.of(id),
+                ImmutableSet.of(id),
+                ImmutableSet.of(),
+                any -> ImmutableList.of(),
+                display,
+                null,
+                () -> 0);
         Wait wait = new Wait(id, OPENS, Wait.Kind.RETRY, why);
         WorkloadPlan plan = new WorkloadPlan(id, Action.WAIT, reason, why, ImmutableList.of(wait), null, null);
         summary.finished(id, new PassResult.Later(plan, wait));
