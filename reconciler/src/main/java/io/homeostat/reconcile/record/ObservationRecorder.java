@@ -2,9 +2,13 @@ package io.homeostat.reconcile.record;
 
 import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.Declaration;
+import io.homeostat.desired.model.Lifecycle;
 import io.homeostat.desired.model.Lifecycle.Restart;
+import io.homeostat.desired.model.Lifecycle.Restart.Policy;
 import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadSpec;
+import io.homeostat.desired.model.schema.Notation;
+import io.homeostat.desired.model.schema.Size;
 import io.homeostat.desired.state.Event;
 import io.homeostat.desired.state.EventType;
 import io.homeostat.desired.state.Instance;
@@ -214,7 +218,24 @@ public final class ObservationRecorder {
         } else if (!isSuperseded(situation, instance)) {
             notes.failure(EventType.PLUGIN_START_FAILED, instance.revision(), FailureCause.of(exit), words);
         }
-        notes.launchFailed(instance.target(), FailureCause.of(exit), notes.explained(words), false);
+        String cause = words + remedy(situation.declared(), instance, exit);
+        notes.launchFailed(instance.target(), FailureCause.of(exit), notes.explained(cause), false);
+    }
+
+    /** What to do about an end that its declaration is the reason for, as far as that can be told; empty when it can't. */
+    private static String remedy(Declaration declared, Instance instance, Exit exit) {
+        if (!instance.target().equals(declared.hash())) {
+            return "";
+        }
+        Lifecycle lifecycle = declared.workload().lifecycle();
+        Size memory = lifecycle.limits().memory();
+        if (exit.reason() == Exit.Reason.OOM_KILLED && memory != null) {
+            return "; limits.memory is " + Notation.text(memory) + ": raise it, or have the program use less";
+        }
+        return exit.isSuccess() && lifecycle.restart().policy() != Policy.ON_FAILURE
+                ? "; what is to stay has to run in the foreground, and what is to end is declared with restart.policy"
+                        + " onFailure or execution.type oneShot"
+                : "";
     }
 
     /** Nobody waits any more for the start of what is neither declared nor the last good revision. */

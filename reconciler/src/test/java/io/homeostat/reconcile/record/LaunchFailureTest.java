@@ -8,6 +8,8 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNull;
 
 import io.homeostat.desired.model.Declaration;
+import io.homeostat.desired.model.Lifecycle.Limits;
+import io.homeostat.desired.model.schema.Size;
 import io.homeostat.desired.state.history.Attempts;
 import io.homeostat.desired.state.history.Attempts.Failures;
 import io.homeostat.desired.state.history.Exit;
@@ -36,6 +38,39 @@ class LaunchFailureTest {
 
         assertEquals(new Failures(1, NOW, ERROR, false), history.attempts().start());
         assertEquals(Failures.NONE, history.run().crashes());
+    }
+
+    @Test
+    void whatEndsWithoutAFailureIsToldHowItStaysOrMayEnd() {
+        Exit done = new Exit(0, null, Exit.Reason.EXITED, NOW);
+
+        assertEquals(
+                "process exited with status 0; what is to stay has to run in the foreground, and what is to end is"
+                        + " declared with restart.policy onFailure or execution.type oneShot",
+                after(plugin().wants("A").ended("A", done)).attempts().start().error());
+        assertEquals(
+                "process exited with status 0",
+                after(plugin().wants("B").knownGood("A").ended("A", done))
+                        .run()
+                        .crashes()
+                        .error());
+    }
+
+    @Test
+    void whatRunsOutOfMemoryIsToldHowMuchItMayHave() {
+        Exit killed = new Exit(137, 9, Exit.Reason.OOM_KILLED, NOW);
+        Limits limits = new Limits(new Size(32 << 20), null, false);
+
+        assertEquals(
+                "process exited with status 137, out of memory; limits.memory is 32Mi: raise it, or have the program"
+                        + " use less",
+                after(plugin().wants("A", limits).ended("A", killed))
+                        .attempts()
+                        .start()
+                        .error());
+        assertEquals(
+                "process exited with status 137, out of memory",
+                after(plugin().wants("A").ended("A", killed)).attempts().start().error());
     }
 
     @Test
