@@ -1,6 +1,8 @@
 package io.homeostat.desired.yaml;
 
 import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSet;
+import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.model.Kind;
 import io.homeostat.desired.model.Lifecycle.MaxDisruption;
 import io.homeostat.desired.model.Metadata;
@@ -46,6 +48,14 @@ final class Documents {
                     root.described() + " where a document is wanted; write the keys " + String.join(", ", KEYS));
             return Optional.empty();
         }
+        if (isConfiguration(mapping)) {
+            report.error(
+                    Problem.Kind.VALUE,
+                    root,
+                    "",
+                    "no workload, but the configuration of an agent; homeostat validate --config FILE checks it");
+            return Optional.empty();
+        }
         Map<String, Entry> entries = new HashMap<>();
         for (Entry entry : mapping.entries()) {
             entries.put(entry.key().text(), entry);
@@ -76,6 +86,13 @@ final class Documents {
             return Optional.empty();
         }
         return Optional.of(new Named(workload, name));
+    }
+
+    private static boolean isConfiguration(Mapping mapping) {
+        ImmutableSet<String> keys =
+                mapping.entries().stream().map(entry -> entry.key().text()).collect(ImmutableSet.toImmutableSet());
+        return KEYS.stream().noneMatch(keys::contains)
+                && Shape.of(AgentConfig.class).keys().stream().anyMatch(keys::contains);
     }
 
     private static <T> @Nullable T record(Class<T> type, @Nullable Entry entry, Binder binder) {

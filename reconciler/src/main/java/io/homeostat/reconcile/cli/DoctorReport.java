@@ -1,6 +1,7 @@
 package io.homeostat.reconcile.cli;
 
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import com.google.common.base.Splitter;
 import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.platform.Layout;
@@ -17,6 +18,7 @@ import io.homeostat.reconcile.command.output.Text;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /** Says what this host can and can't do, and what to do about it. */
@@ -50,7 +52,7 @@ record DoctorReport(Invocation typed) {
         AgentConfig config;
         try {
             config = file.read();
-            findings.add(new Finding("configuration", Finding.Level.OK, file.path() + " is valid or not there", ""));
+            findings.add(new Finding("configuration", Finding.Level.OK, words(file), ""));
         } catch (CommandFailure e) {
             config = AgentConfigReader.defaults();
             findings.add(new Finding(
@@ -73,9 +75,17 @@ record DoctorReport(Invocation typed) {
                 .build();
     }
 
+    private static String words(ConfigFile file) {
+        return file.path() + (Files.exists(file.path()) ? " is valid" : " is not there, so all has its default");
+    }
+
+    /** What is more than one line, such as the mistakes in a file, is indented below its check. */
     static String line(Finding finding) {
-        String line = String.format(
-                "%-4s  %-15s  %s", finding.level().word(), finding.check(), Text.oneLine(finding.message()));
+        String message = Splitter.on('\n')
+                .splitToStream(finding.message())
+                .map(Text::oneLine)
+                .collect(Collectors.joining(System.lineSeparator() + " ".repeat(23)));
+        String line = String.format("%-4s  %-15s  %s", finding.level().word(), finding.check(), message);
         return finding.remedy().isEmpty() ? line : line + " -- " + Text.oneLine(finding.remedy());
     }
 }

@@ -1,10 +1,13 @@
 package io.homeostat.reconcile.cli;
 
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import com.google.common.collect.ImmutableList;
+import io.homeostat.desired.yaml.AgentConfigReader;
 import io.homeostat.desired.yaml.DocumentReader.ReadResult;
 import io.homeostat.desired.yaml.Explain;
 import io.homeostat.desired.yaml.Explain.Explanation;
 import io.homeostat.desired.yaml.JsonSchema;
+import io.homeostat.desired.yaml.Problem;
 import io.homeostat.reconcile.command.DocumentTexts;
 import io.homeostat.reconcile.command.environment.CommandFailure;
 import io.homeostat.reconcile.command.environment.ExitStatus;
@@ -12,7 +15,10 @@ import io.homeostat.reconcile.command.environment.UsageException;
 import io.homeostat.reconcile.command.environment.Version;
 import io.homeostat.reconcile.command.output.Console;
 import io.homeostat.reconcile.command.output.Json;
+import java.nio.file.Path;
 import java.util.List;
+import java.util.Optional;
+import java.util.stream.Stream;
 
 /** Commands that need neither a state directory nor an agent. Each returns the exit status. */
 final class LocalCommands {
@@ -20,29 +26,41 @@ final class LocalCommands {
 
     static int validate(Invocation typed) {
         Console console = typed.console();
-        DocumentPaths paths = typed.paths();
-        ReadResult read = typed.environment().documents().parse(paths.read());
-        boolean empty = read.valid() && read.workloads().isEmpty();
-        boolean valid = read.valid() && !empty;
-        String nothing = DocumentTexts.noDocument(typed.arguments().files());
+        Optional<Path> config = typed.arguments().config().map(Path::of);
+        ImmutableList<String> files = typed.arguments().files();
+        if (files.isEmpty() && config.isEmpty()) {
+            throw new UsageException(
+                    "needs " + Syntax.FILES + " PATH, or " + Syntax.CONFIG + " FILE for the configuration of an agent");
+        }
+        ReadResult read = typed.environment().documents().parse(typed.paths().read());
+        ImmutableList<Problem> errors = Stream.concat(
+                        read.errors().stream(),
+                        config.map(AgentConfigReader::read).stream().flatMap(one -> one.errors().stream()))
+                .collect(ImmutableList.toImmutableList());
+        boolean empty = errors.isEmpty() && read.workloads().isEmpty() && !files.isEmpty();
+        boolean valid = errors.isEmpty() && !empty;
+        String nothing = DocumentTexts.noDocument(files);
         if (console.json()) {
             ObjectNode json = Json.versioned()
                     .put("valid", valid)
                     .put("documents", read.workloads().size());
             json.set(
                     "errors",
-                    empty
-                            ? Json.array(List.of(nothing), LocalCommands::withoutPlace)
-                            : Json.array(read.errors(), Json::of));
+                    empty ? Json.array(List.of(nothing), LocalCommands::withoutPlace) : Json.array(errors, Json::of));
             json.set("warnings", Json.array(read.warnings(), Json::of));
             Json.print(console.out(), json);
         } else {
-            DocumentTexts.print(read, console);
+            read.warnings().forEach(console::warn);
+            errors.forEach(console.err()::println);
+            console.err().flush();
             if (empty) {
                 console.say(typed.word() + ": " + nothing);
             } else if (valid) {
                 int count = read.workloads().size();
-                console.out().println(count == 1 ? "1 document valid" : count + " documents valid");
+                String documents = count == 1 ? "1 document valid" : count + " documents valid";
+                console.out()
+                        .println(config.map(path -> path + " is valid" + (files.isEmpty() ? "" : "; " + documents))
+                                .orElse(documents));
             }
         }
         return valid ? ExitStatus.OK : ExitStatus.FAILED;

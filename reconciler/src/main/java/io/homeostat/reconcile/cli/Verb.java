@@ -40,9 +40,10 @@ import java.util.Locale;
  */
 public enum Verb {
     VALIDATE(
-            syntax -> syntax.files(true),
+            syntax -> syntax.files(false).config(),
             LocalCommands::validate,
             "Check files; touch nothing.",
+            "With --config FILE: the configuration of an agent, too.",
             "Exit status: 0 valid, 1 not."),
     PLAN(
             syntax ->

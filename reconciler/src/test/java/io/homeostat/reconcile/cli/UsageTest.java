@@ -383,6 +383,22 @@ class UsageTest {
     }
 
     @Test
+    void validateChecksTheConfigurationOfAnAgentToo() throws IOException {
+        shell.write("agent.yaml", "resnc: 1s\nlog: {format: xml}\n");
+        String config = directory + "/agent.yaml";
+
+        Result wrong = shell.plain("validate", "--config", config);
+        assertEquals(1, wrong.status());
+        assertTrue(wrong.err().contains(config + ":1:1: unknown key 'resnc'; did you mean 'resync'?\n"), wrong.err());
+        assertTrue(wrong.err().contains(config + ":2:15: log.format: "), wrong.err());
+
+        shell.write("agent.yaml", "resync: 1m\n");
+        Result right = shell.plain("validate", "--config", config);
+        assertEquals(0, right.status(), right.err());
+        assertEquals(config + " is valid\n", right.out());
+    }
+
+    @Test
     void validateReportsEveryErrorOfEveryFileWithItsPlace() throws IOException {
         shell.write(
                 "a.yaml", "apiVersion: homeostat.io/v1\nkind: Process\nmetadata: {name: a}\nspec: {instal: local}\n");
