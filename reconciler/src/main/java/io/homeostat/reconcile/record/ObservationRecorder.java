@@ -224,7 +224,7 @@ public final class ObservationRecorder {
 
     /** What to do about an end that its declaration is the reason for, as far as that can be told; empty when it can't. */
     private static String remedy(Declaration declared, Instance instance, Exit exit) {
-        if (!instance.target().equals(declared.hash())) {
+        if (!LaunchInputs.matches(instance, declared.workload())) {
             return "";
         }
         Lifecycle lifecycle = declared.workload().lifecycle();

@@ -65,8 +65,8 @@ class LaunchFailureTest {
                 "process exited with status 137, out of memory; limits.memory is 32Mi: raise it, or have the program"
                         + " use less",
                 after(plugin().wants("A", limits).ended("A", killed))
-                        .attempts()
-                        .start()
+                        .run()
+                        .crashes()
                         .error());
         assertEquals(
                 "process exited with status 137, out of memory",
