@@ -186,9 +186,10 @@ public final class PassSummary implements PassListener {
         }
     }
 
-    /** Whether it is the business of whoever asked. */
+    /** Whether it is the business of whoever asked. What runs and nobody declares is everybody's. */
     public boolean isTold(WorkloadResult result) {
-        return asked.isEmpty() || asked.contains(result.workload()) || !result.isLeftUndone();
+        WorkloadId id = result.workload();
+        return asked.isEmpty() || asked.contains(id) || !declared.contains(id) || !result.isLeftUndone();
     }
 
     @Override
