@@ -133,6 +133,17 @@ final class RunTest {
                 elsewhere.resolve("more.yaml"), sleeper("more", "1000").toString());
         homeostat.awaitRunning("process/more");
         assertTrue(agent.isRunning());
+        homeostat
+                .run("status")
+                .exits(1)
+                .says("agent: ")
+                .says("agent.yaml:2:1")
+                .says("what was read before stays in force");
+        homeostat.run("status", "-o", "json").exits(1).says("unknown key 'resinc'");
+
+        homeostat.file("agent.yaml", AgentConfig.of(elsewhere).toString());
+        agent.hangUp();
+        eventually().untilAsserted(() -> homeostat.run("status").exits(0));
     }
 
     @Test

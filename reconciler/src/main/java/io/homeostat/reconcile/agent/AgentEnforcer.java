@@ -33,16 +33,20 @@ public final class AgentEnforcer implements Enforcer {
     private final StateStore store;
     private final AgentIdentity identity;
     private final Supplier<Optional<ControlPlaneStatus>> controlPlane;
+    private final Supplier<ImmutableList<String>> problems;
 
+    /** @param problems see {@link Enforcer#agentProblems} */
     public AgentEnforcer(
             Agent agent,
             StateStore store,
             AgentIdentity identity,
-            Supplier<Optional<ControlPlaneStatus>> controlPlane) {
+            Supplier<Optional<ControlPlaneStatus>> controlPlane,
+            Supplier<ImmutableList<String>> problems) {
         this.agent = agent;
         this.store = store;
         this.identity = identity;
         this.controlPlane = controlPlane;
+        this.problems = problems;
     }
 
     @Override
@@ -88,6 +92,11 @@ public final class AgentEnforcer implements Enforcer {
     @Override
     public Optional<ControlPlaneStatus> controlPlane() {
         return controlPlane.get();
+    }
+
+    @Override
+    public ImmutableList<String> agentProblems() {
+        return problems.get();
     }
 
     @Override

@@ -32,6 +32,7 @@ import io.homeostat.reconcile.command.environment.MachineClaim;
 import io.homeostat.reconcile.command.environment.UserDirectories;
 import io.homeostat.reconcile.command.environment.Version;
 import io.homeostat.reconcile.command.output.Console;
+import io.homeostat.reconcile.command.output.Text;
 import io.homeostat.reconcile.controlplane.ControlPlane;
 import io.homeostat.reconcile.controlplane.Modules;
 import io.homeostat.reconcile.controlplane.SampledStates;
@@ -45,6 +46,7 @@ import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.function.Function;
+import java.util.stream.Stream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -63,6 +65,8 @@ public final class Daemon {
     private final GlobalOptions options;
     private final ConfigFile file;
     private final Function<CommandRequest, Command> commands;
+    /** Why the configuration that was read last is not in force; empty when it is. */
+    private volatile String invalid = "";
 
     /** @param commands which command a request on the socket is for */
     public Daemon(
@@ -158,12 +162,13 @@ public final class Daemon {
                         environment.variable(JournalForwarding.VARIABLE),
                         JournalForwarding.PAUSE);
                 MetricsEndpoint metrics = new MetricsEndpoint(telemetry);
-                Hooks hooks = new Hooks(store, layout)) {
+                Hooks hooks = new Hooks(store, layout, telemetry.metrics().hooks())) {
             telemetry.metrics().controlPlane(controlPlane::status);
             listen(metrics, config, agent.modules());
             AgentIdentity identity = AgentIdentity.ofThisProcess(environment.clock());
             // First, because it may fail; what is declared meanwhile is stored, and enforced in a moment.
-            AgentEnforcer enforcer = new AgentEnforcer(agent, store, identity, controlPlane::status);
+            AgentEnforcer enforcer =
+                    new AgentEnforcer(agent, store, identity, controlPlane::status, () -> problems(hooks));
             Instant opening = environment.clock().instant();
             try (CommandServer server = new CommandServer(environment, layout, enforcer, commands)) {
                 Instant opened = environment.clock().instant();
@@ -255,12 +260,19 @@ public final class Daemon {
             controlPlane.use(config);
             hooks.use(config);
             listen(metrics, config, agent.modules());
+            invalid = "";
             LOG.info("{} was read again", file.path());
             record(store, EventType.AGENT_CONFIG_LOADED, file.path() + " was read again");
         } catch (CommandFailure | ActuationFailure e) {
-            LOG.error("{}; what was read before stays in force", e.getMessage());
+            invalid = Text.oneLine(String.valueOf(e.getMessage())) + "; what was read before stays in force";
+            LOG.error("{}", invalid);
             record(store, EventType.AGENT_CONFIG_INVALID, e.getMessage() + "\nwhat was read before stays in force");
         }
+    }
+
+    private ImmutableList<String> problems(Hooks hooks) {
+        return Stream.concat(Stream.of(invalid).filter(why -> !why.isEmpty()), hooks.problems().stream())
+                .collect(ImmutableList.toImmutableList());
     }
 
     /** What can't be written down does not keep the agent from its work. */

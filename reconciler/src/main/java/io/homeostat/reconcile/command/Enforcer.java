@@ -62,6 +62,11 @@ public interface Enforcer {
         int in(Turns turns) throws InterruptedException;
     }
 
+    /** What the agent that enforces can't do as its configuration says, for people; empty without one. */
+    default ImmutableList<String> agentProblems() {
+        return ImmutableList.of();
+    }
+
     /** Of whatever changes what runs from within this process. */
     default Turns turns() {
         return new Turns();

@@ -104,7 +104,13 @@ public record StatusCommand(ImmutableList<WorkloadId> workloads, ImmutableMap<St
             Enforcer enforcer = workspace.enforcer();
             Json.print(
                     console.out(),
-                    StatusJson.of(enforcer.agent(), enforcer.controlPlane(), now, shown, view.problems()));
+                    StatusJson.of(
+                            enforcer.agent(),
+                            enforcer.controlPlane(),
+                            now,
+                            shown,
+                            view.problems(),
+                            enforcer.agentProblems()));
         } else if (introduced) {
             Optional<AgentIdentity> agent = workspace.enforcer().agent();
             agent.ifPresent(one -> StatusText.agent(one, now, console));
@@ -120,6 +126,8 @@ public record StatusCommand(ImmutableList<WorkloadId> workloads, ImmutableMap<St
             StatusText.table(shown, now, console);
         }
         view.problems().forEach(problem -> console.say(StatusText.problem(problem)));
+        ImmutableList<String> agentProblems = workspace.enforcer().agentProblems();
+        agentProblems.forEach(problem -> console.say("agent: " + Text.oneLine(problem)));
         if (all.isEmpty() && !view.everDeclared() && view.problems().isEmpty()) {
             console.say("nothing was ever declared in " + workspace.layout().stateDir()
                     + "; homeostat apply -f FILE declares something");
@@ -141,6 +149,7 @@ public record StatusCommand(ImmutableList<WorkloadId> workloads, ImmutableMap<St
         return missing.isEmpty()
                         && shown.stream().allMatch(WorkloadStatus::isWell)
                         && view.problems().isEmpty()
+                        && agentProblems.isEmpty()
                 ? ExitStatus.OK
                 : ExitStatus.FAILED;
     }

@@ -7,8 +7,11 @@ import io.homeostat.desired.state.Event;
 import io.homeostat.desired.state.StateReader.StoredEvent;
 import io.homeostat.desired.state.StateStore;
 import io.homeostat.desired.state.StoreException;
+import io.homeostat.reconcile.agent.hooks.Hooks.Delivery;
 import java.io.IOException;
 import java.time.Duration;
+import java.util.Optional;
+import java.util.function.Consumer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -19,14 +22,18 @@ final class HookWorker {
     private static final Duration PATIENCE_AT_CLOSE = Duration.ofSeconds(5);
     private static final int PAGE = 100;
 
+    private final String name;
     private final AgentConfig.Hook hook;
     private final HookCall call;
     private final StateStore store;
     private final String machine;
     private final Retries retries;
     private final Progress progress;
+    private final Consumer<Delivery> deliveries;
     private final Thread thread = Thread.ofPlatform().name("hook").daemon(true).unstarted(this::run);
     private volatile long position;
+    /** Why it could not be told the last time; empty when it could, or there was nothing to tell. */
+    private volatile String problem = "";
 
     /**
      * How often an event is tried to be told.
@@ -45,14 +52,18 @@ final class HookWorker {
         void passed(long event, boolean told);
     }
 
+    /** @param name for people: where it stands in the configuration */
     HookWorker(
+            String name,
             AgentConfig.Hook hook,
             HookCall call,
             StateStore store,
             String machine,
             long position,
             Retries retries,
-            Progress progress) {
+            Progress progress,
+            Consumer<Delivery> deliveries) {
+        this.name = name;
         this.hook = hook;
         this.call = call;
         this.store = store;
@@ -60,6 +71,7 @@ final class HookWorker {
         this.position = position;
         this.retries = retries;
         this.progress = progress;
+        this.deliveries = deliveries;
     }
 
     void start() {
@@ -69,6 +81,11 @@ final class HookWorker {
     /** The id of the newest event that is done with. */
     long position() {
         return position;
+    }
+
+    /** What it could not be told the last time, and why. */
+    Optional<String> problem() {
+        return Optional.of(problem).filter(why -> !why.isEmpty());
     }
 
     private void run() {
@@ -115,7 +132,9 @@ final class HookWorker {
             String why;
             try {
                 call.tell(HookMessage.of(event, machine));
-                LOG.debug("a hook was told {}", what);
+                LOG.debug("{} was told {}", name, what);
+                problem = "";
+                deliveries.accept(Delivery.TOLD);
                 return;
             } catch (IOException e) {
                 why = String.valueOf(e.getMessage());
@@ -123,11 +142,16 @@ final class HookWorker {
                 why = unexpected(e);
             }
             if (attempt >= retries.attempts()) {
-                LOG.warn("a hook was not told {}, given up after {} attempts: {}", what, attempt, why);
+                LOG.warn("{} was not told {}, given up after {} attempts: {}", name, what, attempt, why);
+                problem = name + " of the configuration was not told " + what + ", given up after " + attempt
+                        + " attempts: " + why;
+                deliveries.accept(Delivery.GIVEN_UP);
                 return;
             }
+            problem = name + " of the configuration could not be told " + what + ", and is tried again: " + why;
+            deliveries.accept(Delivery.FAILED);
             if (attempt == 1) {
-                LOG.warn("a hook could not be told {}, and is tried again: {}", what, why);
+                LOG.warn("{} could not be told {}, and is tried again: {}", name, what, why);
             }
             Thread.sleep(retries.backoff().bound(attempt));
         }

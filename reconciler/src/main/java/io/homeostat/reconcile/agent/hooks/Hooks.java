@@ -10,6 +10,9 @@ import io.homeostat.reconcile.agent.hooks.HookWorker.Retries;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Optional;
+import java.util.function.Consumer;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -29,21 +32,36 @@ public final class Hooks implements AutoCloseable {
     private final String machine;
     private final Path directory;
     private final Retries retries;
+    private final Consumer<Delivery> deliveries;
     private ImmutableList<AgentConfig.Hook> configured = ImmutableList.of();
     private ImmutableList<HookWorker> workers = ImmutableList.of();
+    private ImmutableList<String> unusable = ImmutableList.of();
     private long stored;
     private long newestTold;
 
-    /** @param layout of the machine whose events these are */
-    public Hooks(StateStore store, Layout layout) {
-        this(store, layout, RETRIES);
+    /** How an attempt to tell a hook of an event ended. */
+    public enum Delivery {
+        TOLD,
+        FAILED,
+        GIVEN_UP
     }
 
-    Hooks(StateStore store, Layout layout, Retries retries) {
+    /**
+     * Nobody is told before {@link #use}.
+     *
+     * @param layout of the machine whose events these are
+     * @param deliveries hears how each attempt ended, on any thread
+     */
+    public Hooks(StateStore store, Layout layout, Consumer<Delivery> deliveries) {
+        this(store, layout, RETRIES, deliveries);
+    }
+
+    Hooks(StateStore store, Layout layout, Retries retries, Consumer<Delivery> deliveries) {
         this.store = store;
         this.machine = layout.instanceId();
         this.directory = layout.runDir();
         this.retries = retries;
+        this.deliveries = deliveries;
     }
 
     /** Applies a configuration. What happened while there was no hook is told to nobody. */
@@ -57,6 +75,7 @@ public final class Hooks implements AutoCloseable {
             begin(wanted);
         } catch (StoreException e) {
             LOG.error("{}; hooks are told nothing until the configuration is read again", e.getMessage());
+            noteUnusable("hooks can't be told anything: " + e.getMessage());
         }
     }
 
@@ -66,21 +85,43 @@ public final class Hooks implements AutoCloseable {
         } else {
             stored = store.hooksTold();
             newestTold = stored;
-            workers = wanted.stream().flatMap(hook -> worker(hook).stream()).collect(ImmutableList.toImmutableList());
+            workers = IntStream.range(0, wanted.size())
+                    .boxed()
+                    .flatMap(index -> worker("notify[" + index + "]", wanted.get(index)).stream())
+                    .collect(ImmutableList.toImmutableList());
             workers.forEach(HookWorker::start);
         }
         // One that could not be made is tried again when the configuration is read again, though it is the same.
         configured = workers.size() == wanted.size() ? wanted : ImmutableList.of();
     }
 
-    private Optional<HookWorker> worker(AgentConfig.Hook hook) {
+    private synchronized void noteUnusable(String why) {
+        unusable = ImmutableList.<String>builder().addAll(unusable).add(why).build();
+    }
+
+    /** What hooks could not be told last, for people. */
+    public synchronized ImmutableList<String> problems() {
+        return Stream.concat(unusable.stream(), workers.stream().flatMap(worker -> worker.problem().stream()))
+                .collect(ImmutableList.toImmutableList());
+    }
+
+    /** @param name where it stands in the configuration */
+    private Optional<HookWorker> worker(String name, AgentConfig.Hook hook) {
         try {
-            return Optional.of(
-                    new HookWorker(hook, HookCall.of(hook, directory), store, machine, stored, retries, this::passed));
+            return Optional.of(new HookWorker(
+                    name,
+                    hook,
+                    HookCall.of(hook, directory),
+                    store,
+                    machine,
+                    stored,
+                    retries,
+                    this::passed,
+                    deliveries));
         } catch (RuntimeException e) {
             LOG.error(
-                    "{}; one of the hooks in agent.yaml is told nothing until the configuration is read again",
-                    HookWorker.unexpected(e));
+                    "{}: {}; it is told nothing until the configuration is read again", name, HookWorker.unexpected(e));
+            noteUnusable(name + " of the configuration is told nothing: " + HookWorker.unexpected(e));
             return Optional.empty();
         }
     }
@@ -106,6 +147,7 @@ public final class Hooks implements AutoCloseable {
         synchronized (this) {
             workers = ImmutableList.of();
             configured = ImmutableList.of();
+            unusable = ImmutableList.of();
         }
     }
 }

@@ -5,8 +5,10 @@ import com.google.common.base.Splitter;
 import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.observe.usage.UsageReport.Usage;
+import io.homeostat.reconcile.agent.hooks.Hooks;
 import io.homeostat.reconcile.controlplane.ControlPlane.ControlPlaneStatus;
 import io.homeostat.reconcile.loop.PassListener;
+import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MultiGauge;
@@ -19,9 +21,13 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Instant;
 import java.util.ArrayList;
+import java.util.EnumMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
+import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import java.util.function.ToDoubleFunction;
@@ -146,6 +152,20 @@ public final class AgentMetrics {
         FunctionCounter.builder("homeostat.log.lines.dropped", log, AgentLog::dropped)
                 .description("Lines of the agent's log that were lost because standard error was not read in time.")
                 .register(registry);
+    }
+
+    /** For whoever tells hooks of events: counts how the attempts end. */
+    public Consumer<Hooks.Delivery> hooks() {
+        Map<Hooks.Delivery, Counter> counters = new EnumMap<>(Hooks.Delivery.class);
+        for (Hooks.Delivery delivery : Hooks.Delivery.values()) {
+            counters.put(
+                    delivery,
+                    Counter.builder("homeostat.hook.deliveries")
+                            .description("Attempts to tell a hook of an event.")
+                            .tag("outcome", delivery.name().toLowerCase(Locale.ROOT))
+                            .register(registry));
+        }
+        return delivery -> Objects.requireNonNull(counters.get(delivery)).increment();
     }
 
     /** Everything, in Prometheus' text format. */

@@ -1,5 +1,6 @@
 package io.homeostat.reconcile.command.output;
 
+import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.google.common.collect.Iterables;
 import io.homeostat.desired.channel.ChannelStatus;
@@ -38,11 +39,14 @@ public final class StatusJson {
             Optional<ControlPlaneStatus> controlPlane,
             Instant now,
             List<WorkloadStatus> workloads,
-            List<SourceProblem> problems) {
+            List<SourceProblem> problems,
+            List<String> agentProblems) {
         ObjectNode json = Json.versioned();
         if (agent.isPresent()) {
-            json.putObject("agent")
-                    .put("version", agent.get().version())
+            ObjectNode one = json.putObject("agent");
+            ArrayNode its = one.putArray("problems");
+            agentProblems.forEach(its::add);
+            one.put("version", agent.get().version())
                     .put("pid", agent.get().pid())
                     .put("uptimeSeconds", agent.get().uptime(now).toSeconds())
                     .set(

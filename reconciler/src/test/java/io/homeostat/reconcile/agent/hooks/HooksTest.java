@@ -11,6 +11,7 @@ import ch.qos.logback.core.read.ListAppender;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.google.common.collect.ImmutableList;
+import com.google.common.collect.Iterables;
 import com.sun.net.httpserver.HttpServer;
 import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.model.WorkloadId;
@@ -22,12 +23,14 @@ import io.homeostat.desired.state.StateStore;
 import io.homeostat.desired.state.sqlite.StateStores;
 import io.homeostat.desired.yaml.AgentConfigReader;
 import io.homeostat.reconcile.agent.hooks.HookWorker.Retries;
+import io.homeostat.reconcile.agent.hooks.Hooks.Delivery;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Clock;
 import java.time.Duration;
 import java.time.Instant;
@@ -55,6 +58,7 @@ class HooksTest {
     Path directory;
 
     private final List<String> posted = new CopyOnWriteArrayList<>();
+    private final List<Delivery> deliveries = new CopyOnWriteArrayList<>();
     private final AtomicInteger refusals = new AtomicInteger();
     private HttpServer server;
     private Layout layout;
@@ -81,7 +85,7 @@ class HooksTest {
         layout = new Layout(directory.resolve("state"), directory.resolve("run"), "machine-1");
         Files.createDirectories(layout.runDir());
         store = StateStores.openForWriting(layout, Clock.systemUTC()).store();
-        hooks = new Hooks(store, layout, RETRIES);
+        hooks = new Hooks(store, layout, RETRIES, deliveries::add);
     }
 
     @AfterEach
@@ -134,6 +138,32 @@ class HooksTest {
 
         await().atMost(PATIENCE).until(() -> posted.size() == 5);
         assertEquals(List.of("refused one", "refused one", "one", "two", "three"), causes());
+        await().atMost(PATIENCE).until(() -> deliveries.size() == 5);
+        assertEquals(
+                List.of(Delivery.FAILED, Delivery.FAILED, Delivery.TOLD, Delivery.TOLD, Delivery.TOLD), deliveries);
+        assertEquals(List.of(), hooks.problems());
+    }
+
+    @Test
+    void whoCanNotBeToldIsAProblemUntilHeIs() throws Exception {
+        Path program = directory.resolve("page");
+        hooks.use(config("- {on: [CRASHED], exec: [%s]}".formatted(program)));
+
+        happens(EventType.PLUGIN_CRASHED, "one");
+        await().atMost(PATIENCE).until(() -> deliveries.contains(Delivery.GIVEN_UP));
+
+        String problem = Iterables.getOnlyElement(hooks.problems());
+        assertTrue(
+                problem.startsWith(
+                        "notify[0] of the configuration was not told CRASHED of process/web, given up after "),
+                problem);
+        assertTrue(problem.contains("No such file or directory"), problem);
+
+        Files.writeString(program, "#!/bin/sh\n");
+        Files.setPosixFilePermissions(program, PosixFilePermissions.fromString("rwxr-xr-x"));
+        happens(EventType.PLUGIN_CRASHED, "two");
+        await().atMost(PATIENCE).until(() -> hooks.problems().isEmpty());
+        assertEquals(Delivery.TOLD, Iterables.getLast(deliveries));
     }
 
     @Test
@@ -243,12 +273,11 @@ class HooksTest {
         List<String> lines =
                 said.list.stream().map(ILoggingEvent::getFormattedMessage).toList();
         assertEquals(
-                List.of(
-                        "unexpected java.lang.IllegalArgumentException; one of the hooks in agent.yaml is told nothing until the"
-                                + " configuration is read again"),
-                lines.stream().filter(line -> line.contains("agent.yaml")).toList());
+                List.of("notify[0]: unexpected java.lang.IllegalArgumentException; it is told nothing until the"
+                        + " configuration is read again"),
+                lines.stream().filter(line -> line.contains("configuration")).toList());
         assertTrue(
-                lines.contains("a hook was not told CRASHED of process/web, given up after 5 attempts: unexpected"
+                lines.contains("notify[1] was not told CRASHED of process/web, given up after 5 attempts: unexpected"
                         + " java.lang.IllegalArgumentException"),
                 lines::toString);
         assertFalse(lines.toString().contains("SECRET"), lines::toString);
@@ -264,7 +293,7 @@ class HooksTest {
         happens(EventType.PLUGIN_CRASHED, "two");
         store.close();
         store = StateStores.openForWriting(layout, Clock.systemUTC()).store();
-        hooks = new Hooks(store, layout, RETRIES);
+        hooks = new Hooks(store, layout, RETRIES, deliveries::add);
 
         hooks.use(config(webhook()));
 

@@ -42,7 +42,8 @@ class StatusOfInstancesTest {
 
     @Test
     void programsReadItBesideAPidThatIsNull() {
-        JsonNode one = StatusJson.of(Optional.empty(), Optional.empty(), Example.NOW, List.of(task), List.of())
+        JsonNode one = StatusJson.of(
+                        Optional.empty(), Optional.empty(), Example.NOW, List.of(task), List.of(), List.of())
                 .at("/workloads/0");
 
         assertTrue(one.get("pid").isNull());
