@@ -131,7 +131,7 @@ final class RunTest {
         agent.awaitSaying("agent.yaml:2:1").awaitSaying("what was read before stays in force");
         Files.writeString(
                 elsewhere.resolve("more.yaml"), sleeper("more", "1000").toString());
-        homeostat.awaitRunning("process/more");
+        eventually().until(() -> homeostat.processes("process/more").size() == 1);
         assertTrue(agent.isRunning());
         homeostat
                 .run("status")

@@ -8,6 +8,7 @@ import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.StateReader;
 import io.homeostat.desired.state.StateReader.StoredRevision;
 import io.homeostat.desired.state.history.WorkloadHistory;
+import io.homeostat.desired.state.history.WorkloadHistory.FailedRevision;
 import io.homeostat.desired.state.history.WorkloadHistory.LastKnownGood;
 import io.homeostat.proto.agent.CommandRequest;
 import io.homeostat.proto.agent.HistoryRequest;
@@ -168,7 +169,10 @@ public record HistoryCommand(WorkloadId workload) implements Command {
         WorkloadHistory history = reader.history(id);
         LastKnownGood good = history.lastKnownGood();
         String runs = good == null ? "" : good.hash();
-        boolean undone = history.undone(declared).isPresent();
+        // What was undone by itself has been gone back from; what somebody has rolled back, he wants to go further back
+        // from.
+        boolean undone =
+                history.undone(declared).filter(FailedRevision::byRequest).isPresent();
         // What is declared is new, and not known to work: what ran before is the last good one.
         boolean trying = !runs.equals(declared) && !undone;
         int before = stored.stream()

@@ -74,7 +74,8 @@ public final class Survey {
         /** As if these workloads were to be tried at once, without a pause after failures. */
         public Memory retriedNow(Collection<WorkloadId> ids) {
             Map<WorkloadId, WorkloadHistory> retried = new HashMap<>(histories);
-            ids.forEach(id -> retried.computeIfPresent(id, (same, history) -> history.retriedNow()));
+            ids.forEach(id -> retried.computeIfPresent(
+                    id, (same, history) -> history.retriedNow().withoutRollback()));
             return new Memory(ImmutableMap.copyOf(retried), instances, pauses, seed);
         }
 

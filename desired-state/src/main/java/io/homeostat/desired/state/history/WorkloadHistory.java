@@ -58,6 +58,11 @@ public record WorkloadHistory(
                         .withoutFailedRun());
     }
 
+    /** Without a rollback by request, so that what is declared is wanted again. */
+    public WorkloadHistory withoutRollback() {
+        return failed != null && failed.byRequest() ? withFailed(null) : this;
+    }
+
     /** Found as it is wanted, whoever has made it so: what had failed on the way is over, and nothing waits for its next try. */
     public WorkloadHistory settled() {
         return withAttempts(attempts.withUpkeep(Failures.NONE));
