@@ -2,6 +2,7 @@ package io.homeostat.reconcile.plan;
 
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
+import com.google.common.collect.Sets;
 import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.model.Lifecycle;
 import io.homeostat.desired.state.Instance;
@@ -24,6 +25,10 @@ import org.jspecify.annotations.Nullable;
 final class PlanBuilder {
     /** For a workload that is no longer declared and was never well, so that its own timeout is not known. */
     private static final Duration DEFAULT_STOP_TIMEOUT = Duration.ofSeconds(30);
+
+    /** Reasons that somebody may have removed without another declaration. */
+    private static final ImmutableSet<Reason> RETRIED_BY_HAND =
+            Sets.immutableEnumSet(Reason.GIVEN_UP, Reason.INSTALL_FAILED, Reason.START_FAILED);
 
     private final Situation situation;
     private final ImmutableList.Builder<Step> steps = ImmutableList.builder();
@@ -141,7 +146,7 @@ final class PlanBuilder {
             case RETRY -> nextTry(why, until.truncatedTo(ChronoUnit.SECONDS));
             case DECLARATION ->
                 "; waits for another declaration"
-                        + (why == Reason.GIVEN_UP ? " or homeostat resume " + situation.id() : "");
+                        + (RETRIED_BY_HAND.contains(why) ? " or homeostat resume " + situation.id() : "");
         };
     }
 

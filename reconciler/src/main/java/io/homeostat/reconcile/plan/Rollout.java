@@ -167,7 +167,7 @@ final class Rollout {
         Attempts attempts = situation.history().attempts();
         // The attempts are those of the declaration; the last good revision has once been installed well.
         Failures failures = target.hash().equals(attempts.hash()) ? attempts.install() : attempts.upkeep();
-        String words = "could not install " + target.workload().revision() + ": " + failures.error();
+        String words = "could not install " + target.workload().revision() + runsOn() + ": " + failures.error();
         return failures.fatal()
                 ? Optional.of(Hold.forDeclaration(Reason.INSTALL_FAILED, words))
                 : Hold.until(
@@ -177,6 +177,16 @@ final class Rollout {
                         Reason.INSTALL_FAILED,
                         words,
                         Wait.Kind.RETRY);
+    }
+
+    /** ", 2 runs on": what is there meanwhile, when it is something else. */
+    private String runsOn() {
+        return situation.instances().stream()
+                .map(one -> one.instance().revision())
+                .filter(revision -> !revision.equals(target.workload().revision()))
+                .findFirst()
+                .map(revision -> ", " + revision + " runs on")
+                .orElse("");
     }
 
     /** What is well keeps running from damaged files while their repair waits; what has to be replaced anyway does not. */

@@ -26,6 +26,20 @@ class FailurePlanningTest {
         return PlanningRow.tests(failing());
     }
 
+    @Test
+    void whatCanNotBeFetchedIsSaidToLeaveTheOldOneRunning() {
+        Example upgrade = plugin().knownGood("A")
+                .installed("A")
+                .active("A")
+                .runs("A")
+                .wants("B")
+                .attempts(attempts -> attempts.withInstall(new Failures(1, NOW, "403", true)));
+
+        assertEquals(
+                "could not install B, A runs on: 403; waits for another declaration or homeostat resume plugin/p",
+                upgrade.plan().message());
+    }
+
     private static List<PlanningRow> failing() {
         return List.of(
                 row(
