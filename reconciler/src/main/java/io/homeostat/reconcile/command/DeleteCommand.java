@@ -57,12 +57,13 @@ public record DeleteCommand(Selection selection, Duration timeout) implements Co
         Map<WorkloadId, String> kept = new LinkedHashMap<>();
         int status = workspace.enforce(
                 timeout, deleted, (store, notes) -> deleted.addAll(withdraw(workspace, store, notes, refused, kept)));
-        kept.values().forEach(why -> workspace.console().failPart(workspace.word(), why));
+        // What was applied is taken out, which is all that was asked; whose it is now has to be known.
+        kept.values().forEach(workspace.console()::say);
         refused.forEach((id, why) -> workspace
                 .console()
                 .failPart(
                         workspace.word(), id + " was not applied, so it was not deleted, though others were; " + why));
-        return refused.isEmpty() && kept.isEmpty() ? status : ExitStatus.FAILED;
+        return refused.isEmpty() ? status : ExitStatus.FAILED;
     }
 
     /** Of what other sources declare nothing can be deleted here. */
