@@ -41,10 +41,13 @@ final class Retention {
     private final List<ToApply> documents = new ArrayList<>();
     private final Set<SourceProblem> problems = new LinkedHashSet<>();
     private final Set<String> retained = new HashSet<>();
+    /** Whether what was stored from paths that are not configured any more stays. */
+    private boolean elsewhereStays;
+
     private Optional<Duration> lookAgain = Optional.empty();
 
     /**
-     * @param roots the configured paths, absolute; what was stored from elsewhere is withdrawn
+     * @param roots the configured paths, absolute; what was stored from elsewhere is withdrawn, if all of them are there
      * @param disabled names of workloads that are not retained either
      */
     Retention(
@@ -66,7 +69,8 @@ final class Retention {
 
     /**
      * Whether a configured path has something to read. One that isn't there declares nothing; but if it was a directory with
-     * declarations, its file system may not be mounted, and nothing is withdrawn.
+     * declarations, its file system may not be mounted, and nothing is withdrawn. Nor is what was declared elsewhere before: a path that
+     * never was there may be mistyped.
      */
     boolean isThere(Path root) {
         if (Files.exists(root, LinkOption.NOFOLLOW_LINKS) || !(Whereabouts.of(root) instanceof Whereabouts.Gone)) {
@@ -83,6 +87,15 @@ final class Retention {
                     missing
                             + ": no such directory; what was declared there stays in force. Create it, empty, to withdraw"
                             + " that, or restore it");
+        } else if (source == SourceName.FILES && !stored.origins().stream().allMatch(this::configured)) {
+            elsewhereStays = true;
+            problem(
+                    root.toString(),
+                    Problem.Kind.UNREADABLE,
+                    "",
+                    root
+                            + ": no such file or directory; what was declared elsewhere before stays in force. Create it, or"
+                            + " correct sources.files");
         }
         return false;
     }
@@ -112,6 +125,11 @@ final class Retention {
             boolean loses = wanted(origin).stream().anyMatch(workload -> !declared.contains(workload.id()));
             if (loses && !retained.contains(origin) && configured(origin)) {
                 withdrawn(origin);
+            }
+            boolean isDeclaredHere =
+                    stored.from(origin).stream().anyMatch(workload -> declared.contains(workload.id()));
+            if (elsewhereStays && !configured(origin) && !isDeclaredHere) {
+                retained.add(origin);
             }
         }
         documents.removeIf(document -> retained.contains(document.origin()));

@@ -181,6 +181,29 @@ class FilesSourceTest {
     }
 
     /** With everything an hour old. */
+    @Test
+    void aConfiguredPathThatIsNotThereWithdrawsNothingThatWasDeclaredElsewhere() throws IOException {
+        Path was = files.write("was/a.yaml", process("a", "b"));
+        source = new FilesSource(ImmutableList.of(directory.resolve("was")), InstantSource.fixed(NOW));
+        read();
+        Path mistyped = directory.resolve("wsa");
+        source = new FilesSource(ImmutableList.of(mistyped), InstantSource.fixed(NOW));
+
+        SourceSnapshot reading = read();
+
+        assertEquals(List.of("a", "b"), files.inForce());
+        assertEquals(ImmutableSet.of(was.toString()), reading.content().retainedOrigins());
+        assertEquals(
+                ImmutableList.of(mistyped
+                        + ": no such file or directory; what was declared elsewhere before stays in force. Create it, or"
+                        + " correct sources.files"),
+                messages(reading));
+
+        Files.createDirectory(mistyped);
+        assertEquals(ImmutableList.of(), messages(read()));
+        assertEquals(List.of(), files.inForce());
+    }
+
     private SourceSnapshot read() throws IOException {
         files.age(Duration.ofHours(1));
         return files.store(source.read(files.stored()));
