@@ -57,6 +57,7 @@ final class SecretForms {
                 && parts.size() > 1
                 && !parts.get(parts.size() - 2).equalsIgnoreCase("public");
         return isKey
+                || last.endsWith("pass")
                 || parts.stream().anyMatch(part -> WORDS.contains(part.toLowerCase(Locale.ROOT)))
                 || SecretMask.Patterns.isNameOfSecret(name.endsWith("=") ? name.substring(0, name.length() - 1) : name);
     }

@@ -106,6 +106,7 @@ class ShownDeclarationTest {
                 "TOKEN_FILE | /run/token | /run/token",
                 "PUBLIC_KEY | abc | abc",
                 "PGPASSWORD | hunter2 | (masked)",
+                "SSHPASS | hunter2 | (masked)",
                 "MYSQL_PWD | hunter2 | (masked)",
                 "STRIPE_KEY | hunter2 | (masked)",
                 "BASIC_AUTH | hunter2 | (masked)",
