@@ -169,7 +169,8 @@ final class OperabilityTest {
             homeostat.declare("web.yaml", Document.script("web", "exec sleep 1000"));
             Agent agent = homeostat.agent(config().with("metrics.listen", "127.0.0.1:" + taken.getLocalPort()));
             agent.awaitSaying("cannot listen on 127.0.0.1:" + taken.getLocalPort());
-            homeostat.awaitRunning("process/web");
+            eventually().until(() -> homeostat.processes("process/web").size() == 1);
+            homeostat.run("status").exits(1).says("agent: metrics.listen: nothing is served at 127.0.0.1:");
         }
     }
 

@@ -168,7 +168,7 @@ public final class Daemon {
             AgentIdentity identity = AgentIdentity.ofThisProcess(environment.clock());
             // First, because it may fail; what is declared meanwhile is stored, and enforced in a moment.
             AgentEnforcer enforcer =
-                    new AgentEnforcer(agent, store, identity, controlPlane::status, () -> problems(hooks));
+                    new AgentEnforcer(agent, store, identity, controlPlane::status, () -> problems(metrics, hooks));
             Instant opening = environment.clock().instant();
             try (CommandServer server = new CommandServer(environment, layout, enforcer, commands)) {
                 Instant opened = environment.clock().instant();
@@ -234,8 +234,7 @@ public final class Daemon {
                     environment.clock().instant(),
                     metrics.isAsWanted()
                             ? Optional.empty()
-                            : Optional.of("nothing is served at "
-                                    + config.metrics().listen() + "; the agent's log says why"));
+                            : Optional.of(unserved(config.metrics().listen())));
         }
     }
 
@@ -270,8 +269,13 @@ public final class Daemon {
         }
     }
 
-    private ImmutableList<String> problems(Hooks hooks) {
-        return Stream.concat(Stream.of(invalid).filter(why -> !why.isEmpty()), hooks.problems().stream())
+    private static String unserved(String listen) {
+        return "nothing is served at " + listen + "; the agent's log says why";
+    }
+
+    private ImmutableList<String> problems(MetricsEndpoint metrics, Hooks hooks) {
+        String unserved = metrics.isAsWanted() ? "" : "metrics.listen: " + unserved(metrics.wanted());
+        return Stream.concat(Stream.of(invalid, unserved).filter(why -> !why.isEmpty()), hooks.problems().stream())
                 .collect(ImmutableList.toImmutableList());
     }
 

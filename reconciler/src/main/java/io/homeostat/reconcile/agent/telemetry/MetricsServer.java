@@ -329,11 +329,11 @@ public final class MetricsServer implements AutoCloseable {
         }
     }
 
-    /** Where {@code /metrics} and {@code /healthz} are served, as the configuration of the moment has it. For one thread. */
+    /** Where {@code /metrics} and {@code /healthz} are served, as the configuration of the moment has it. One thread sets it. */
     public static final class MetricsEndpoint implements AutoCloseable {
         private final Telemetry telemetry;
-        private String listen = "";
-        private @Nullable MetricsServer server;
+        private volatile String listen = "";
+        private volatile @Nullable MetricsServer server;
 
         public MetricsEndpoint(Telemetry telemetry) {
             this.telemetry = telemetry;
@@ -353,6 +353,11 @@ public final class MetricsServer implements AutoCloseable {
                     .orElse(null);
         }
 
+        /** What was wanted last; empty: nothing. */
+        public String wanted() {
+            return listen;
+        }
+
         /** Whether what was wanted last could be done; that is so, too, when nothing was. */
         public boolean isAsWanted() {
             return server != null || listen.isEmpty();
@@ -360,8 +365,9 @@ public final class MetricsServer implements AutoCloseable {
 
         @Override
         public void close() {
-            if (server != null) {
-                server.close();
+            MetricsServer before = server;
+            if (before != null) {
+                before.close();
                 server = null;
             }
         }
