@@ -6,35 +6,21 @@ import io.homeostat.actuate.launch.Launcher.LaunchRequest;
 import io.homeostat.desired.model.schema.Notation;
 import io.homeostat.desired.state.history.FailureCause;
 import io.homeostat.observe.process.Account;
+import io.homeostat.observe.process.CommandOutput;
 import io.homeostat.observe.process.Executables;
 import io.homeostat.observe.process.SystemCharset;
 import java.io.File;
 import java.io.IOException;
-import java.io.InputStream;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.concurrent.TimeUnit;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * Runs a command that does something for a program that runs: as its user, with its settings, in its environment and working directory,
  * but not in its control groups. It is waited for, and killed with its descendants at its timeout.
  */
 public final class ProgramCommand {
-    private static final Logger LOG = LoggerFactory.getLogger(ProgramCommand.class);
-
-    /** What it has left running may hold its output open. */
-    private static final Duration LAST_OUTPUT = Duration.ofSeconds(1);
-
-    private static final int OUTPUT_KEPT = 4096;
-    private static final int LINES_SHOWN = 3;
-    private static final int CHARACTERS_SHOWN = 300;
-
     private final LaunchRequest program;
     private final ImmutableList<String> command;
 
@@ -57,18 +43,15 @@ public final class ProgramCommand {
         String what = "the command " + command.getFirst();
         try {
             Process process = start(what);
-            Output output = new Output(process.getInputStream());
-            // No virtual thread: reading a pipe would hold its carrier.
-            Thread reader = Thread.ofPlatform().daemon(true).start(output::read);
+            CommandOutput output = new CommandOutput();
             try {
-                if (!process.waitFor(timeout.toNanos(), TimeUnit.NANOSECONDS)) {
+                if (!output.awaitEnd(process, timeout)) {
                     throw new ActuationFailure(
                             FailureCause.Kind.TIMED_OUT,
-                            what + " did not end within " + Notation.text(timeout) + " and was killed" + output.words()
+                            what + " did not end within " + Notation.text(timeout) + " and was killed" + said(output)
                                     + "; make it quicker, or raise spec.health.timeout",
                             false);
                 }
-                reader.join(LAST_OUTPUT);
             } finally {
                 // Children first, because they are found through their parent.
                 process.descendants().forEach(ProcessHandle::destroyForcibly);
@@ -77,7 +60,7 @@ public final class ProgramCommand {
             if (process.exitValue() != 0) {
                 throw new ActuationFailure(
                         new FailureCause(FailureCause.Kind.EXITED, process.exitValue()),
-                        what + " exited with status " + process.exitValue() + output.words(),
+                        what + " exited with status " + process.exitValue() + said(output),
                         false,
                         null);
             }
@@ -114,53 +97,8 @@ public final class ProgramCommand {
         return builder.start();
     }
 
-    /** All of it is read, or the command would stand still; its end is kept. */
-    private static final class Output {
-        private final InputStream stream;
-        private final byte[] end = new byte[OUTPUT_KEPT];
-        private long length;
-
-        Output(InputStream stream) {
-            this.stream = stream;
-        }
-
-        void read() {
-            byte[] buffer = new byte[OUTPUT_KEPT];
-            try (stream) {
-                for (int read = stream.read(buffer); read >= 0; read = stream.read(buffer)) {
-                    keep(buffer, read);
-                }
-            } catch (IOException e) {
-                LOG.debug("the rest of what a command says is not known: {}", e.getMessage());
-            }
-        }
-
-        private synchronized void keep(byte[] bytes, int count) {
-            for (int i = 0; i < count; i++) {
-                end[(int) (length++ % OUTPUT_KEPT)] = bytes[i];
-            }
-        }
-
-        /** Its last lines in one. */
-        synchronized String words() {
-            int kept = (int) Math.min(length, OUTPUT_KEPT);
-            byte[] bytes = new byte[kept];
-            for (int i = 0; i < kept; i++) {
-                bytes[i] = end[(int) ((length - kept + i) % OUTPUT_KEPT)];
-            }
-            List<String> lines = new String(bytes, StandardCharsets.UTF_8)
-                    .lines()
-                    .map(String::strip)
-                    .filter(line -> !line.isEmpty())
-                    .toList();
-            String words = String.join(" | ", lines.subList(Math.max(0, lines.size() - LINES_SHOWN), lines.size()));
-            if (words.isEmpty()) {
-                return "";
-            }
-            return "; it said: "
-                    + (words.length() <= CHARACTERS_SHOWN
-                            ? words
-                            : "..." + words.substring(words.length() - CHARACTERS_SHOWN));
-        }
+    private static String said(CommandOutput output) {
+        String said = output.lastLines();
+        return said.isEmpty() ? "" : "; it said: " + said;
     }
 }

@@ -19,6 +19,7 @@ import io.homeostat.observe.ObservedInstance.Liveness.Running;
 import io.homeostat.observe.ProcessInstances.InstanceHealth;
 import io.homeostat.observe.health.Health.Verdict;
 import io.homeostat.observe.process.Account;
+import io.homeostat.observe.process.CommandOutput;
 import io.homeostat.observe.process.Executables;
 import io.homeostat.observe.process.PortOwners;
 import io.homeostat.observe.process.PortOwners.Owner;
@@ -248,8 +249,7 @@ public final class ProbeHealth implements InstanceHealth {
                             .addAll(command.subList(1, command.size()))
                             .build())
                     .redirectInput(ProcessBuilder.Redirect.from(new File("/dev/null")))
-                    .redirectOutput(ProcessBuilder.Redirect.DISCARD)
-                    .redirectError(ProcessBuilder.Redirect.DISCARD);
+                    .redirectErrorStream(true);
             builder.environment().clear();
             builder.environment().putAll(environment());
             process = builder.start();
@@ -264,13 +264,16 @@ public final class ProbeHealth implements InstanceHealth {
                     what + " could not be started: " + firstLine(e));
         }
         try {
-            if (!process.waitFor(timeout.toNanos(), TimeUnit.NANOSECONDS)) {
-                return failed(Verdict.HUNG, what + " did not end within " + timeout.toMillis() + " ms");
+            CommandOutput output = new CommandOutput();
+            if (!output.awaitEnd(process, timeout)) {
+                return failed(Verdict.HUNG, what + " did not end within " + timeout.toMillis() + " ms" + said(output));
             }
             int status = process.exitValue();
             return status == 0
                     ? Health.healthy(clock.instant())
-                    : failed(Verdict.UNHEALTHY, what + " exited with status " + status);
+                    : failed(Verdict.UNHEALTHY, what + " exited with status " + status + said(output));
+        } catch (IOException e) {
+            return failed(Verdict.UNKNOWN, what + " was not heard to its end: " + firstLine(e));
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             return failed(Verdict.UNKNOWN, what + " was interrupted");
@@ -279,6 +282,11 @@ public final class ProbeHealth implements InstanceHealth {
             process.descendants().forEach(ProcessHandle::destroyForcibly);
             process.destroyForcibly();
         }
+    }
+
+    private static String said(CommandOutput output) {
+        String said = output.lastLines();
+        return said.isEmpty() ? "" : "; it said: " + said;
     }
 
     /** Looked up once: for a user who is not in /etc/passwd that takes a process, and maybe a server. */

@@ -209,6 +209,24 @@ class ProbesTest {
     }
 
     @Test
+    void whatAnExecSaysIsPartOfTheCauseWhoeverHoldsItsOutput() throws Exception {
+        Path pid = root.resolve("pid");
+        Health health = probes.ask(
+                exec(
+                        "/bin/sh",
+                        "-c",
+                        "echo looking; sleep 1000 & echo $! > \"$1\"; echo cannot reach db7 >&2; exit 4",
+                        "sh",
+                        pid.toString()),
+                LONG);
+
+        assertEquals(
+                unhealthy("the probe's command /bin/sh exited with status 4; it said: looking | cannot reach db7"),
+                health);
+        ProcessHandle.of(Long.parseLong(Files.readString(pid).strip())).ifPresent(ProcessHandle::destroyForcibly);
+    }
+
+    @Test
     void execMayPrintWithoutEnd() {
         assertEquals(Health.healthy(NOW), probes.ask(exec("/bin/sh", "-c", "head -c 10000000 /dev/zero"), LONG));
     }

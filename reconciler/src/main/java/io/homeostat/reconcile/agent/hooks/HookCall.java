@@ -1,8 +1,8 @@
 package io.homeostat.reconcile.agent.hooks;
 
-import com.github.benmanes.caffeine.cache.Ticker;
 import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.AgentConfig;
+import io.homeostat.observe.process.CommandOutput;
 import io.homeostat.observe.process.Executables;
 import java.io.File;
 import java.io.IOException;
@@ -11,7 +11,6 @@ import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -47,12 +46,6 @@ sealed interface HookCall extends AutoCloseable {
      * @param directory where the event is put for it; a file, because one that does not read would hold up who writes to a pipe
      */
     record Exec(ImmutableList<String> command, Duration timeout, Path directory) implements HookCall {
-        private static final int MOST_SHOWN = 500;
-        private static final Duration LOOK = Duration.ofMillis(20);
-
-        /** Far more than a pipe holds: what the program itself has printed is read before it is left. */
-        private static final int MOST_READ_AT_ONCE = 1 << 20;
-
         @Override
         public void tell(HookMessage message) throws IOException, InterruptedException {
             String program = command.getFirst();
@@ -70,7 +63,12 @@ sealed interface HookCall extends AutoCloseable {
             environment.put("HOMEOSTAT_WORKLOAD", message.workload());
             Process process = start(builder, message.json());
             try {
-                String said = untilItEnds(process);
+                CommandOutput output = new CommandOutput();
+                if (!output.awaitEnd(process, timeout)) {
+                    throw new IOException(program + " did not end within " + timeout.toMillis()
+                            + " ms and was killed; make it quicker, or set timeout");
+                }
+                String said = output.lastLines();
                 if (process.exitValue() != 0) {
                     throw new IOException(program + " exited with status " + process.exitValue()
                             + (said.isEmpty() ? "" : ": " + said));
@@ -89,41 +87,6 @@ sealed interface HookCall extends AutoCloseable {
                 return builder.redirectInput(input.toFile()).start();
             } finally {
                 Files.delete(input);
-            }
-        }
-
-        /**
-         * What it prints is read meanwhile, or it would stand still; the beginning is returned. Nothing is read that is not there yet: what
-         * it leaves running may hold its output for ever.
-         */
-        private String untilItEnds(Process process) throws IOException, InterruptedException {
-            Ticker ticker = Ticker.systemTicker();
-            long start = ticker.read();
-            byte[] said = new byte[MOST_SHOWN];
-            int length = 0;
-            byte[] rest = new byte[1 << 14];
-            InputStream out = process.getInputStream();
-            // At the end of a process the JVM reads what is left, without a bound; it waits for this lock, and then
-            // finds the pipe closed.
-            synchronized (out) {
-                try (out) {
-                    while (true) {
-                        boolean ended = process.waitFor(LOOK);
-                        for (int read = 0; read < MOST_READ_AT_ONCE && out.available() > 0; ) {
-                            int count =
-                                    length < MOST_SHOWN ? out.read(said, length, MOST_SHOWN - length) : out.read(rest);
-                            length = Math.min(MOST_SHOWN, length + count);
-                            read += count;
-                        }
-                        if (ended) {
-                            return new String(said, 0, length, StandardCharsets.UTF_8).strip();
-                        }
-                        if (ticker.read() - start > timeout.toNanos()) {
-                            throw new IOException(command.getFirst() + " did not end within " + timeout.toMillis()
-                                    + " ms and was killed; make it quicker, or set timeout");
-                        }
-                    }
-                }
             }
         }
 

@@ -10,6 +10,7 @@ import io.homeostat.reconcile.plan.Traits;
 import io.homeostat.reconcile.runtime.Machine;
 import io.homeostat.reconcile.runtime.RuntimeProvider;
 import io.homeostat.reconcile.runtime.process.ProcessKind;
+import io.homeostat.reconcile.secrets.MaskedHealth;
 
 /** A plugin listens, is told to start, and reports its own health from then on. */
 public final class PluginKind implements RuntimeProvider {

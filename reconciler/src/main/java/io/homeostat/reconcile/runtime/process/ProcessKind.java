@@ -21,6 +21,7 @@ import io.homeostat.reconcile.plan.Traits.LaunchFile;
 import io.homeostat.reconcile.plan.Traits.LaunchInput;
 import io.homeostat.reconcile.runtime.Machine;
 import io.homeostat.reconcile.runtime.RuntimeProvider;
+import io.homeostat.reconcile.secrets.MaskedHealth;
 
 /** A process runs once it is launched; only a probe can tell its health. */
 public final class ProcessKind implements RuntimeProvider {
@@ -40,7 +41,7 @@ public final class ProcessKind implements RuntimeProvider {
     public Access open(Machine machine) {
         PortOwners owners = new PortOwners(machine.layout(), machine.procFs(), new LimitObserver(machine.cgroups()));
         return new Access(
-                observer(machine, new ProbeHealth(machine.clock(), owners)),
+                observer(machine, new MaskedHealth(new ProbeHealth(machine.clock(), owners))),
                 () -> new ProcessRuntime(machine, ProcessProtocol.NONE));
     }
 

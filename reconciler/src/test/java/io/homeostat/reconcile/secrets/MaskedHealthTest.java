@@ -1,4 +1,4 @@
-package io.homeostat.reconcile.runtime.plugin;
+package io.homeostat.reconcile.secrets;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;

@@ -1,4 +1,4 @@
-package io.homeostat.reconcile.runtime.plugin;
+package io.homeostat.reconcile.secrets;
 
 import com.google.common.collect.ImmutableSortedMap;
 import io.homeostat.desired.model.Workload;
@@ -8,19 +8,17 @@ import io.homeostat.observe.Observation;
 import io.homeostat.observe.ObservedInstance.Liveness.Running;
 import io.homeostat.observe.ProcessInstances.InstanceHealth;
 import io.homeostat.observe.health.Health;
-import io.homeostat.reconcile.secrets.DeclaredSecrets;
-import io.homeostat.reconcile.secrets.SecretMask;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Masks the secrets that a plugin was given where it quotes them in an error: the words become part of messages, conditions and events.
+ * Masks the secrets that a workload was given where it, or the command of its probe, quotes them in an error: the words become part of messages, conditions and events.
  * What it reports while it is well goes to the control plane as it is, and is masked where people see it.
  */
-final class MaskedHealth implements InstanceHealth {
+public final class MaskedHealth implements InstanceHealth {
     private final InstanceHealth health;
 
     /** @param health closed with this */
-    MaskedHealth(InstanceHealth health) {
+    public MaskedHealth(InstanceHealth health) {
         this.health = health;
     }
 

@@ -1,0 +1,78 @@
+package io.homeostat.observe.process;
+
+import com.github.benmanes.caffeine.cache.Ticker;
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.List;
+
+/**
+ * What a short command prints, read while it is waited for, or it would stand still once its pipe is full; the end of it is kept. No thread
+ * reads, and nothing is read that is not there yet: what the command leaves running may hold its output open for ever.
+ */
+public final class CommandOutput {
+    private static final Duration LOOK = Duration.ofMillis(20);
+
+    /** Far more than a pipe holds: what the command itself has printed is read before it is left. */
+    private static final int MOST_READ_AT_ONCE = 1 << 20;
+
+    private static final int KEPT = 4096;
+    private static final int LINES_SHOWN = 3;
+    private static final int CHARACTERS_SHOWN = 300;
+
+    private final byte[] end = new byte[KEPT];
+    private long length;
+
+    /**
+     * Reads until the command ends, and closes the pipe. What it has started is left as it is.
+     *
+     * @return whether it ended in time
+     */
+    public boolean awaitEnd(Process process, Duration timeout) throws IOException, InterruptedException {
+        Ticker ticker = Ticker.systemTicker();
+        long start = ticker.read();
+        byte[] buffer = new byte[1 << 14];
+        InputStream out = process.getInputStream();
+        // At the end of a process the JVM reads what is left, without a bound; it waits for this lock, and then finds
+        // the pipe closed.
+        synchronized (out) {
+            try (out) {
+                while (true) {
+                    long left = timeout.toNanos() - (ticker.read() - start);
+                    boolean ended = process.waitFor(Duration.ofNanos(Math.clamp(left, 0, LOOK.toNanos())));
+                    for (int read = 0; read < MOST_READ_AT_ONCE && out.available() > 0; ) {
+                        int count = out.read(buffer);
+                        keep(buffer, count);
+                        read += count;
+                    }
+                    if (ended || left <= 0) {
+                        return ended;
+                    }
+                }
+            }
+        }
+    }
+
+    private void keep(byte[] bytes, int count) {
+        for (int i = 0; i < count; i++) {
+            end[(int) (length++ % KEPT)] = bytes[i];
+        }
+    }
+
+    /** The last lines in one, not much longer than a sentence; empty when nothing was said. */
+    public String lastLines() {
+        int kept = (int) Math.min(length, KEPT);
+        byte[] bytes = new byte[kept];
+        for (int i = 0; i < kept; i++) {
+            bytes[i] = end[(int) ((length - kept + i) % KEPT)];
+        }
+        List<String> lines = new String(bytes, StandardCharsets.UTF_8)
+                .lines()
+                .map(line -> line.replaceAll("\\p{Cntrl}", "?").strip())
+                .filter(line -> !line.isEmpty())
+                .toList();
+        String words = String.join(" | ", lines.subList(Math.max(0, lines.size() - LINES_SHOWN), lines.size()));
+        return words.length() <= CHARACTERS_SHOWN ? words : "..." + words.substring(words.length() - CHARACTERS_SHOWN);
+    }
+}
