@@ -26,6 +26,7 @@ import io.homeostat.reconcile.command.output.Text;
 import io.homeostat.reconcile.command.output.WorkloadResult;
 import java.time.Duration;
 import java.time.Instant;
+import java.time.temporal.ChronoUnit;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -98,6 +99,7 @@ public record HoldCommand(Hold hold, Selection selection, String reason, Duratio
             return runOnChosen(workspace);
         }
         requireKnown(workspace);
+        tellOfFormer(workspace);
         Instant now = workspace.environment().clock().instant();
         return switch (hold) {
             case PAUSE -> {
@@ -122,6 +124,23 @@ public record HoldCommand(Hold hold, Selection selection, String reason, Duratio
                         .enforce(workspace, new Enforcer.Goal(store -> again(store, now), workloads(), null, timeout));
             }
         };
+    }
+
+    /** A stop or pause that this ends or takes the place of may be somebody else's. What was stopped and is started ends as expected. */
+    private void tellOfFormer(Workspace workspace) {
+        if (hold == Hold.PAUSE || hold == Hold.RESUME) {
+            return;
+        }
+        ImmutableMap<WorkloadId, Pause> former = pauses(workspace);
+        workloads().stream()
+                .flatMap(id -> Stream.ofNullable(former.get(id)))
+                .filter(one -> !one.stopped() || hold == Hold.RESTART || hold == Hold.TRIGGER)
+                .forEach(one -> workspace
+                        .console()
+                        .say(one.workload() + " was " + (one.stopped() ? "stopped" : "paused") + " since "
+                                + one.since().truncatedTo(ChronoUnit.SECONDS)
+                                + (one.reason().isEmpty() ? "" : ": " + Text.oneLine(one.reason()))
+                                + (hold == Hold.STOP ? "; the stop takes its place" : "; that ends with this")));
     }
 
     private ImmutableList<WorkloadId> workloads() {

@@ -95,7 +95,8 @@ public record RollbackCommand(WorkloadId workload, int to, Duration timeout) imp
         WorkloadHistory history = store.history(workload);
         Workload back = former.workload();
         String words = "rolled back by request from revision "
-                + declared.workload().revision() + " to " + back.revision() + " (number " + former.number() + ")";
+                + declared.workload().revision() + " to " + back.revision() + " (number " + former.number() + ")"
+                + failure(history, declared);
         store.resume(workload, words, now);
         store.commit(new Change(
                 workload,
@@ -107,6 +108,15 @@ public record RollbackCommand(WorkloadId workload, int to, Duration timeout) imp
                 ImmutableList.of(),
                 ImmutableList.of(
                         new Event(now, workload, declared.workload().revision(), EventType.AGENT_ROLLED_BACK, words))));
+    }
+
+    /** Why it failed, if it did: the rollback takes the place of that in its history. */
+    private static String failure(WorkloadHistory history, Declaration declared) {
+        String error = history.undone(declared.hash())
+                .filter(undone -> !undone.byRequest())
+                .map(FailedRevision::error)
+                .orElse(history.attempts().start().error());
+        return error.isEmpty() ? "" : "; it had failed: " + error;
     }
 
     private void require(StoredRevision former, Declaration declared) {
