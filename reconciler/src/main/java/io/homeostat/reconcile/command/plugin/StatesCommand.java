@@ -58,7 +58,7 @@ public record StatesCommand() implements Command {
     }
 
     private static void table(CurrentPluginStates states, Console console) {
-        Table table = new Table("PLUGIN", "REVISION", "STATUS", "CODE", "PENDING", "STATUS", "RESULTS");
+        Table table = new Table("PLUGIN", "REVISION", "STATUS", "CODE", "PENDING", "PENDING STATUS", "RESULTS");
         for (DaemonPluginState state : states.getDaemonPluginStatesList()) {
             row(
                     table,

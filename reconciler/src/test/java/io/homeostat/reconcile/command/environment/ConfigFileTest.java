@@ -3,8 +3,12 @@ package io.homeostat.reconcile.command.environment;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.Streams;
 import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.yaml.AgentConfigReader;
+import io.homeostat.desired.yaml.JsonSchema;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -50,5 +54,23 @@ class ConfigFileTest {
         assertEquals(defaults.limits(), example.limits());
         assertEquals(defaults.sources().local(), example.sources().local());
         assertEquals(List.of("/etc/homeostat/desired.d"), example.sources().files());
+        assertEquals(defaults.instanceId(), example.instanceId());
+        assertEquals(defaults.protectedPlugins(), example.protectedPlugins());
+        assertEquals(defaults.signatures(), example.signatures());
+        assertEquals(defaults.hooks(), example.hooks());
+    }
+
+    @Test
+    void theExampleHasEveryKey() throws IOException {
+        String example = Files.readString(Path.of("..", "examples", "agent", "agent.yaml"));
+
+        ImmutableList<String> missing = Streams.stream(new ObjectMapper()
+                        .readTree(JsonSchema.agent())
+                        .path("properties")
+                        .fieldNames())
+                .filter(key -> !example.contains("\n" + key + ":"))
+                .collect(ImmutableList.toImmutableList());
+
+        assertEquals(ImmutableList.of(), missing);
     }
 }
