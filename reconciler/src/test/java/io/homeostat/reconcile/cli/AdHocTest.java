@@ -97,7 +97,8 @@ class AdHocTest {
         assertEquals(64, state.get("configHash").asText().length());
         assertFalse(state.has("pendingRevisionId"), "what has its default is left out");
 
-        assertTrue(shell.run("states").out().contains("a       1         RUNNING  4     -        -       busy\n"));
+        assertTrue(
+                shell.run("states").out().contains("a       1         RUNNING  4     -        -               busy\n"));
     }
 
     @Test
