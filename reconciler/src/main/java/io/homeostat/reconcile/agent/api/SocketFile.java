@@ -16,7 +16,9 @@ import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.util.HashSet;
 import java.util.OptionalLong;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /** The file that a unix socket is reached by: it outlives the process that made it, and has to be told from a living one. */
@@ -132,15 +134,24 @@ public final class SocketFile {
                 .collect(ImmutableList.toImmutableList());
     }
 
+    /** A child that it has just forked has all that its parent has open, until it runs its own program. */
     private static OptionalLong holder(String socket) throws IOException {
+        Set<Long> holders = new HashSet<>();
         try (DirectoryStream<Path> processes = Files.newDirectoryStream(PROCESSES, "[0-9]*")) {
             for (Path process : processes) {
                 if (has(process.resolve("fd"), socket)) {
-                    return OptionalLong.of(Long.parseLong(process.getFileName().toString()));
+                    holders.add(Long.parseLong(process.getFileName().toString()));
                 }
             }
         }
-        return OptionalLong.empty();
+        return holders.stream()
+                .flatMap(pid -> ProcessHandle.of(pid).stream())
+                .filter(one -> one.parent()
+                        .map(ProcessHandle::pid)
+                        .filter(holders::contains)
+                        .isEmpty())
+                .mapToLong(ProcessHandle::pid)
+                .findFirst();
     }
 
     private static boolean has(Path descriptors, String socket) {
