@@ -46,6 +46,19 @@ final class CrashLoopTest {
     }
 
     @Test
+    void withoutAnAgentNobodyWaitsAndPlanSaysWhatTheNextApplyDoes() {
+        Document web = Document.script("web", "exec sleep 1000");
+        homeostat.applied(web);
+        for (int crash = 0; crash < 3; crash++) {
+            homeostat.kill("process/web");
+
+            homeostat.run("plan").exits(0).says("! process/web").says("1 to repair");
+
+            homeostat.applied(web);
+        }
+    }
+
+    @Test
     void anAgentThatIsKilledInThePauseDoesNotBeginTheStormAnew() {
         homeostat.declare("web.yaml", Document.script("web", "exec sleep 1000").with("restart.initialDelay", "12s"));
         Agent first = homeostat.agent();

@@ -15,6 +15,7 @@ import io.homeostat.reconcile.command.output.SourceConflicts;
 import io.homeostat.reconcile.plan.Plan;
 import io.homeostat.reconcile.plan.Situations;
 import io.homeostat.reconcile.status.Survey.Finding;
+import io.homeostat.reconcile.status.Survey.Memory;
 
 /** Shows what apply would do; touches nothing. Without documents, the plan is against the stored desired state. */
 public record PlanCommand(DocumentTexts documents, boolean detailedExitCode) implements Command {
@@ -32,9 +33,11 @@ public record PlanCommand(DocumentTexts documents, boolean detailedExitCode) imp
     public int run(Workspace workspace) throws InterruptedException {
         Console console = workspace.console();
         DocumentSet valid = documents.parse(workspace.environment().documents(), console, "");
-        // As apply does: what it is given is tried at once.
-        Workspace.View view =
-                workspace.survey(stored -> desired(valid, stored), valid.ids(), Situations.Depth.HEALTH, id -> true);
+        Workspace.View view = workspace.survey(
+                stored -> desired(valid, stored),
+                memory -> tried(memory, valid, workspace.enforcer()),
+                Situations.Depth.HEALTH,
+                id -> true);
         Plan plan = new Plan(view.findings().stream().map(Finding::plan).collect(ImmutableList.toImmutableList()));
         SourceConflicts.overruled(valid.ids(), view.desired()).forEach(console::say);
         if (console.json()) {
@@ -46,6 +49,14 @@ public record PlanCommand(DocumentTexts documents, boolean detailedExitCode) imp
                     .forEach(console::say);
         }
         return detailedExitCode && !plan.isEmpty() ? ExitStatus.CHANGES : ExitStatus.OK;
+    }
+
+    /** As apply does: what it is given is tried at once. */
+    private static Memory tried(Memory memory, DocumentSet documents, Enforcer enforcer) {
+        if (documents.isNone()) {
+            return enforcer.agent().isPresent() ? memory : memory.retriedNow();
+        }
+        return memory.applied(documents.ids());
     }
 
     private static DesiredState desired(DocumentSet documents, ImmutableList<StoredDeclaration> stored) {

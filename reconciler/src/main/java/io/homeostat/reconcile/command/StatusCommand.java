@@ -23,6 +23,7 @@ import io.homeostat.reconcile.status.WorkloadStatus;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.Optional;
+import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -91,7 +92,7 @@ public record StatusCommand(ImmutableList<WorkloadId> workloads, ImmutableMap<St
     private int look(boolean introduced, Workspace workspace) throws InterruptedException {
         Console console = workspace.console();
         Workspace.View view =
-                workspace.survey(StoredState::desired, ImmutableList.of(), Situations.Depth.HEALTH, id -> true);
+                workspace.survey(StoredState::desired, UnaryOperator.identity(), Situations.Depth.HEALTH, id -> true);
         ImmutableList<Finding> all = view.findings();
         ImmutableList<WorkloadStatus> shown = all.stream()
                 .filter(finding ->

@@ -1,6 +1,5 @@
 package io.homeostat.reconcile.command;
 
-import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.source.StoredState;
 import io.homeostat.observe.health.Health;
@@ -14,6 +13,7 @@ import io.homeostat.reconcile.command.output.Text;
 import io.homeostat.reconcile.plan.Situations;
 import io.homeostat.reconcile.status.WorkloadState;
 import io.homeostat.reconcile.status.WorkloadStatus;
+import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /** Says whether a workload runs at a revision, asked now; its JSON is a public interface. */
@@ -34,7 +34,7 @@ public record VerifyCommand(WorkloadId workload, String revision) implements Com
     @Override
     public int run(Workspace workspace) throws InterruptedException {
         WorkloadStatus status = workspace
-                .survey(StoredState::desired, ImmutableList.of(), Situations.Depth.HEALTH, workload::equals)
+                .survey(StoredState::desired, UnaryOperator.identity(), Situations.Depth.HEALTH, workload::equals)
                 .findings()
                 .stream()
                 .filter(finding -> finding.id().equals(workload))

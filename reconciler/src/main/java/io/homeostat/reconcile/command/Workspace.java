@@ -27,13 +27,13 @@ import io.homeostat.reconcile.status.Survey.Finding;
 import io.homeostat.reconcile.status.Survey.Memory;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Collection;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.BiConsumer;
 import java.util.function.Function;
 import java.util.function.Predicate;
+import java.util.function.UnaryOperator;
 
 /**
  * The state directory that a command works on, and its machine.
@@ -121,13 +121,13 @@ public record Workspace(String word, Environment environment, Console console, L
      * Looks at the machine and touches nothing.
      *
      * @param wanted makes the desired state of what is stored
-     * @param triedNow workloads to be tried at once, whatever failed before
+     * @param remembered what the plan is to go by, of what is remembered
      * @param asked the workloads to look at
      * @throws CommandFailure when the machine can't be seen
      */
     public View survey(
             Function<ImmutableList<StoredDeclaration>, DesiredState> wanted,
-            Collection<WorkloadId> triedNow,
+            UnaryOperator<Memory> remembered,
             Situations.Depth depth,
             Predicate<WorkloadId> asked)
             throws InterruptedException {
@@ -136,7 +136,7 @@ public record Workspace(String word, Environment environment, Console console, L
         Stored memory = remembered(reader -> new Stored(
                         wanted.apply(reader.declarations()).under(policy),
                         StoredState.desired(reader.declarations()).under(policy),
-                        Memory.of(reader).retriedNow(triedNow),
+                        remembered.apply(Memory.of(reader)),
                         reader.everDeclared(),
                         reader.problems()))
                 .orElseGet(() -> new Stored(

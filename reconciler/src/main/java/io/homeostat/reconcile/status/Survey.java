@@ -71,12 +71,21 @@ public final class Survey {
                     reader.seed());
         }
 
-        /** As if these workloads were to be tried at once, without a pause after failures. */
-        public Memory retriedNow(Collection<WorkloadId> ids) {
-            Map<WorkloadId, WorkloadHistory> retried = new HashMap<>(histories);
-            ids.forEach(id -> retried.computeIfPresent(
+        /** As it is once documents of these workloads have been applied: they are tried at once, without a pause after failures. */
+        public Memory applied(Collection<WorkloadId> ids) {
+            Map<WorkloadId, WorkloadHistory> applied = new HashMap<>(histories);
+            ids.forEach(id -> applied.computeIfPresent(
                     id, (same, history) -> history.retriedNow().withoutRollback()));
-            return new Memory(ImmutableMap.copyOf(retried), instances, pauses, seed);
+            return new Memory(ImmutableMap.copyOf(applied), instances, pauses, seed);
+        }
+
+        /** As if all were tried at once: where no agent runs, nothing ends a pause after failures but the next apply. */
+        public Memory retriedNow() {
+            return new Memory(
+                    ImmutableMap.copyOf(Maps.transformValues(histories, WorkloadHistory::retriedNow)),
+                    instances,
+                    pauses,
+                    seed);
         }
 
         Remembered of(WorkloadId id) {

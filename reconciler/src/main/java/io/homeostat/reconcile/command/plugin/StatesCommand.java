@@ -7,7 +7,6 @@ import com.fasterxml.jackson.databind.node.FloatNode;
 import com.fasterxml.jackson.databind.node.IntNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.fasterxml.jackson.databind.node.TextNode;
-import com.google.common.collect.ImmutableList;
 import com.google.protobuf.Descriptors.EnumValueDescriptor;
 import com.google.protobuf.Message;
 import com.google.protobuf.Timestamp;
@@ -30,6 +29,7 @@ import io.homeostat.reconcile.controlplane.PluginStates;
 import io.homeostat.reconcile.plan.Situations;
 import java.time.Instant;
 import java.util.List;
+import java.util.function.UnaryOperator;
 import java.util.stream.Collectors;
 
 /** Shows the states of plugins as the control plane would get them, without counting as a report. JSON as in the protocol. */
@@ -43,7 +43,7 @@ public record StatesCommand() implements Command {
     public int run(Workspace workspace) throws InterruptedException {
         Workspace.View view = workspace.survey(
                 StoredState::desired,
-                ImmutableList.of(),
+                UnaryOperator.identity(),
                 Situations.Depth.HEALTH,
                 id -> id.kind().equals(Kind.PLUGIN));
         CurrentPluginStates states =
