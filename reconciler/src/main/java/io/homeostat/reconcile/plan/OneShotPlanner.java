@@ -217,12 +217,18 @@ final class OneShotPlanner {
         } else if (last != null && last.result() == OneShotRun.Result.FAILED) {
             plan.waitFor(
                     Reason.RUN_FAILED,
-                    "its last run failed: " + last.error() + "; " + schedule.whatIsNext(),
+                    "its last run failed: " + last.error() + "; " + whatIsNext(),
                     schedule.next().orElse(Instant.MAX),
                     schedule.next().isPresent() ? Wait.Kind.RETRY : Wait.Kind.DECLARATION);
         } else {
             schedule.next().ifPresent(plan::dueAt);
         }
+    }
+
+    private String whatIsNext() {
+        return situation.policy().continuous()
+                ? schedule.whatIsNext()
+                : "no agent runs that would run it again, the next homeostat apply does";
     }
 
     private boolean hasBegun() {

@@ -41,6 +41,7 @@ import org.jspecify.annotations.Nullable;
 
 /** A situation of a one-shot in few words, and what is planned from it. */
 public final class OneShotExample {
+    private Policy policy = Policy.NONE;
     public static final Instant NOW = Instant.parse("2026-11-20T12:00:00Z");
 
     private final WorkloadId id;
@@ -178,6 +179,15 @@ public final class OneShotExample {
         return this;
     }
 
+    OneShotExample under(Policy now) {
+        policy = now;
+        return this;
+    }
+
+    String message() {
+        return Planner.plan(situation()).message();
+    }
+
     public Situation situation() {
         ObservedWorkload seen = new ObservedWorkload(
                 id,
@@ -189,7 +199,7 @@ public final class OneShotExample {
         HostFacts host = new HostFacts(boot, instance, ImmutableMap.of());
         return new Situation(
                 declared(),
-                Policy.NONE,
+                policy,
                 seen,
                 host,
                 Relations.NONE,

@@ -2,8 +2,10 @@ package io.homeostat.reconcile.plan;
 
 import static io.homeostat.reconcile.plan.OneShotExample.NOW;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.homeostat.desired.model.Calendar;
+import io.homeostat.desired.model.DesiredState.Policy;
 import io.homeostat.desired.model.Lifecycle.Triggers;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.Instance.Phase;
@@ -14,6 +16,7 @@ import java.time.Instant;
 import java.util.List;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.DynamicTest;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
 
 /** What is planned for a one-shot, as a table. Its timeout is a minute. */
@@ -95,6 +98,15 @@ class OneShotPlanningTest {
                         "a failed run is followed by another when the interval is over",
                         "run RUN_DUE: launch",
                         process("A", HOURLY).failed(NOW.minusSeconds(3600))));
+    }
+
+    @Test
+    void onlyAnAgentIsSaidToRunItAgainAtATime() {
+        OneShotExample failed = process("A", HOURLY).failed(NOW);
+        assertTrue(failed.message().contains("; runs again at 2026-11-20T"), failed::message);
+
+        String once = failed.under(Policy.NONE.once()).message();
+        assertTrue(once.endsWith("; no agent runs that would run it again, the next homeostat apply does"), once);
     }
 
     private static List<Row> calendars() {
