@@ -15,6 +15,7 @@ import io.homeostat.desired.state.history.WorkloadHistory;
 import io.homeostat.desired.state.history.WorkloadHistory.FailedRevision;
 import io.homeostat.desired.state.history.WorkloadHistory.LastKnownGood;
 import io.homeostat.observe.ObservedInstance;
+import io.homeostat.observe.ObservedInstance.Liveness;
 import io.homeostat.observe.ObservedInstance.Liveness.Orphaned;
 import io.homeostat.observe.install.Installation;
 import io.homeostat.reconcile.plan.Relations.Parent;
@@ -182,6 +183,7 @@ final class Rollout {
     /** ", 2 runs on": what is there meanwhile, when it is something else. */
     private String runsOn() {
         return situation.instances().stream()
+                .filter(one -> one.liveness() instanceof Liveness.Running)
                 .map(one -> one.instance().revision())
                 .filter(revision -> !revision.equals(target.workload().revision()))
                 .findFirst()
@@ -353,7 +355,7 @@ final class Rollout {
         } else if (stoppedByUs && isEnabledSince(lastExit)) {
             plan.because(Action.RESTART, Reason.ENABLED, enablement().words());
         } else if (stoppedByUs) {
-            plan.because(Action.RESTART, Reason.START_NOT_FINISHED, "it was stopped to be started again");
+            plan.because(Action.RESTART, Reason.START_NOT_FINISHED, "it was stopped, and is to run");
         } else if (lastExit == null) {
             plan.because(Action.RESTART, Reason.PROCESS_MISSING, "its process is gone");
         } else {

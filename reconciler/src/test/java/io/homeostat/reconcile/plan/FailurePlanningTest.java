@@ -5,10 +5,12 @@ import static io.homeostat.reconcile.plan.Example.failed;
 import static io.homeostat.reconcile.plan.Example.plugin;
 import static io.homeostat.reconcile.plan.PlanningRow.row;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 
 import io.homeostat.desired.state.Instance.Phase;
 import io.homeostat.desired.state.history.Attempts.Failures;
 import io.homeostat.desired.state.history.Exit;
+import io.homeostat.observe.ObservedInstance.Liveness;
 import java.time.Duration;
 import java.util.List;
 import java.util.stream.Stream;
@@ -140,6 +142,19 @@ class FailurePlanningTest {
 
     private static Example undone() {
         return plugin().knownGood("A").installed("A").installed("B").wants("B").undone(1, NOW);
+    }
+
+    @Test
+    void whatHasEndedAndLeftChildrenBehindIsNotSaidToRunOn() {
+        Exit exit = new Exit(3, null, Exit.Reason.EXITED, NOW.minusSeconds(30));
+        Example upgrade = plugin().knownGood("A")
+                .installed("A")
+                .active("A")
+                .is("A", new Liveness.Orphaned(exit, 1))
+                .wants("B")
+                .attempts(attempts -> attempts.withInstall(new Failures(1, NOW, "403", true)));
+
+        assertFalse(upgrade.plan().message().contains("runs on"), upgrade.plan()::message);
     }
 
     @Test
