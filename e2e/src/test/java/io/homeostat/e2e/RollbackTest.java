@@ -47,6 +47,12 @@ final class RollbackTest {
                 .says("1 waiting");
         assertTrue(homeostat.events(WEB).contains("AGENT_ROLLED_BACK 2"));
 
+        homeostat
+                .run("rollback", WEB)
+                .exits(1)
+                .says("was rolled back by request from revision 2 to 1 (number 1), and nothing is remembered")
+                .says("homeostat resume process/web takes the rollback back");
+
         // An agent leaves it so, too.
         Agent agent = homeostat.agent();
         agent.awaitReady();

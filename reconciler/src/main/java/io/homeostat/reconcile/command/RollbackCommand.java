@@ -86,13 +86,13 @@ public record RollbackCommand(WorkloadId workload, int to, Duration timeout) imp
             throw new CommandFailure(workload
                     + " is a one-shot: to go back would run the former revision again; declare it if that is wanted");
         }
+        WorkloadHistory history = store.history(workload);
         StoredRevision former = HistoryCommand.former(to, declared.hash(), store, workload)
                 .orElseThrow(() -> new CommandFailure(
                         to == 0
-                                ? "nothing is remembered of " + workload + " that worked before"
+                                ? nothingBefore(history, declared)
                                 : workload + " has no revision number " + to + "; " + shown()));
         require(former, declared);
-        WorkloadHistory history = store.history(workload);
         Workload back = former.workload();
         String words = "rolled back by request from revision "
                 + declared.workload().revision() + " to " + back.revision() + " (number " + former.number() + ")"
@@ -108,6 +108,15 @@ public record RollbackCommand(WorkloadId workload, int to, Duration timeout) imp
                 ImmutableList.of(),
                 ImmutableList.of(
                         new Event(now, workload, declared.workload().revision(), EventType.AGENT_ROLLED_BACK, words))));
+    }
+
+    private String nothingBefore(WorkloadHistory history, Declaration declared) {
+        return history.undone(declared.hash())
+                .filter(FailedRevision::byRequest)
+                .map(undone -> workload + " was " + undone.error()
+                        + ", and nothing is remembered that worked before that; homeostat resume " + workload
+                        + " takes the rollback back")
+                .orElse("nothing is remembered of " + workload + " that worked before");
     }
 
     /** Why it failed, if it did: the rollback takes the place of that in its history. */
