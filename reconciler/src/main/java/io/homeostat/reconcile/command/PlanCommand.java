@@ -51,10 +51,13 @@ public record PlanCommand(DocumentTexts documents, boolean detailedExitCode) imp
         return detailedExitCode && !plan.isEmpty() ? ExitStatus.CHANGES : ExitStatus.OK;
     }
 
-    /** As apply does: what it is given is tried at once. */
+    /**
+     * As apply does: what it is given is tried at once. Of what has crashed the same is shown without documents where no agent runs;
+     * what could not be installed or started stays a wait, which gives the cause and says that the next apply tries again.
+     */
     private static Memory tried(Memory memory, DocumentSet documents, Enforcer enforcer) {
         if (documents.isNone()) {
-            return enforcer.agent().isPresent() ? memory : memory.retriedNow();
+            return enforcer.agent().isPresent() ? memory : memory.withoutCrashes();
         }
         return memory.applied(documents.ids());
     }

@@ -13,6 +13,7 @@ import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.Pause;
 import io.homeostat.desired.state.StateReader;
+import io.homeostat.desired.state.history.Attempts.Failures;
 import io.homeostat.desired.state.history.WorkloadHistory;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.Observer;
@@ -79,10 +80,11 @@ public final class Survey {
             return new Memory(ImmutableMap.copyOf(applied), instances, pauses, seed);
         }
 
-        /** As if all were tried at once: where no agent runs, nothing ends a pause after failures but the next apply. */
-        public Memory retriedNow() {
+        /** As if none had crashed before: where no agent runs, the next apply ends a pause after crashes, and nothing else does. */
+        public Memory withoutCrashes() {
             return new Memory(
-                    ImmutableMap.copyOf(Maps.transformValues(histories, WorkloadHistory::retriedNow)),
+                    ImmutableMap.copyOf(Maps.transformValues(
+                            histories, history -> history.withRun(history.run().withCrashes(Failures.NONE)))),
                     instances,
                     pauses,
                     seed);
