@@ -67,14 +67,14 @@ public enum Verb {
             },
             asked -> ApplyCommand.of(asked.getApply()),
             "Store files as desired state and bring the machine to it.",
-            "Exit status: 0 everything that is declared is at its desired state, 1 not."),
+            "Exit status: 0 what is given, and what it depends on, is at its desired state, 1 not."),
     DELETE(
             syntax -> syntax.selection().timeout(),
             typed -> new DeleteCommand(
                     typed.arguments().selection(), typed.arguments().timeout()),
             asked -> DeleteCommand.of(asked.getDelete()),
             "Take workloads out of the desired state and remove them from the machine.",
-            "Exit status: 0 done, 1 not."),
+            "Exit status: 0 removed, or not applied any more and declared elsewhere, 1 not."),
     RUN(
             syntax -> syntax.config(),
             typed -> new Daemon(
@@ -156,7 +156,7 @@ public enum Verb {
                     typed.arguments().flag(Syntax.WATCH)),
             asked -> StatusCommand.of(asked.getStatus()),
             "Show what is wanted and what is there, observed now.",
-            "Exit status: 0 all converged and healthy, 1 not, 3 nothing was ever declared here."),
+            "Exit status: 0 all converged and healthy, 1 not or no such workload, 3 nothing was ever declared here."),
     GET(
             syntax -> syntax.selection().yaml(),
             typed -> new GetCommand(typed.arguments().selection()),
@@ -188,7 +188,8 @@ public enum Verb {
                     typed.arguments().count(Syntax.LIMIT),
                     typed.arguments().flag(Syntax.FOLLOW)),
             asked -> EventsCommand.of(asked.getEvents()),
-            "Show what happened, newest last."),
+            "Show what happened, newest last.",
+            "Exit status: 0, 1 one that is named is not declared, and no event of it is kept."),
     LOGS(
             syntax -> syntax.selection()
                     .since()

@@ -143,6 +143,9 @@ public record DeleteCommand(Selection selection, Duration timeout) implements Co
                 store.commit(Change.ofHistory(id, WorkloadHistory.DELETED));
             }
         }
+        here.stream()
+                .filter(id -> !kept.containsKey(id) && !found.contains(id))
+                .forEach(id -> notes.add(id + " is no longer declared; nothing of it was on this machine"));
         Instant now = workspace.environment().clock().instant();
         here.stream()
                 .filter(id -> !kept.containsKey(id))

@@ -3,6 +3,7 @@ package io.homeostat.reconcile.command;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.google.common.base.Splitter;
 import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSortedSet;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.Event;
 import io.homeostat.desired.state.StateReader.StoredEvent;
@@ -17,8 +18,11 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayDeque;
 import java.util.Deque;
+import java.util.HashSet;
 import java.util.Iterator;
+import java.util.Objects;
 import java.util.OptionalInt;
+import java.util.Set;
 import java.util.function.Consumer;
 
 /**
@@ -64,21 +68,40 @@ public record EventsCommand(ImmutableList<WorkloadId> workloads, Instant since, 
     @Override
     public int run(Workspace workspace) throws InterruptedException {
         Console console = workspace.console();
+        Set<WorkloadId> seen = new HashSet<>();
         long last;
         if (limit.isPresent()) {
             Newest newest = new Newest(limit.getAsInt());
-            last = readAfter(0, workspace, newest);
+            last = readAfter(0, workspace, seen, newest);
             newest.events().forEach(event -> print(event, console));
         } else {
-            last = readAfter(0, workspace, event -> print(event, console));
+            last = readAfter(0, workspace, seen, event -> print(event, console));
         }
         while (follow && workspace.console().isRead()) {
             Thread.sleep(PAUSE);
             // Another database has taken the place of the one that was being read, and counts from the beginning.
             boolean another = last > 0 && after(last - 1, workspace).isEmpty();
-            last = readAfter(another ? 0 : last, workspace, event -> print(event, console));
+            last = readAfter(another ? 0 : last, workspace, seen, event -> print(event, console));
         }
-        return ExitStatus.OK;
+        return follow ? ExitStatus.OK : tellOfUnknown(workspace, seen);
+    }
+
+    /** Silence about a name that is mistyped would be taken for "nothing has happened". */
+    private int tellOfUnknown(Workspace workspace, Set<WorkloadId> seen) {
+        ImmutableSortedSet<WorkloadId> declared = workspace
+                .remembered(reader -> reader.declarations().stream()
+                        .map(one -> one.workload().id())
+                        .collect(ImmutableSortedSet.toImmutableSortedSet(WorkloadId::compareTo)))
+                .orElse(ImmutableSortedSet.of());
+        ImmutableList<WorkloadId> unknown = workloads.stream()
+                .filter(id -> !seen.contains(id) && !declared.contains(id))
+                .collect(ImmutableList.toImmutableList());
+        unknown.forEach(id -> workspace
+                .console()
+                .failPart(
+                        workspace.word(),
+                        id + " is not declared, and no event of it is kept; " + Text.declared(declared)));
+        return unknown.isEmpty() ? ExitStatus.OK : ExitStatus.FAILED;
     }
 
     /** Keeps the last of the events that it is given. */
@@ -104,11 +127,19 @@ public record EventsCommand(ImmutableList<WorkloadId> workloads, Instant since, 
         }
     }
 
-    /** Returns the number of the last one, asked for or not. */
-    private long readAfter(long id, Workspace workspace, Consumer<StoredEvent> asked) {
+    /**
+     * Returns the number of the last one, asked for or not.
+     *
+     * @param seen gets each workload that has an event
+     */
+    private long readAfter(long id, Workspace workspace, Set<WorkloadId> seen, Consumer<StoredEvent> asked) {
         long last = id;
         ImmutableList<StoredEvent> page = after(last, workspace);
         while (!page.isEmpty()) {
+            page.stream()
+                    .map(one -> one.event().workload())
+                    .filter(Objects::nonNull)
+                    .forEach(seen::add);
             page.stream().filter(this::isAsked).forEach(asked);
             last = page.getLast().id();
             page = after(last, workspace);
