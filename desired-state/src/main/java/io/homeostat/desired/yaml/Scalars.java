@@ -57,16 +57,19 @@ final class Scalars {
             return binder.mismatch(node, "text", "in quotes if need be");
         }
         String text = scalar.text();
+        Form form = type.form() == null || !sent ? type.form() : type.form().inMessages();
         switch (scalar.meaning()) {
             case TEXT -> {}
             case NULL -> {
                 return binder.mismatch(node, "text", "in quotes if need be");
             }
             default -> {
-                return binder.error(node, scalar.described() + " where text is wanted; put it in quotes");
+                // Quotes are no remedy for what would be refused in quotes, too.
+                if (form == null || form.admits(text)) {
+                    return binder.error(node, scalar.described() + " where text is wanted; put it in quotes");
+                }
             }
         }
-        Form form = type.form() == null || !sent ? type.form() : type.form().inMessages();
         boolean opaque = sent && form != null && form.mostInMessages() > 0;
         if (!opaque && text.indexOf('\0') >= 0) {
             return binder.error(node, "has a NUL character, which nothing can be handed; remove it");
