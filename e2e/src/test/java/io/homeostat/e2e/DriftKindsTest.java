@@ -56,8 +56,8 @@ final class DriftKindsTest {
     void aProcessThatIsGone() {
         homeostat.applied(web);
         homeostat.kill(ID);
-        assertDrift("restart", "PROCESS_EXITED", "process was ended by signal 9");
-        assertRepaired(web, "PLUGIN_CRASHED", "process was ended by signal 9");
+        assertDrift("restart", "PROCESS_EXITED", "process was ended by signal 9 (SIGKILL)");
+        assertRepaired(web, "PLUGIN_CRASHED", "process was ended by signal 9 (SIGKILL)");
     }
 
     @Test

@@ -32,7 +32,8 @@ final class DriftTest {
         assertEquals("plugin/greeter", drift.get("workload").asText());
         assertEquals("restart", drift.get("action").asText());
         assertEquals("PROCESS_EXITED", drift.get("reason").asText());
-        assertEquals("process was ended by signal 9", drift.get("message").asText());
+        assertEquals(
+                "process was ended by signal 9 (SIGKILL)", drift.get("message").asText());
         JsonNode crashed = homeostat.status("plugin/greeter");
         assertEquals("CRASHED", crashed.get("state").asText());
         assertEquals(9, crashed.at("/lastExit/signal").asInt());
@@ -42,7 +43,7 @@ final class DriftTest {
         homeostat
                 .apply(greeter)
                 .exits(0)
-                .says("restarted (process was ended by signal 9)")
+                .says("restarted (process was ended by signal 9 (SIGKILL))")
                 .says("1 repaired");
 
         assertNotEquals(dead, homeostat.pid("plugin/greeter"));

@@ -46,7 +46,11 @@ final class QuickstartTest {
                 > 0);
 
         homeostat.kill("process/clock");
-        homeostat.runProcess("plan").exits(0).says("! process/clock").says("drift: process was ended by signal 9");
+        homeostat
+                .runProcess("plan")
+                .exits(0)
+                .says("! process/clock")
+                .says("drift: process was ended by signal 9 (SIGKILL)");
         homeostat.runProcess("apply", "-f", "examples/quickstart").exits(0).says("process/clock   restarted");
 
         Path file = homeostat.directory().resolve(example);

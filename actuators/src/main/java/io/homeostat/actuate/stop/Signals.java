@@ -1,6 +1,6 @@
 package io.homeostat.actuate.stop;
 
-import com.google.common.collect.ImmutableMap;
+import io.homeostat.desired.model.SignalNames;
 import io.homeostat.observe.process.Pidfd;
 import io.homeostat.observe.process.Pidfd.Opened;
 import io.homeostat.observe.process.ProcFs;
@@ -13,25 +13,6 @@ public final class Signals {
     static final int TERM = 15;
     static final int CONT = 18;
 
-    /** The same on every architecture that a JVM 25 runs on. */
-    private static final ImmutableMap<String, Integer> NUMBERS = ImmutableMap.of(
-            "SIGHUP",
-            1,
-            "SIGINT",
-            2,
-            "SIGQUIT",
-            3,
-            "SIGKILL",
-            KILL,
-            "SIGUSR1",
-            10,
-            "SIGUSR2",
-            12,
-            "SIGTERM",
-            TERM,
-            "SIGWINCH",
-            28);
-
     private final ProcFs procFs;
 
     /**
@@ -40,11 +21,10 @@ public final class Signals {
      * @throws IllegalArgumentException when a declaration may not have it
      */
     public static int number(@Nullable String name) {
-        Integer number = name == null ? Integer.valueOf(TERM) : NUMBERS.get(name);
-        if (number == null) {
-            throw new IllegalArgumentException("no signal of a declaration: " + name);
-        }
-        return number;
+        return name == null
+                ? TERM
+                : SignalNames.number(name)
+                        .orElseThrow(() -> new IllegalArgumentException("no signal of a declaration: " + name));
     }
 
     public Signals(ProcFs procFs) {

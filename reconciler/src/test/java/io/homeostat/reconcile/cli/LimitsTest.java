@@ -108,7 +108,7 @@ class LimitsTest {
 
         String plan = shell.run("plan").out();
 
-        assertTrue(plan.contains("(drift: process was ended by signal 9"), plan);
+        assertTrue(plan.contains("(drift: process was ended by signal 9 (SIGKILL)"), plan);
     }
 
     @Test

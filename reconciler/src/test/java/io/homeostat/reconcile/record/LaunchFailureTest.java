@@ -30,7 +30,7 @@ import org.junit.jupiter.api.Test;
 /** What the end of a process, or a launch that failed, counts against: 3 attempts to start, by the defaults. */
 class LaunchFailureTest {
     private static final Exit KILLED = new Exit(null, 9, Exit.Reason.SIGNALED, NOW);
-    private static final String ERROR = "process was ended by signal 9";
+    private static final String ERROR = "process was ended by signal 9 (SIGKILL)";
 
     @Test
     void whatWasNeverSeenWellHasFailedToStart() {

@@ -88,7 +88,7 @@ class ObservationRecorderTest {
         Learned learned = ObservationRecorder.observed(crashed.situation(), "no such table: users");
 
         assertEquals(
-                "process was ended by signal 9; its log ends with: no such table: users",
+                "process was ended by signal 9 (SIGKILL); its log ends with: no such table: users",
                 learned.situation().history().run().crashes().error());
     }
 

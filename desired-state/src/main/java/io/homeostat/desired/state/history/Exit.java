@@ -1,5 +1,6 @@
 package io.homeostat.desired.state.history;
 
+import io.homeostat.desired.model.SignalNames;
 import java.time.Instant;
 import org.jspecify.annotations.Nullable;
 
@@ -30,7 +31,8 @@ public record Exit(@Nullable Integer code, @Nullable Integer signal, Reason reas
     public String words() {
         return switch (reason) {
             case EXITED -> "exited with status " + code;
-            case SIGNALED -> "was ended by signal " + signal;
+            case SIGNALED ->
+                "was ended by signal " + (signal == null ? "of an unknown number" : SignalNames.words(signal));
             case OOM_KILLED ->
                 signal == null
                         ? "exited with status " + code + " after a process of its tree was killed, out of memory"
