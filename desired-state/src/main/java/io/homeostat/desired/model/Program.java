@@ -32,7 +32,9 @@ public record Program(
 
         @Doc(
                 "Environment variables, each a text or {file: PATH}; added to PATH, HOME, USER, LOGNAME, SHELL, LANG, HOMEOSTAT_LAUNCH_ID and HOMEOSTAT_WORKLOAD. Nothing else is inherited.")
-        @Keys(value = "[A-Za-z_][A-Za-z0-9_]*", words = "a letter or '_', then letters, digits or '_'")
+        @Keys(
+                value = "(?!HOMEOSTAT_)[A-Za-z_][A-Za-z0-9_]*",
+                words = "a letter or '_', then letters, digits or '_'; what begins with HOMEOSTAT_ is Homeostat's own")
         ImmutableSortedMap<String, EnvValue> env,
 
         @Doc(

@@ -2,8 +2,10 @@ package io.homeostat.desired.yaml;
 
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import com.google.common.base.Splitter;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableListMultimap;
+import com.google.common.collect.ImmutableMap;
 import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.model.Calendar;
 import io.homeostat.desired.model.Config;
@@ -13,6 +15,7 @@ import io.homeostat.desired.model.Lifecycle.Restart;
 import io.homeostat.desired.model.Lifecycle.Triggers;
 import io.homeostat.desired.model.MaintenanceWindow;
 import io.homeostat.desired.model.Probe;
+import io.homeostat.desired.model.ProcessSettings;
 import io.homeostat.desired.model.Program;
 import io.homeostat.desired.model.Reload;
 import io.homeostat.desired.model.Source;
@@ -27,6 +30,7 @@ import java.time.DateTimeException;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.ZoneId;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /** The rules that take more than one field, by the record whose fields they are. */
@@ -61,6 +65,7 @@ final class Constraints {
                     .put(MaintenanceWindow.class, new KnownTimeZone())
                     .put(Calendar.class, new KnownTimeZone())
                     .put(Calendar.class, new PossibleTimes())
+                    .put(ProcessSettings.class, new SoftBelowHard())
                     .put(Limits.class, new MemoryToRunOutOf())
                     .put(Limits.class, new MemoryToRunIn())
                     .put(Reload.class, new ExactlyOne(ImmutableList.of("signal", "exec")))
@@ -208,6 +213,31 @@ final class Constraints {
                         "initialDelay " + Notation.text(initial) + " is longer than maxDelay " + Notation.text(max)
                                 + "; shorten the one or raise the other");
             }
+        }
+    }
+
+    /** As setrlimit(2) wants it. */
+    private static final class SoftBelowHard implements Constraint {
+        private static final String UNLIMITED = "unlimited";
+
+        @Override
+        public void check(Bound record) {
+            if (!(record.value("rlimits") instanceof ImmutableMap<?, ?> limits)) {
+                return;
+            }
+            limits.forEach((name, limit) -> {
+                List<String> softAndHard = Splitter.on(':').splitToList(limit.toString());
+                if (softAndHard.size() == 2 && isAbove(softAndHard.get(0), softAndHard.get(1))) {
+                    record.errorAtValue(
+                            "rlimits",
+                            name + ": the soft limit " + softAndHard.get(0) + " is above the hard limit "
+                                    + softAndHard.get(1) + "; lower the one or raise the other");
+                }
+            });
+        }
+
+        private static boolean isAbove(String soft, String hard) {
+            return !hard.equals(UNLIMITED) && (soft.equals(UNLIMITED) || Long.parseLong(soft) > Long.parseLong(hard));
         }
     }
 

@@ -4,6 +4,7 @@ import com.google.common.base.CharMatcher;
 import com.google.common.collect.ImmutableMap;
 import io.homeostat.observe.process.ProgramVariable;
 import io.homeostat.observe.process.SystemCharset;
+import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -14,10 +15,14 @@ import java.util.Optional;
  * key and value don't count. A value may be in single quotes, in which all is as it stands, or in double quotes, in which a backslash takes
  * the meaning of ", \, $ and `. Nothing is expanded. Of two values the later one counts.
  *
- * @param problem the first mistake, as a sentence that names its line and quotes no value; empty when there is none
+ * @param problem the mistakes, the first few of many, as a sentence that names their lines and quotes no value; empty when there is none
  */
 public record EnvironmentFile(ImmutableMap<String, String> variables, Optional<String> problem) {
     private static final CharMatcher SPACE = CharMatcher.anyOf(" \t\r");
+
+    /** So many mistakes are told at once. */
+    private static final int TOLD = 5;
+
     private static final String ESCAPED = "\"\\$`";
 
     /** A line that can't be read. Its message is a sentence that quotes no value. */
@@ -36,14 +41,18 @@ public record EnvironmentFile(ImmutableMap<String, String> variables, Optional<S
         }
         Map<String, String> variables = new LinkedHashMap<>();
         List<String> lines = text.get().lines().toList();
+        List<String> mistakes = new ArrayList<>();
         for (int i = 0; i < lines.size(); i++) {
             try {
                 read(SPACE.trimFrom(lines.get(i)), variables);
             } catch (MalformedLine e) {
-                return malformed("line " + (i + 1) + " of it can't be read: " + e.getMessage());
+                mistakes.add("line " + (i + 1) + " of it can't be read: " + e.getMessage());
             }
         }
-        return new EnvironmentFile(ImmutableMap.copyOf(variables), Optional.empty());
+        return mistakes.isEmpty()
+                ? new EnvironmentFile(ImmutableMap.copyOf(variables), Optional.empty())
+                : malformed(String.join("; ", mistakes.subList(0, Math.min(mistakes.size(), TOLD)))
+                        + (mistakes.size() > TOLD ? "; and " + (mistakes.size() - TOLD) + " more lines" : ""));
     }
 
     private static EnvironmentFile malformed(String problem) {

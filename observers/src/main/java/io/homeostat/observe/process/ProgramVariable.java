@@ -2,7 +2,6 @@ package io.homeostat.observe.process;
 
 import com.google.common.base.Utf8;
 import com.google.common.collect.ImmutableSet;
-import io.homeostat.observe.process.LaunchDirectory.LaunchMarks;
 import java.util.Optional;
 import java.util.regex.Pattern;
 
@@ -16,9 +15,8 @@ public final class ProgramVariable {
 
     private static final Pattern NAME = Pattern.compile("[A-Za-z_][A-Za-z0-9_]*");
 
-    /** Variables that program.sh itself uses. */
-    private static final Pattern OURS =
-            Pattern.compile("homeostat_(mask|number|pair)|HOMEOSTAT_ENV_.*|HOMEOSTAT_(KEEPER|PROGRAM)_SCRIPT");
+    /** Variables that program.sh itself uses, and those by which processes are recognized. */
+    private static final Pattern OURS = Pattern.compile("homeostat_(mask|number|pair)|HOMEOSTAT_.*");
 
     /**
      * Variables that dash or bash, whichever is sh, do not allow to be set or change on the way. Refused with either, so that what one
@@ -65,7 +63,7 @@ public final class ProgramVariable {
             return Optional.of("the environment variable " + name
                     + " belongs to the shell and can't be set for a program; choose another name");
         }
-        return OURS.matcher(name).matches() || name.equals(LaunchMarks.KEEPER)
+        return OURS.matcher(name).matches()
                 ? Optional.of("the environment variable " + name + " is one of Homeostat's own; choose another name")
                 : Optional.empty();
     }

@@ -88,6 +88,18 @@ class EnvironmentFileTest {
     }
 
     @Test
+    void severalMistakesAreToldAtOnceTheFirstOfMany() {
+        assertEquals(
+                Optional.of(
+                        "line 1 of it can't be read: it has no '='; write KEY=VALUE; line 3 of it can't be read: the"
+                                + " environment variable HOMEOSTAT_X is one of Homeostat's own; choose another name"),
+                read("hunter2\nA=1\nHOMEOSTAT_X=hunter2\n").problem());
+        String many = read("hunter2\n".repeat(8)).problem().orElseThrow();
+        assertTrue(many.contains("; line 5 of it") && many.endsWith("; and 3 more lines"), many);
+        assertFalse(many.contains("line 6"), many);
+    }
+
+    @Test
     void whatNoProgramCanBeGivenIsAMistake() {
         assertTrue(read("A=a\0b").problem().orElseThrow().contains("the value of A has a zero character"));
         assertTrue(read("A=" + "a".repeat(200_000)).problem().orElseThrow().contains("the value of A is 200000 bytes"));
