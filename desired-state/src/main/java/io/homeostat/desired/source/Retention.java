@@ -85,17 +85,14 @@ final class Retention {
                     Problem.Kind.UNREADABLE,
                     "",
                     missing
-                            + ": no such directory; what was declared there stays in force. Create it, empty, to withdraw"
-                            + " that, or restore it");
+                            + ": no such directory. Create it, empty, to withdraw what was declared there, or restore it");
         } else if (source == SourceName.FILES && !stored.origins().stream().allMatch(this::configured)) {
             elsewhereStays = true;
             problem(
                     root.toString(),
                     Problem.Kind.UNREADABLE,
                     "",
-                    root
-                            + ": no such file or directory; what was declared elsewhere before stays in force. Create it, or"
-                            + " correct sources.files");
+                    root + ": no such file or directory. Create it, or correct sources.files");
         }
         return false;
     }
@@ -126,10 +123,8 @@ final class Retention {
             if (loses && !retained.contains(origin) && configured(origin)) {
                 withdrawn(origin);
             }
-            boolean isDeclaredHere =
-                    stored.from(origin).stream().anyMatch(workload -> declared.contains(workload.id()));
-            if (elsewhereStays && !configured(origin) && !isDeclaredHere) {
-                retained.add(origin);
+            if (elsewhereStays && !configured(origin)) {
+                elsewhere(origin, declared);
             }
         }
         documents.removeIf(document -> retained.contains(document.origin()));
@@ -141,6 +136,18 @@ final class Retention {
                         ImmutableSet.copyOf(retained),
                         ImmutableList.copyOf(problems)),
                 lookAgain);
+    }
+
+    /** A file is retained as a whole; of one that has workloads which are declared elsewhere now, the others are declared as they are stored. */
+    private void elsewhere(String origin, Set<WorkloadId> declared) {
+        ImmutableList<Workload> left = wanted(origin).stream()
+                .filter(workload -> !declared.contains(workload.id()))
+                .collect(ImmutableList.toImmutableList());
+        if (left.size() == stored.from(origin).size()) {
+            retained.add(origin);
+        } else {
+            left.forEach(workload -> declared(workload, origin));
+        }
     }
 
     private ImmutableList<Workload> wanted(String origin) {
@@ -180,7 +187,7 @@ final class Retention {
                         Problem.Kind.UNREADABLE,
                         "",
                         unknown.path() + ": " + unknown.reason()
-                                + "; what it declared stays in force until it can be read or is removed");
+                                + "; restore it, or remove it to withdraw what it declared");
             }
         }
     }

@@ -194,14 +194,32 @@ class FilesSourceTest {
         assertEquals(List.of("a", "b"), files.inForce());
         assertEquals(ImmutableSet.of(was.toString()), reading.content().retainedOrigins());
         assertEquals(
-                ImmutableList.of(mistyped
-                        + ": no such file or directory; what was declared elsewhere before stays in force. Create it, or"
-                        + " correct sources.files"),
+                ImmutableList.of(mistyped + ": no such file or directory. Create it, or correct sources.files"),
                 messages(reading));
 
         Files.createDirectory(mistyped);
         assertEquals(ImmutableList.of(), messages(read()));
         assertEquals(List.of(), files.inForce());
+    }
+
+    @Test
+    void norOfAFileOfWhichOneWorkloadHasMovedToAPathThatIsThere() throws IOException {
+        Path was = files.write("was/a.yaml", process("a", "b"));
+        source = new FilesSource(ImmutableList.of(directory.resolve("was")), InstantSource.fixed(NOW));
+        read();
+        files.write("now/a.yaml", process("a"));
+        source = new FilesSource(
+                ImmutableList.of(directory.resolve("now"), directory.resolve("mistyped")), InstantSource.fixed(NOW));
+
+        read();
+        assertEquals(List.of("a", "b"), files.inForce());
+        read();
+        assertEquals(List.of("a", "b"), files.inForce());
+        assertTrue(Files.exists(was));
+
+        Files.createDirectory(directory.resolve("mistyped"));
+        read();
+        assertEquals(List.of("a"), files.inForce());
     }
 
     private SourceSnapshot read() throws IOException {

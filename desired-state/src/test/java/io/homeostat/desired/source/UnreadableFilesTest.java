@@ -81,8 +81,7 @@ class UnreadableFilesTest {
         Files.move(target, temporary.resolve("elsewhere"));
         assertEquals(
                 ImmutableList.of(
-                        link
-                                + ": a symbolic link to nothing; what it declared stays in force until it can be read or is removed"),
+                        link + ": a symbolic link to nothing; restore it, or remove it to withdraw what it declared"),
                 messages(read()));
         assertEquals(List.of("a"), files.inForce());
         Files.delete(link);
@@ -115,9 +114,8 @@ class UnreadableFilesTest {
         Files.delete(directory);
         SourceSnapshot reading = files.store(source(directory).read(files.stored()));
         assertEquals(
-                ImmutableList.of(
-                        directory
-                                + ": no such directory; what was declared there stays in force. Create it, empty, to withdraw that, or restore it"),
+                ImmutableList.of(directory
+                        + ": no such directory. Create it, empty, to withdraw what was declared there, or restore it"),
                 messages(reading));
         assertEquals(List.of("a"), files.inForce());
         Files.createDirectory(directory);
