@@ -1,9 +1,7 @@
 package io.homeostat.actuate.launch;
 
-import com.google.common.base.Strings;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
-import com.google.common.io.Resources;
 import io.homeostat.actuate.ActuationFailure;
 import io.homeostat.actuate.SecureDirectories;
 import io.homeostat.actuate.limits.LimitEnforcer.CgroupPlan;
@@ -38,14 +36,10 @@ import org.jspecify.annotations.Nullable;
  * <p>A launch happens at most once: launching again returns the same process.
  */
 public final class Launcher {
-    /** The scripts travel in the environment: on the command line of every keeper they would be in the way of whoever lists processes. */
     private static final String KEEPER_SCRIPT = "HOMEOSTAT_KEEPER_SCRIPT";
-
-    private static final String PROGRAM_SCRIPT = "HOMEOSTAT_PROGRAM_SCRIPT";
 
     private static final Duration BIRTH_TIME = Duration.ofSeconds(5);
     private static final long BIRTH_POLL_MILLIS = 2;
-    private static final String SHELL = "/bin/sh";
     private static final int OUTPUT_SHOWN = 1000;
 
     private final Layout layout;
@@ -53,15 +47,13 @@ public final class Launcher {
     private final LogEnds logEnds;
     private final ProcessProtocol protocol;
     private final String keeperScript;
-    private final String programScript;
 
     public Launcher(Layout layout, ProcFs procFs, ProcessProtocol protocol) {
         this.layout = layout;
         this.launches = new LaunchDirectories(layout, procFs);
         this.logEnds = new LogEnds(layout);
         this.protocol = protocol;
-        this.keeperScript = script("keeper.sh");
-        this.programScript = script("program.sh");
+        this.keeperScript = ProgramScript.read("keeper.sh");
     }
 
     /**
@@ -198,9 +190,9 @@ public final class Launcher {
         ImmutableList.Builder<String> command = ImmutableList.<String>builder()
                 .add(
                         setsid,
-                        SHELL,
+                        ProgramScript.SHELL,
                         "-c",
-                        evaluated(KEEPER_SCRIPT),
+                        ProgramScript.evaluated(KEEPER_SCRIPT),
                         "homeostat",
                         directory.path().toString(),
                         LaunchCommand.tool("mv"),
@@ -209,14 +201,12 @@ public final class Launcher {
                 .addAll(groups.procs().stream().map(Path::toString).toList())
                 // Once more, because the keeper is outside the program's session and process group.
                 .add(setsid);
-        ProcessSettings settings = request.settings();
-        command.addAll(becoming)
-                .add(SHELL, "-c", evaluated(PROGRAM_SCRIPT), "homeostat")
-                .add(layout.log(request.instance().workload()).toString())
-                .add(Strings.nullToEmpty(settings.umask()))
-                .add(settings.workingDirectory() == null ? "/" : settings.workingDirectory())
-                .add(request.executable().toString())
-                .addAll(arguments);
+        command.addAll(ProgramScript.command(
+                becoming,
+                layout.log(request.instance().workload()),
+                request.settings(),
+                request.executable(),
+                arguments));
         ProcessBuilder builder = new ProcessBuilder(command.build())
                 // A workload should neither keep a file system busy nor depend on a directory that an upgrade removes.
                 .directory(new File("/"))
@@ -234,23 +224,12 @@ public final class Launcher {
         return builder.start();
     }
 
-    private static String evaluated(String variable) {
-        return "eval \"$" + variable + "\"";
-    }
-
     /** All that the shells on the way get; nothing of our own environment. */
     private ImmutableMap<String, String> environment(LaunchRequest request, Account user) {
-        Map<String, String> program = request.environment(user);
-        ImmutableMap.Builder<String, String> variables = ImmutableMap.builder();
-        int number = 0;
-        for (Map.Entry<String, String> variable : program.entrySet()) {
-            variables.put("HOMEOSTAT_ENV_" + number, variable.getKey() + "=" + variable.getValue());
-            number++;
-        }
-        return variables
+        return ImmutableMap.<String, String>builder()
+                .putAll(ProgramScript.environment(request.environment(user)))
                 .put(LaunchMarks.KEEPER, request.instance().launchId())
                 .put(KEEPER_SCRIPT, keeperScript)
-                .put(PROGRAM_SCRIPT, programScript)
                 .buildOrThrow();
     }
 
@@ -283,14 +262,6 @@ public final class Launcher {
         }
         return "; the launching shell said: "
                 + (text.length() <= OUTPUT_SHOWN ? text : text.substring(text.length() - OUTPUT_SHOWN));
-    }
-
-    private static String script(String name) {
-        try {
-            return Resources.toString(Resources.getResource(Launcher.class, name), StandardCharsets.UTF_8);
-        } catch (IOException e) {
-            throw new IllegalStateException("the program is damaged: " + name + " can't be read", e);
-        }
     }
 
     /**

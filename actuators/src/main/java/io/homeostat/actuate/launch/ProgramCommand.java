@@ -83,17 +83,17 @@ public final class ProgramCommand {
                         FailureCause.Kind.FILE_MISSING,
                         what + " is not there, or may not be executed; install it or correct spec.reload.exec.command",
                         false));
-        String directory = program.settings().workingDirectory();
-        ProcessBuilder builder = new ProcessBuilder(ImmutableList.<String>builder()
-                        .addAll(new LaunchCommand(program.instance().workload(), user, program.settings()).prefix())
-                        .add(file.toString())
-                        .addAll(command.subList(1, command.size()))
-                        .build())
-                .directory(new File(directory == null ? "/" : directory))
+        ProcessBuilder builder = new ProcessBuilder(ProgramScript.command(
+                        new LaunchCommand(program.instance().workload(), user, program.settings()).prefix(),
+                        null,
+                        program.settings(),
+                        file,
+                        command.subList(1, command.size())))
+                .directory(new File("/"))
                 .redirectInput(ProcessBuilder.Redirect.from(new File("/dev/null")))
                 .redirectErrorStream(true);
         builder.environment().clear();
-        builder.environment().putAll(environment);
+        builder.environment().putAll(ProgramScript.environment(environment));
         return builder.start();
     }
 

@@ -1,10 +1,10 @@
-# Becomes the program, as the user it runs as. $1 its log, $2 its umask, empty for ours, $3 the directory that it begins in;
+# Becomes the program, as the user it runs as. $1 its log, empty for the output we have, $2 its umask, empty for ours, $3 the directory that it begins in;
 # the rest is the program and its arguments.
 
 # Opened by that user: in a directory of theirs, root could be led to any file.
 homeostat_mask=$(umask)
 umask 077
-exec >> "$1" 2>&1
+[ -z "$1" ] || exec >> "$1" 2>&1
 umask "${2:-$homeostat_mask}"
 cd "$3" || exit 126
 shift 3

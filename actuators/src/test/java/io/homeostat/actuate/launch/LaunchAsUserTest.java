@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
+import com.google.common.collect.ImmutableSortedMap;
 import com.google.common.io.MoreFiles;
 import com.google.common.io.Resources;
 import io.homeostat.actuate.ActuationFailure;
@@ -32,6 +33,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
 import java.util.Set;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Assumptions;
@@ -118,6 +120,39 @@ class LaunchAsUserTest {
         assertEquals(
                 Set.of(adm, "12345", Integer.toString(account.gid())),
                 Set.of(groups.substring("Groups:".length()).strip().split(" ")));
+    }
+
+    /** The loader would do as these variables say in any program of ours that had them, as root. */
+    @Test
+    void aCommandForTheProgramGetsItsEnvironmentOnlyWhenItIsThatUser() throws Exception {
+        onlyRoot();
+        Path traces = Files.createDirectory(root.resolve("traces"));
+        Files.setPosixFilePermissions(traces, PosixFilePermissions.fromString("rwxrwxrwx"));
+        Path done = traces.resolve("done");
+        LaunchRequest program = new LaunchRequest(
+                bed.instance(TestBed.PROCESS),
+                installed("exit 0"),
+                ImmutableList.of(),
+                ImmutableMap.of(
+                        "LD_DEBUG",
+                        "statistics",
+                        "LD_DEBUG_OUTPUT",
+                        traces.resolve("ld").toString()),
+                USER,
+                new ProcessSettings(null, "0027", null, null, 5, null, ImmutableSortedMap.of("nofile", "100")));
+
+        new ProgramCommand(program, ImmutableList.of("sh", "-c", "umask > " + done + "; ulimit -n >> " + done))
+                .run(Duration.ofMinutes(1));
+
+        assertEquals(List.of("0027", "100"), Files.readAllLines(done));
+        int uid = Account.find(USER).orElseThrow().uid();
+        try (Stream<Path> files = Files.list(traces)) {
+            List<Path> all = files.toList();
+            assertTrue(all.size() > 1, "the loader left no trace");
+            for (Path file : all) {
+                assertEquals(uid, uid(file), file.toString());
+            }
+        }
     }
 
     @Test

@@ -184,7 +184,9 @@ class ReloadTest {
 
     @Test
     void aCommandThatTakesTooLongIsEndedWithAllThatItStarted() throws IOException {
-        String document = byCommand("echo waiting; sleep 1000 & wait").replace("timeout: 20s", "timeout: 1s");
+        Path child = directory.resolve("child");
+        String document = byCommand("echo waiting; sleep 1000 & echo $! > " + child + "; wait")
+                .replace("timeout: 20s", "timeout: 1s");
         assertEquals(0, apply(document).status());
         Files.writeString(conf, "two");
 
@@ -194,6 +196,9 @@ class ReloadTest {
         assertTrue(
                 (failed.out() + failed.err()).contains("did not end within 1s and was killed; it said: waiting"),
                 failed::toString);
+        long pid = Long.parseLong(Files.readString(child).strip());
+        await().atMost(Duration.ofSeconds(30))
+                .until(() -> !ProcessHandle.of(pid).map(ProcessHandle::isAlive).orElse(false));
     }
 
     @Test
