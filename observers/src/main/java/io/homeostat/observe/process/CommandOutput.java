@@ -38,14 +38,18 @@ public final class CommandOutput {
         // the pipe closed.
         synchronized (out) {
             try (out) {
+                Duration look = LOOK;
                 while (true) {
                     long left = timeout.toNanos() - (ticker.read() - start);
-                    boolean ended = process.waitFor(Duration.ofNanos(Math.clamp(left, 0, LOOK.toNanos())));
-                    for (int read = 0; read < MOST_READ_AT_ONCE && out.available() > 0; ) {
+                    boolean ended = process.waitFor(Duration.ofNanos(Math.clamp(left, 0, look.toNanos())));
+                    int read = 0;
+                    while (read < MOST_READ_AT_ONCE && out.available() > 0) {
                         int count = out.read(buffer);
                         keep(buffer, count);
                         read += count;
                     }
+                    // Who prints much stands still until its pipe is read again.
+                    look = read > 0 ? Duration.ZERO : LOOK;
                     if (ended || left <= 0) {
                         return ended;
                     }
@@ -60,19 +64,31 @@ public final class CommandOutput {
         }
     }
 
-    /** The last lines in one, not much longer than a sentence; empty when nothing was said. */
+    /** The last lines in one, not much longer than a sentence, without words that would be cut; empty when nothing was said. */
     public String lastLines() {
         int kept = (int) Math.min(length, KEPT);
         byte[] bytes = new byte[kept];
         for (int i = 0; i < kept; i++) {
             bytes[i] = end[(int) ((length - kept + i) % KEPT)];
         }
-        List<String> lines = new String(bytes, StandardCharsets.UTF_8)
+        String text = new String(bytes, StandardCharsets.UTF_8);
+        List<String> lines = (kept < length ? "..." + fromNextWord(text, 1) : text)
                 .lines()
                 .map(line -> line.replaceAll("\\p{Cntrl}", "?").strip())
                 .filter(line -> !line.isEmpty())
                 .toList();
         String words = String.join(" | ", lines.subList(Math.max(0, lines.size() - LINES_SHOWN), lines.size()));
-        return words.length() <= CHARACTERS_SHOWN ? words : "..." + words.substring(words.length() - CHARACTERS_SHOWN);
+        return words.length() <= CHARACTERS_SHOWN
+                ? words
+                : "..." + fromNextWord(words, words.length() - CHARACTERS_SHOWN);
+    }
+
+    /** Without the rest of a word that is cut: a part of a secret could not be told as one, and masked. */
+    private static String fromNextWord(String text, int from) {
+        int at = from;
+        while (at < text.length() && !Character.isWhitespace(text.charAt(at - 1))) {
+            at++;
+        }
+        return text.substring(at);
     }
 }

@@ -1,0 +1,96 @@
+package io.homeostat.observe.process;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+@Timeout(120)
+class CommandOutputTest {
+    private static final Duration PATIENCE = Duration.ofMinutes(1);
+
+    private static Process sh(String script) throws IOException {
+        return new ProcessBuilder("/bin/sh", "-c", script)
+                .redirectErrorStream(true)
+                .start();
+    }
+
+    private static String said(String script) throws IOException, InterruptedException {
+        CommandOutput output = new CommandOutput();
+        assertTrue(output.awaitEnd(sh(script), PATIENCE));
+        return output.lastLines();
+    }
+
+    @Test
+    void theLastLinesAreKept() throws Exception {
+        assertEquals("", said("true"));
+        assertEquals("two | three | four", said("printf 'one\\n\\n two\\nthree\\nfo\\tur\\n' | sed 's/\\t//'"));
+    }
+
+    @Test
+    void aWordIsShownWholeOrNotAtAllSoThatASecretIsKnownAsOne() throws Exception {
+        String line = "the token %s was refused";
+        String fits = "x".repeat(200);
+        assertEquals(line.formatted(fits), said("echo " + line.formatted(fits)));
+        assertEquals("...was refused", said("echo " + line.formatted("x".repeat(900))));
+        assertEquals("...was refused", said("echo " + line.formatted("x".repeat(9000))));
+        assertEquals("...", said("echo " + "x".repeat(9000)));
+    }
+
+    @Test
+    void whoPrintsMuchIsNotHeldUp() throws Exception {
+        // 64 KiB, what a pipe holds, for each look of 20 ms would take 20 s.
+        assertTrue(new CommandOutput().awaitEnd(sh("head -c 64000000 /dev/zero"), Duration.ofSeconds(18)));
+    }
+
+    @Test
+    void neitherAThreadNorAPipeIsLeftOfACommandWhoseChildHoldsItsOutput() throws Exception {
+        said("true");
+        int threads = Thread.activeCount();
+        long pipes = pipes();
+        for (int i = 0; i < 10; i++) {
+            Process process = sh("sleep 1000 & echo $!");
+            CommandOutput output = new CommandOutput();
+            try {
+                assertTrue(output.awaitEnd(process, PATIENCE));
+            } finally {
+                ProcessHandle.of(Long.parseLong(output.lastLines())).ifPresent(ProcessHandle::destroyForcibly);
+            }
+            process.getErrorStream().close();
+            process.getOutputStream().close();
+        }
+        assertTrue(Thread.activeCount() <= threads + 1, "threads");
+        assertTrue(pipes() <= pipes + 3, "pipes");
+    }
+
+    private static long pipes() throws IOException {
+        try (Stream<Path> files = Files.list(Path.of("/proc/self/fd"))) {
+            return files.filter(file -> {
+                        try {
+                            return Files.readSymbolicLink(file).toString().startsWith("pipe:");
+                        } catch (IOException e) {
+                            return false;
+                        }
+                    })
+                    .count();
+        }
+    }
+
+    @Test
+    void whatDoesNotEndInTimeIsLeftAsItIs() throws Exception {
+        Process process = sh("exec sleep 1000");
+        try {
+            assertFalse(new CommandOutput().awaitEnd(process, Duration.ofMillis(50)));
+            assertTrue(process.isAlive());
+        } finally {
+            process.destroyForcibly();
+        }
+    }
+}
