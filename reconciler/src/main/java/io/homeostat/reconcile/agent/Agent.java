@@ -34,6 +34,7 @@ import io.homeostat.reconcile.loop.WorkloadPass;
 import io.homeostat.reconcile.runtime.InstanceObservers;
 import io.homeostat.reconcile.runtime.Machine;
 import io.homeostat.reconcile.runtime.Runtimes;
+import io.homeostat.reconcile.secrets.LaunchedValues;
 import io.homeostat.reconcile.status.Survey.Finding;
 import java.nio.file.Path;
 import java.time.Clock;
@@ -62,6 +63,7 @@ public final class Agent implements ControlPlane.Host, AutoCloseable {
 
     private final Clock clock;
     private final InstanceObservers instances;
+    private final LaunchedValues launched;
     private final MachineObserver observer;
     private final MachineSteps steps;
     private final Turns turns = new Turns();
@@ -103,6 +105,7 @@ public final class Agent implements ControlPlane.Host, AutoCloseable {
         this.clock = clock;
         ProcFs procFs = new ProcFs();
         Machine machine = new Machine(layout, procFs, clock, store::instances);
+        this.launched = machine.launched();
         this.instances = new InstanceObservers(machine);
         this.observer = instances.with(metadata);
         this.sources = new SourceWatcher(defaultFiles, config, store, clock, hinted, this::readSources);
@@ -218,6 +221,11 @@ public final class Agent implements ControlPlane.Host, AutoCloseable {
     @Override
     public void declare(Function<StateStore, ImmutableSet<WorkloadId>> change) {
         updates.declare(change);
+    }
+
+    /** What programs were launched with. */
+    LaunchedValues launched() {
+        return launched;
     }
 
     boolean isStopping(WorkloadId id) {

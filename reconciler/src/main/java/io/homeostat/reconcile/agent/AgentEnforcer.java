@@ -19,6 +19,7 @@ import io.homeostat.reconcile.command.environment.AgentIdentity;
 import io.homeostat.reconcile.controlplane.ControlPlane.ControlPlaneStatus;
 import io.homeostat.reconcile.loop.Turns;
 import io.homeostat.reconcile.plan.Work;
+import io.homeostat.reconcile.secrets.LaunchedValues;
 import io.homeostat.reconcile.status.Differences;
 import java.util.Objects;
 import java.util.Optional;
@@ -57,6 +58,11 @@ public final class AgentEnforcer implements Enforcer {
     @Override
     public Optional<Usage> usage(WorkloadId id) {
         return agent.usage().latest(id);
+    }
+
+    @Override
+    public LaunchedValues launched() {
+        return agent.launched();
     }
 
     @Override

@@ -5,11 +5,13 @@ import com.google.common.base.Splitter;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
+import com.google.common.collect.Maps;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.source.StoredState;
 import io.homeostat.desired.state.Identity;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.StateReader;
+import io.homeostat.desired.state.StateReader.StoredDeclaration;
 import io.homeostat.desired.state.StateReader.StoredEvent;
 import io.homeostat.desired.state.history.WorkloadHistory;
 import io.homeostat.desired.state.history.WorkloadHistory.FailedRevision;
@@ -30,12 +32,12 @@ import io.homeostat.reconcile.command.output.Text;
 import io.homeostat.reconcile.logs.LogFiles;
 import io.homeostat.reconcile.logs.LogTails.MaskedTails;
 import io.homeostat.reconcile.plan.Situations;
-import io.homeostat.reconcile.secrets.LaunchedValues;
 import io.homeostat.reconcile.status.Survey.Finding;
 import io.homeostat.reconcile.status.WorkloadStatus;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.function.UnaryOperator;
 
@@ -52,7 +54,15 @@ public record DescribeCommand(Selection selection) implements Command {
             ImmutableList<Revision> revisions,
             ImmutableList<Instance> instances,
             ImmutableList<StoredEvent> events,
-            ImmutableList<String> log) {}
+            ImmutableList<String> log) {
+        static final Memory NONE = new Memory(
+                Optional.empty(),
+                WorkloadHistory.NONE,
+                ImmutableList.of(),
+                ImmutableList.of(),
+                ImmutableList.of(),
+                ImmutableList.of());
+    }
 
     public static DescribeCommand of(DescribeRequest request) {
         return new DescribeCommand(
@@ -80,6 +90,9 @@ public record DescribeCommand(Selection selection) implements Command {
                 .stream()
                 .filter(finding -> ids.contains(finding.id()))
                 .collect(ImmutableMap.toImmutableMap(Finding::id, finding -> finding));
+        ImmutableMap<WorkloadId, Memory> memories = workspace
+                .remembered(reader -> remembered(ids, reader, workspace))
+                .orElse(ImmutableMap.of());
         List<ObjectNode> described = new ArrayList<>();
         boolean first = true;
         for (WorkloadId id : ids) {
@@ -90,7 +103,7 @@ public record DescribeCommand(Selection selection) implements Command {
             }
             WorkloadStatus status =
                     WorkloadStatus.of(finding, workspace.enforcer().usage(id).orElse(null));
-            Memory memory = memory(id, workspace);
+            Memory memory = Objects.requireNonNullElse(memories.get(id), Memory.NONE);
             if (console.json()) {
                 described.add(json(status, memory));
             } else {
@@ -121,43 +134,43 @@ public record DescribeCommand(Selection selection) implements Command {
                 : ImmutableSet.copyOf(selection.names());
     }
 
-    private static Memory memory(WorkloadId workload, Workspace workspace) {
-        return workspace
-                .remembered(reader -> remembered(workload, reader, workspace))
-                .orElseGet(() -> new Memory(
-                        Optional.empty(),
-                        WorkloadHistory.NONE,
-                        ImmutableList.of(),
-                        ImmutableList.of(),
-                        ImmutableList.of(),
-                        ImmutableList.of()));
-    }
-
-    private static Memory remembered(WorkloadId workload, StateReader reader, Workspace workspace) {
+    private static ImmutableMap<WorkloadId, Memory> remembered(
+            ImmutableSet<WorkloadId> ids, StateReader reader, Workspace workspace) {
+        ImmutableList<StoredDeclaration> declarations = reader.declarations();
         MaskedTails logs = new MaskedTails(
                 new LogFiles(workspace.layout())::newestLines,
-                StoredState.desired(reader.declarations())::get,
+                StoredState.desired(declarations)::get,
                 reader,
-                new LaunchedValues());
-        return new Memory(
-                Declared.of(workload, reader.declarations()),
-                reader.history(workload),
-                HistoryCommand.revisions(workload, reader),
-                reader.instances(workload),
-                lastEvents(workload, reader),
-                ImmutableList.copyOf(Splitter.on('\n').omitEmptyStrings().split(logs.lastLines(workload))));
+                workspace.enforcer().launched());
+        ImmutableMap<WorkloadId, EventsCommand.Newest> events = lastEvents(ids, reader);
+        return Maps.toMap(
+                ids,
+                id -> new Memory(
+                        Declared.of(id, declarations),
+                        reader.history(id),
+                        HistoryCommand.revisions(id, reader),
+                        reader.instances(id),
+                        Objects.requireNonNull(events.get(id)).events(),
+                        ImmutableList.copyOf(
+                                Splitter.on('\n').omitEmptyStrings().split(logs.lastLines(id)))));
     }
 
-    private static ImmutableList<StoredEvent> lastEvents(WorkloadId workload, StateReader reader) {
-        EventsCommand.Newest last = new EventsCommand.Newest(EVENTS);
+    /** All events are looked through once, whatever the number of workloads. */
+    private static ImmutableMap<WorkloadId, EventsCommand.Newest> lastEvents(
+            ImmutableSet<WorkloadId> ids, StateReader reader) {
+        ImmutableMap<WorkloadId, EventsCommand.Newest> last = Maps.toMap(ids, id -> new EventsCommand.Newest(EVENTS));
         ImmutableList<StoredEvent> page = reader.events(0, PAGE);
         while (!page.isEmpty()) {
-            page.stream()
-                    .filter(event -> workload.equals(event.event().workload()))
-                    .forEach(last);
+            page.forEach(event -> {
+                WorkloadId about = event.event().workload();
+                EventsCommand.Newest newest = about == null ? null : last.get(about);
+                if (newest != null) {
+                    newest.accept(event);
+                }
+            });
             page = reader.events(page.getLast().id(), PAGE);
         }
-        return last.events();
+        return last;
     }
 
     private static void text(WorkloadStatus status, Memory memory, Instant now, Console console) {

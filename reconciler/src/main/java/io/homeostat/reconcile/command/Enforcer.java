@@ -13,6 +13,7 @@ import io.homeostat.observe.usage.UsageReport.Usage;
 import io.homeostat.reconcile.command.environment.AgentIdentity;
 import io.homeostat.reconcile.controlplane.ControlPlane.ControlPlaneStatus;
 import io.homeostat.reconcile.loop.Turns;
+import io.homeostat.reconcile.secrets.LaunchedValues;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.Set;
@@ -97,6 +98,11 @@ public interface Enforcer {
     /** What workloads have used and no control plane has acknowledged; nothing of it counts as delivered. */
     default UsageReport usageReport() {
         return UsageReport.EMPTY;
+    }
+
+    /** What this process has launched programs with. */
+    default LaunchedValues launched() {
+        return new LaunchedValues();
     }
 
     /** What is configured now for all that is enforced here. */

@@ -4,6 +4,7 @@ import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.StateReader;
+import io.homeostat.desired.state.StateReader.StoredRevision;
 import io.homeostat.desired.state.history.WorkloadHistory.LastKnownGood;
 import io.homeostat.observe.files.FileContent;
 import io.homeostat.observe.files.FileContents;
@@ -75,9 +76,13 @@ public interface LogTails {
             if (lines.isEmpty()) {
                 return lines;
             }
-            Stream<Workload> given = Stream.concat(
-                    desired.apply(id).stream().map(Declaration::workload),
-                    Stream.ofNullable(store.history(id).lastKnownGood()).map(LastKnownGood::workload));
+            // The lines may be of any of its launches.
+            Stream<Workload> given = Stream.of(
+                            desired.apply(id).stream().map(Declaration::workload),
+                            Stream.ofNullable(store.history(id).lastKnownGood()).map(LastKnownGood::workload),
+                            store.revisions(id).stream().map(StoredRevision::workload))
+                    .flatMap(workloads -> workloads)
+                    .distinct();
             Optional<String> changed = store.instances(id).stream()
                     .filter(instance -> !launched.knows(instance))
                     .flatMap(instance -> LaunchInputs.files(instance).entrySet().stream())

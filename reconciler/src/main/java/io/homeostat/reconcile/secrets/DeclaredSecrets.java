@@ -60,7 +60,10 @@ public final class DeclaredSecrets {
         arguments(spec.path("reload").path("exec").path("command"), mask);
     }
 
-    /** A mask of what these programs alone can see, for texts that are theirs. Shorter texts than eight characters also occur in other words. */
+    /**
+     * A mask of what these programs alone can see, for texts that are theirs. Texts shorter than eight characters also occur in other words,
+     * and are learnt only where their name or a file of their own says that they are secret.
+     */
     public static SecretMask given(Workload... workloads) {
         SecretMask mask = new SecretMask(SHORTEST_GIVEN);
         for (Workload workload : workloads) {
@@ -76,11 +79,21 @@ public final class DeclaredSecrets {
         spec.path("envFiles")
                 .forEach(path -> bytes(path).ifPresent(bytes -> {
                     text(new String(bytes, StandardCharsets.UTF_8), mask);
-                    EnvironmentFile.of(bytes).variables().values().forEach(value -> text(value, mask));
+                    EnvironmentFile.of(bytes).variables().forEach((name, value) -> variable(name, value, mask));
                 }));
         spec.path("env")
-                .forEach(value -> bytes(value.path("file"))
-                        .ifPresent(bytes -> text(FileValue.of(bytes).text(), mask)));
+                .forEach(value -> bytes(value.path("file")).ifPresent(bytes -> {
+                    String secret = FileValue.of(bytes).text();
+                    text(secret, mask);
+                    mask.learnNamed(secret);
+                }));
+    }
+
+    private static void variable(String name, String value, SecretMask mask) {
+        text(value, mask);
+        if (SecretForms.isName(name)) {
+            mask.learnNamed(value);
+        }
     }
 
     private static Optional<byte[]> bytes(JsonNode path) {
@@ -99,11 +112,10 @@ public final class DeclaredSecrets {
     public static void learnGiven(Workload workload, SecretMask mask) {
         JsonNode spec = tree(workload).path("spec");
         // What is in a file is not here, and its path is no secret.
-        spec.path("env").forEach(value -> {
-            if (value.isTextual()) {
-                text(value.textValue(), mask);
-            }
-        });
+        spec.path("env").properties().stream()
+                .filter(variable -> variable.getValue().isTextual())
+                .forEach(variable ->
+                        variable(variable.getKey(), variable.getValue().textValue(), mask));
         eachMarked(workload, spec, (object, name) -> texts(object.path(name), mask));
     }
 
@@ -216,8 +228,9 @@ public final class DeclaredSecrets {
         String authority = url.substring(scheme + 3, end < 0 ? url.length() : end);
         int at = authority.lastIndexOf('@');
         if (at > 0) {
-            mask.learn(authority.substring(0, at));
-            mask.learn(authority.substring(authority.indexOf(':') + 1, at));
+            String user = authority.substring(0, at);
+            mask.learn(user);
+            mask.learn(user.substring(user.indexOf(':') + 1));
         }
     }
 

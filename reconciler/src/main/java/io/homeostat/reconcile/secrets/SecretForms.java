@@ -19,6 +19,10 @@ final class SecretForms {
 
     private static final ImmutableSet<String> WORDS = ImmutableSet.of(
             "pass", "pwd", "pw", "auth", "authorization", "bearer", "apikey", "privatekey", "credentials");
+    /** As environments write them, in one. */
+    private static final ImmutableSet<String> KEYS =
+            ImmutableSet.of("masterkey", "sessionkey", "secretkey", "encryptionkey", "hostkey", "sshkey", "accesskey");
+
     /** Such variables and options say where a secret is. */
     private static final ImmutableSet<String> PLACES =
             ImmutableSet.of("file", "path", "dir", "directory", "sock", "socket");
@@ -58,12 +62,20 @@ final class SecretForms {
                 && !parts.get(parts.size() - 2).equalsIgnoreCase("public");
         return isKey
                 || last.endsWith("pass")
+                || KEYS.contains(last)
                 || parts.stream().anyMatch(part -> WORDS.contains(part.toLowerCase(Locale.ROOT)))
                 || SecretMask.Patterns.isNameOfSecret(name.endsWith("=") ? name.substring(0, name.length() - 1) : name);
     }
 
     private static String last(List<String> parts) {
         return Iterables.getLast(parts).toLowerCase(Locale.ROOT);
+    }
+
+    /** Whether something of it has the form of a secret. */
+    static boolean has(String text) {
+        BitSet secret = new BitSet(text.length());
+        find(text, secret);
+        return !secret.isEmpty();
     }
 
     /** Marks the characters that have the form of a secret. */
@@ -73,7 +85,9 @@ final class SecretForms {
         groups(ATTACHED.matcher(text), secret);
         Matcher word = WORD.matcher(text);
         while (word.find()) {
-            if (!isPath(text, word.start()) && hasRandomRun(word.group())) {
+            if (isOfUrl(text, word.start())) {
+                segments(word.group(), word.start(), secret);
+            } else if (!isPath(text, word.start()) && hasRandomRun(word.group())) {
                 secret.set(word.start(), word.end());
             }
         }
@@ -84,6 +98,21 @@ final class SecretForms {
         while (found.find()) {
             int group = found.groupCount() > 0 && found.group(1) != null ? 1 : 0;
             secret.set(found.start(group), found.end(group));
+        }
+    }
+
+    private static boolean isOfUrl(String text, int at) {
+        return text.startsWith("//", at) && at > 0 && text.charAt(at - 1) == ':';
+    }
+
+    /** A key in the path of a URL gives away nothing else of it. */
+    private static void segments(String path, int at, BitSet secret) {
+        int from = 0;
+        for (String segment : Splitter.on('/').split(path)) {
+            if (hasRandomRun(segment)) {
+                secret.set(at + from, at + from + segment.length());
+            }
+            from += segment.length() + 1;
         }
     }
 

@@ -48,11 +48,17 @@ public final class SecretMask {
 
     /** Masks this text from now on, unless it is ordinary. */
     public void learn(String secret) {
-        if (secret.length() < shortest || isOrdinary(secret)) {
-            return;
+        if (secret.length() >= shortest) {
+            learnNamed(secret);
         }
-        remember(secret);
-        remember(new String(JsonStringEncoder.getInstance().quoteAsString(secret)));
+    }
+
+    /** The same however short, of what its name or its place says is a secret. */
+    void learnNamed(String secret) {
+        if (!isOrdinary(secret)) {
+            remember(secret);
+            remember(new String(JsonStringEncoder.getInstance().quoteAsString(secret)));
+        }
     }
 
     /** Too short, a small number, or a word such as true or off. */
@@ -236,9 +242,14 @@ public final class SecretMask {
                         at = i;
                     }
                 }
+                if (at < 0) {
+                    continue;
+                }
                 int password = text.indexOf(':', next + 3) + 1;
-                int from = whole ? next + 3 : password == 0 ? at : password;
-                if (at > from) {
+                boolean alone = password == 0 || password > at;
+                // A token stands there without a name: what is left is the name of a user.
+                int from = whole || (alone && SecretForms.has(text.substring(next + 3, at))) ? next + 3 : password;
+                if (at > from && (from == next + 3 || !alone)) {
                     secret.set(from, at);
                 }
             }

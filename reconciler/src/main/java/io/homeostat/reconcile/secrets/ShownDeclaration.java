@@ -4,6 +4,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableMap;
 import io.homeostat.desired.model.Workload;
 import java.util.BitSet;
 import java.util.function.Function;
@@ -21,6 +22,11 @@ public final class ShownDeclaration {
 
     private static final ImmutableList<String> COMMANDS =
             ImmutableList.of("/arguments", "/probe/exec/command", "/reload/exec/command");
+
+    /** Who logs in there often does so by a token alone, in place of a name. */
+    private static final ImmutableMap<String, String> ADDRESSES =
+            ImmutableMap.of("/spec/source", "url", "/spec/probe/http", "url");
+
     private static final Pattern ASSIGNMENT =
             Pattern.compile("(-{0,2}[A-Za-z_][A-Za-z0-9_.-]{0,100}=)(.*)", Pattern.DOTALL);
     private static final Pattern LOGIN_OPTION = Pattern.compile("-u|--user|--proxy-user");
@@ -56,6 +62,12 @@ public final class ShownDeclaration {
             }
             COMMANDS.forEach(command -> command(spec.at(command)));
         }
+        ADDRESSES.forEach((object, name) -> {
+            if (document.at(object) instanceof ObjectNode parent
+                    && parent.path(name).isTextual()) {
+                parent.set(name, urls(parent.path(name), true));
+            }
+        });
         everywhere(document);
         return document;
     }
@@ -123,14 +135,18 @@ public final class ShownDeclaration {
         return shown.equals(node.textValue()) ? node : shown.equals(SecretMask.MASK) ? whole : partly.apply(shown);
     }
 
+    private JsonNode urls(JsonNode node, boolean users) {
+        BitSet secret = new BitSet();
+        SecretMask.Patterns.urls(node.textValue(), secret, users);
+        return text(node, SecretMask.replaced(node.textValue(), secret));
+    }
+
     private JsonNode everywhere(JsonNode node) {
         if (node.equals(whole)) {
             return node;
         }
         if (node.isTextual()) {
-            BitSet secret = new BitSet();
-            SecretMask.Patterns.urls(node.textValue(), secret, false);
-            return text(node, SecretMask.replaced(node.textValue(), secret));
+            return urls(node, false);
         }
         if (node instanceof ArrayNode list) {
             for (int i = 0; i < list.size(); i++) {

@@ -13,6 +13,7 @@ import io.homeostat.desired.source.StoredState;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.Instance.Phase;
 import io.homeostat.desired.state.StateReader.StoredDeclaration;
+import io.homeostat.desired.state.StateReader.StoredRevision;
 import io.homeostat.desired.state.StateStore.Change;
 import io.homeostat.desired.state.history.WorkloadHistory.LastKnownGood;
 import io.homeostat.reconcile.Written;
@@ -71,6 +72,56 @@ class MaskedTailsTest {
         declared = Optional.of(given("{struct: {deep: [{key: abcd-efgh-1}]}}", "{}"));
 
         assertEquals("{\"deep\":[{\"key\":\"(masked)\"}]}", masked("{\"deep\":[{\"key\":\"abcd-efgh-1\"}]}"));
+    }
+
+    @Test
+    void addressesAreTakenApartWhateverTheyLack() {
+        declared = Optional.of(given("{string: a}", "{DATABASE_URL: \"postgres://app-user-1@db:5432/x\"}"));
+
+        assertEquals("user (masked) at db:5432 is unknown", masked("user app-user-1 at db:5432 is unknown"));
+    }
+
+    @Test
+    void whatIsShortIsTakenOutWhereItsNameOrItsFileSaysThatItIsASecret(@TempDir Path directory) throws IOException {
+        Path pin = Files.writeString(directory.resolve("pin"), "471199\n");
+        Path file = Files.writeString(directory.resolve("env"), "API_TOKEN=abc123\nMODE=strict\n");
+        declared = Optional.of(Written.workload("""
+                apiVersion: homeostat.io/v1
+                kind: Process
+                metadata: {name: a}
+                spec:
+                  install: local
+                  entryPoint: /bin/a
+                  env: {DB_PASSWORD: hunter2, PIN: {file: %s}, LEVEL: trace}
+                  envFiles: [%s]
+                """.formatted(pin, file)));
+        DesiredState desired = StoredState.desired(ImmutableList.of(
+                new StoredDeclaration(SourceName.APPLIED, declared.orElseThrow(), "/a.yaml", 1, "hash", 0)));
+
+        assertEquals(
+                "trace: (masked), (masked) and (masked) were refused, strict",
+                new MaskedTails(
+                                id -> "trace: hunter2, 471199 and abc123 were refused, strict",
+                                desired::get,
+                                store,
+                                launched)
+                        .lastLines(WorkloadId.process("a")));
+    }
+
+    @Test
+    void whatFormerRevisionsWereGivenIsTakenOutToo() {
+        declared = Optional.of(given("{string: a}", "{TOKEN: new-token-2}"));
+        store.remember(ImmutableList.of(new StoredRevision(
+                1,
+                "h",
+                Optional.empty(),
+                given("{string: a}", "{TOKEN: old-token-1}"),
+                Instant.EPOCH,
+                Optional.empty(),
+                Optional.of(Instant.EPOCH),
+                "")));
+
+        assertEquals("(masked), then (masked)", masked("old-token-1, then new-token-2"));
     }
 
     @Test

@@ -85,6 +85,10 @@ class ShownDeclarationTest {
                 "-u app:hunter2 | -u app:(masked)",
                 "-psecr3t99 | -p(masked)",
                 "https://h/a?X-Goog-Signature=abc | https://h/a?(masked)",
+                "https://discord.com/api/webhooks/123/q7Rk2Zp0LmX9aVb4TnW8cYd1EfG/x |"
+                        + " https://discord.com/api/webhooks/123/(masked)/x",
+                "https://9f86d081884c7d659a2feaa0c55ad015@sentry.io/1 | https://(masked)@sentry.io/1",
+                "https://glpat-abcdefghijklmnopqrst@gitlab.com/a.git | https://(masked)@gitlab.com/a.git",
                 "https://hooks.slack.com/services/T0/B0/abc | https://hooks.slack.com/services/(masked)",
                 "eyJhbGciOiJIUzI1NiJ9.eyJzdWIi.abc- | (masked)",
                 "AKIAIOSFODNN7EXAMPLE | (masked)",
@@ -109,6 +113,8 @@ class ShownDeclarationTest {
                 "SSHPASS | hunter2 | (masked)",
                 "MYSQL_PWD | hunter2 | (masked)",
                 "STRIPE_KEY | hunter2 | (masked)",
+                "MASTERKEY | hunter2 | (masked)",
+                "MONKEY | hunter2 | hunter2",
                 "BASIC_AUTH | hunter2 | (masked)",
                 "DATABASE_URL | mysql://app:hunter2@db/x | mysql://app:(masked)@db/x",
                 "OPTIONS | a=1 password=hunter2 b=2 | a=1 password=(masked) b=2",
@@ -123,6 +129,30 @@ class ShownDeclarationTest {
 
         assertEquals("[\"x\",\"--name=(masked)\"]", spec.path("arguments").toString());
         assertEquals("b", spec.path("env").path("A").asText());
+    }
+
+    @ParameterizedTest
+    @CsvSource({"abc@host:80/a, (masked)@host:80/a", "user:abc@host/a, (masked)@host/a", "host:80/@a, host:80/@a"})
+    void whoLogsInWhereAnArchiveIsFetchedOrAProbeAsksIsASecret(String url, String masked) {
+        assertEquals(
+                "http://" + masked,
+                shown("probe: {http: {url: \"http://" + url + "\"}}")
+                        .at("/probe/http/url")
+                        .asText());
+        Workload plugin = Written.workload("""
+                apiVersion: homeostat.io/v1
+                kind: Plugin
+                metadata: {name: a}
+                spec: {revision: "1", entryPoint: a, source: {url: "https://%s", sha256: "%s"}}
+                """.formatted(url, "0".repeat(64)));
+        assertEquals(
+                "https://" + masked,
+                ShownDeclaration.of(
+                                plugin,
+                                JsonNodeFactory.instance.textNode(SecretMask.MASK),
+                                JsonNodeFactory.instance::textNode)
+                        .at("/spec/source/url")
+                        .asText());
     }
 
     @Test

@@ -29,6 +29,7 @@ import java.util.TreeMap;
 
 /** What is remembered, in memory. For tests that are about something else than the store. */
 public class MemoryStore implements StateStore {
+    private ImmutableList<StoredRevision> former = ImmutableList.of();
     private final Map<WorkloadId, WorkloadHistory> histories = new TreeMap<>();
     private final Map<String, Instance> instances = new LinkedHashMap<>();
     private final Map<WorkloadId, Pause> pauses = new TreeMap<>();
@@ -70,7 +71,12 @@ public class MemoryStore implements StateStore {
 
     @Override
     public ImmutableList<StoredRevision> revisions(WorkloadId id) {
-        throw new UnsupportedOperationException("only the last good one is remembered");
+        return former;
+    }
+
+    /** Only the last good one is remembered; a test says what would be. */
+    public void remember(ImmutableList<StoredRevision> revisions) {
+        former = revisions;
     }
 
     @Override
