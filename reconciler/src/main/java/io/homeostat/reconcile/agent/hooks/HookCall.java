@@ -4,6 +4,7 @@ import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.observe.process.CommandOutput;
 import io.homeostat.observe.process.Executables;
+import io.homeostat.reconcile.secrets.SecretMask;
 import java.io.File;
 import java.io.IOException;
 import java.io.InputStream;
@@ -50,7 +51,10 @@ sealed interface HookCall extends AutoCloseable {
         public void tell(HookMessage message) throws IOException, InterruptedException {
             String program = command.getFirst();
             ProcessBuilder builder = new ProcessBuilder(ImmutableList.<String>builder()
-                            .add(Executables.find(program).map(Path::toString).orElse(program))
+                            .add(Executables.find(program)
+                                    .orElseThrow(() -> new IOException(program
+                                            + " is not there, or may not be executed; install it or correct exec"))
+                                    .toString())
                             .addAll(command.subList(1, command.size()))
                             .build())
                     .directory(new File("/"))
@@ -68,7 +72,9 @@ sealed interface HookCall extends AutoCloseable {
                     throw new IOException(program + " did not end within " + timeout.toMillis()
                             + " ms and was killed; make it quicker, or set timeout");
                 }
-                String said = output.lastLines();
+                SecretMask mask = new SecretMask();
+                command.subList(1, command.size()).forEach(mask::learn);
+                String said = mask.mask(output.lastLines());
                 if (process.exitValue() != 0) {
                     throw new IOException(program + " exited with status " + process.exitValue()
                             + (said.isEmpty() ? "" : ": " + said));

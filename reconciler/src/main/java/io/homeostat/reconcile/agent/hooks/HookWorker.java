@@ -133,8 +133,8 @@ final class HookWorker {
             try {
                 call.tell(HookMessage.of(event, machine));
                 LOG.debug("{} was told {}", name, what);
-                problem = "";
                 deliveries.accept(Delivery.TOLD);
+                problem = "";
                 return;
             } catch (IOException e) {
                 why = String.valueOf(e.getMessage());

@@ -129,10 +129,21 @@ public final class Hooks implements AutoCloseable {
     /** Only what was told has to be remembered: the rest is passed over again in no time. */
     private synchronized void passed(long event, boolean told) {
         newestTold = told ? Math.max(newestTold, event) : newestTold;
+        if (stored < newestTold) {
+            remember();
+        }
+    }
+
+    /** What all of them have passed over is over: another configuration must not tell it after all. */
+    private void remember() {
         long all = workers.stream().mapToLong(HookWorker::position).min().orElse(stored);
-        if (stored < newestTold && stored < all) {
-            store.hooksTold(all);
-            stored = all;
+        try {
+            if (stored < all) {
+                store.hooksTold(all);
+                stored = all;
+            }
+        } catch (StoreException e) {
+            LOG.warn("how far hooks have been told is not stored, so they may be told again: {}", e.getMessage());
         }
     }
 
@@ -145,6 +156,7 @@ public final class Hooks implements AutoCloseable {
         // Not under the lock, which they need to come to an end.
         ending.forEach(HookWorker::close);
         synchronized (this) {
+            remember();
             workers = ImmutableList.of();
             configured = ImmutableList.of();
             unusable = ImmutableList.of();

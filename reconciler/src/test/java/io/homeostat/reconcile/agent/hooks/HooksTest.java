@@ -157,7 +157,9 @@ class HooksTest {
                 problem.startsWith(
                         "notify[0] of the configuration was not told CRASHED of process/web, given up after "),
                 problem);
-        assertTrue(problem.contains("No such file or directory"), problem);
+        assertTrue(
+                problem.endsWith(program + " is not there, or may not be executed; install it or correct exec"),
+                problem);
 
         Files.writeString(program, "#!/bin/sh\n");
         Files.setPosixFilePermissions(program, PosixFilePermissions.fromString("rwxr-xr-x"));
@@ -312,6 +314,28 @@ class HooksTest {
 
         hooks.use(config(webhook()));
         happens(EventType.PLUGIN_CRASHED, "two");
+
+        await().atMost(PATIENCE).until(() -> posted.size() == 2);
+        assertEquals(List.of("one", "two"), causes());
+    }
+
+    @Test
+    void whoWantsMoreFromNowOnIsNotToldWhatHeDidNotWantThen() throws Exception {
+        String crashes = webhook().replace("{", "{on: [CRASHED], ");
+        hooks.use(config(crashes));
+        happens(EventType.PLUGIN_CRASHED, "one");
+        await().atMost(PATIENCE).until(() -> deliveries.contains(Delivery.TOLD));
+        happens(EventType.AGENT_GIVEN_UP, "not wanted yet");
+        long last = Iterables.getLast(store.events(0, 10)).id();
+        // Nobody sees when it has passed over an event, other than by what it has stored at its end.
+        await().atMost(PATIENCE).pollInterval(Duration.ofSeconds(1)).until(() -> {
+            hooks.close();
+            hooks.use(config(crashes));
+            return store.hooksTold() == last;
+        });
+
+        hooks.use(config(webhook().replace("{", "{on: [CRASHED, GIVEN_UP], ")));
+        happens(EventType.AGENT_GIVEN_UP, "two");
 
         await().atMost(PATIENCE).until(() -> posted.size() == 2);
         assertEquals(List.of("one", "two"), causes());
