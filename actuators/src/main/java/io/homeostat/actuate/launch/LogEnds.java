@@ -27,6 +27,9 @@ public final class LogEnds {
     /** No log has this name. */
     private static final String FILE = "at-launch";
 
+    private static final String NO_COPY = "none";
+    private static final int SEVERAL = 2;
+
     private final Layout layout;
     private final Disk disk = new LocalDisk();
 
@@ -105,14 +108,14 @@ public final class LogEnds {
                 : ImmutableList.of(new Part(copies.getFirst(), fromOfCopy), live);
     }
 
-    /** How often a log was rotated since this was its newest copy; at least that often when that copy is gone. */
+    /** How often a log was rotated since this was its newest copy, or since there was none; several times when that copy is gone. */
     private static int rotations(ImmutableList<Path> copies, String newestThen) throws IOException {
         for (int i = 0; i < copies.size(); i++) {
             if (identity(copies.get(i)).equals(newestThen)) {
                 return i;
             }
         }
-        return copies.size();
+        return newestThen.equals(NO_COPY) ? copies.size() : SEVERAL;
     }
 
     /** Of a copy, which is written once, whatever it is called later. Its time as well: inodes are used again. */
@@ -146,7 +149,7 @@ public final class LogEnds {
             return new End(
                     number(facts, "ino"),
                     number(facts, "size"),
-                    copies.isEmpty() ? "none" : identity(copies.getLast()));
+                    copies.isEmpty() ? NO_COPY : identity(copies.getLast()));
         } catch (NoSuchFileException e) {
             return null;
         }

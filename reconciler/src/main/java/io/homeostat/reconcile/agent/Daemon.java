@@ -167,8 +167,8 @@ public final class Daemon {
             listen(metrics, config, agent.modules());
             AgentIdentity identity = AgentIdentity.ofThisProcess(environment.clock());
             // First, because it may fail; what is declared meanwhile is stored, and enforced in a moment.
-            AgentEnforcer enforcer =
-                    new AgentEnforcer(agent, store, identity, controlPlane::status, () -> problems(metrics, hooks));
+            AgentEnforcer enforcer = new AgentEnforcer(
+                    agent, store, identity, controlPlane::status, () -> problems(metrics, hooks, journal));
             Instant opening = environment.clock().instant();
             try (CommandServer server = new CommandServer(environment, layout, enforcer, commands)) {
                 Instant opened = environment.clock().instant();
@@ -273,9 +273,11 @@ public final class Daemon {
         return "nothing is served at " + listen + "; the agent's log says why";
     }
 
-    private ImmutableList<String> problems(MetricsEndpoint metrics, Hooks hooks) {
+    private ImmutableList<String> problems(MetricsEndpoint metrics, Hooks hooks, JournalForwarding journal) {
         String unserved = metrics.isAsWanted() ? "" : "metrics.listen: " + unserved(metrics.wanted());
-        return Stream.concat(Stream.of(invalid, unserved).filter(why -> !why.isEmpty()), hooks.problems().stream())
+        return Stream.of(ImmutableList.of(invalid, unserved), hooks.problems(), journal.problems())
+                .flatMap(ImmutableList::stream)
+                .filter(why -> !why.isEmpty())
                 .collect(ImmutableList.toImmutableList());
     }
 

@@ -1,5 +1,6 @@
 package io.homeostat.reconcile.agent;
 
+import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.model.AgentConfig.Log.Target;
@@ -58,6 +59,9 @@ final class JournalForwarding implements AutoCloseable {
     private boolean copying;
     private boolean taken = true;
 
+    /** Why the journal takes nothing; empty while it does. */
+    private volatile String problem = "";
+
     /** What is read of a log, and the line that it has begun. */
     private record Forwarded(LogFile log, LogLineStream lines) {}
 
@@ -85,6 +89,12 @@ final class JournalForwarding implements AutoCloseable {
                 tasks.instead(more ? Duration.ZERO : pause, "copying to the journal", this::use);
             }
         }
+    }
+
+    /** What people have to know of it; empty when nothing is wrong. */
+    ImmutableList<String> problems() {
+        String now = problem;
+        return now.isEmpty() || !isWanted() ? ImmutableList.of() : ImmutableList.of(now);
     }
 
     private boolean isWanted() {
@@ -160,13 +170,14 @@ final class JournalForwarding implements AutoCloseable {
                     LOG.info("the journal takes the output of workloads again");
                 }
                 taken = true;
+                problem = "";
                 return;
             } catch (IOException e) {
                 if (moments-- <= 0) {
                     if (taken) {
-                        LOG.warn(
-                                "the journal does not take the output of workloads, which is in their logs: {}",
-                                e.getMessage());
+                        problem = "the journal does not take the output of workloads, which is in their logs: "
+                                + e.getMessage();
+                        LOG.warn(problem);
                     }
                     taken = false;
                     return;

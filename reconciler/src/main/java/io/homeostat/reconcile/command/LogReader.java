@@ -4,6 +4,7 @@ import com.google.common.collect.ImmutableList;
 import io.homeostat.actuate.launch.LogRotation;
 import io.homeostat.reconcile.command.LogsCommand.LogFile;
 import io.homeostat.reconcile.command.LogsCommand.LogFile.Place;
+import io.homeostat.reconcile.command.environment.CommandFailure;
 import io.homeostat.reconcile.logs.LogTimes;
 import io.homeostat.reconcile.logs.LogTimes.Span;
 import java.io.IOException;
@@ -52,8 +53,21 @@ final class LogReader implements AutoCloseable {
      * Finds where to begin; false when there is nothing at all.
      *
      * @param tail only so many lines, the last
+     * @throws CommandFailure when it can't be read
      */
-    boolean begin(Instant since, OptionalInt tail) throws IOException {
+    boolean begin(Instant since, OptionalInt tail) {
+        try {
+            return found(since, tail);
+        } catch (IOException e) {
+            throw unreadable(e);
+        }
+    }
+
+    private CommandFailure unreadable(IOException e) {
+        return new CommandFailure("cannot read " + path + ": " + CommandFailure.reason(e), e);
+    }
+
+    private boolean found(Instant since, OptionalInt tail) throws IOException {
         List<LogFile> all = new ArrayList<>();
         LogRotation.copies(path).forEach(copy -> all.add(new LogFile(copy)));
         boolean any = !all.isEmpty();
@@ -69,6 +83,7 @@ final class LogReader implements AutoCloseable {
                 left -= file.skipToLast(left);
                 file.notBefore(begun == null ? 0 : begun.position());
             } else if (tail.isPresent()) {
+                file.close();
                 continue;
             }
             files.addFirst(file);
@@ -95,16 +110,36 @@ final class LogReader implements AutoCloseable {
         }
     }
 
-    /** Copies what there is, byte for byte. */
-    void copyTo(OutputStream out) throws IOException {
-        while (!files.isEmpty()) {
-            files.getFirst().copyTo(out);
-            done(files.removeFirst());
+    /**
+     * Copies what there is, byte for byte.
+     *
+     * @throws CommandFailure when it can't be read
+     */
+    void copyTo(OutputStream out) {
+        try {
+            while (!files.isEmpty()) {
+                files.getFirst().copyTo(out);
+                done(files.removeFirst());
+            }
+        } catch (IOException e) {
+            throw unreadable(e);
         }
     }
 
-    /** Whether there is another line. */
-    boolean hasNext(boolean mayGoOn) throws IOException {
+    /**
+     * Whether there is another line.
+     *
+     * @throws CommandFailure when it can't be read
+     */
+    boolean hasNext(boolean mayGoOn) {
+        try {
+            return isNext(mayGoOn);
+        } catch (IOException e) {
+            throw unreadable(e);
+        }
+    }
+
+    private boolean isNext(boolean mayGoOn) throws IOException {
         while (lines.isEmpty() && !files.isEmpty()) {
             LogFile file = files.getFirst();
             Place place = file.place();

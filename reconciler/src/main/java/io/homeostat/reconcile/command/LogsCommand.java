@@ -5,6 +5,8 @@ import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
 import com.google.common.collect.ImmutableSortedSet;
+import com.google.common.collect.Iterables;
+import io.homeostat.actuate.launch.LogRotation;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.source.StoredState;
@@ -161,9 +163,6 @@ public record LogsCommand(Selection selection, Instant since, OptionalInt tail, 
                 }
             } while (true);
             return missing.isEmpty() ? ExitStatus.OK : ExitStatus.FAILED;
-        } catch (IOException e) {
-            throw new CommandFailure(
-                    "cannot read " + sources.getLast().log().path() + ": " + CommandFailure.reason(e), e);
         } finally {
             sources.forEach(source -> source.log().close());
         }
@@ -193,7 +192,7 @@ public record LogsCommand(Selection selection, Instant since, OptionalInt tail, 
     }
 
     /** What there is of all of them, in order of time; the lines of each stay in their order even where the clock was set back. */
-    private void print(List<Source> sources, Set<WorkloadId> workloads, Console console) throws IOException {
+    private void print(List<Source> sources, Set<WorkloadId> workloads, Console console) {
         int width =
                 workloads.stream().mapToInt(id -> id.toString().length()).max().orElse(0);
         PriorityQueue<Source> heads =
@@ -369,6 +368,7 @@ public record LogsCommand(Selection selection, Instant since, OptionalInt tail, 
             }
             if (channel != null) {
                 if (channel.size() < channel.position()) {
+                    left -= copyMoved(channel.position(), out, left);
                     channel.position(0);
                 }
                 left -= copy(channel, out, left);
@@ -376,9 +376,24 @@ public record LogsCommand(Selection selection, Instant since, OptionalInt tail, 
             return left <= 0;
         }
 
+        /** What was written before a rotation and after the last call: it is in the newest copy now. */
+        private long copyMoved(long position, OutputStream out, long most) throws IOException {
+            Path moved = Iterables.getLast(LogRotation.copies(path), null);
+            if (moved == null) {
+                return 0;
+            }
+            try (SeekableByteChannel copy =
+                    Files.newByteChannel(moved, Set.of(StandardOpenOption.READ, LinkOption.NOFOLLOW_LINKS))) {
+                copy.position(position);
+                return copy(copy, out, most);
+            } catch (NoSuchFileException e) {
+                return 0;
+            }
+        }
+
         /** Leaves out all but the last lines of what is there; returns how many these are. The last one may not have ended yet. */
         public long skipToLast(long lines) throws IOException {
-            if (attributes() != null) {
+            if (channel == null) {
                 open();
             }
             if (channel == null) {

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.homeostat.actuate.launch.LogRotation;
 import io.homeostat.reconcile.command.environment.CommandFailure;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
@@ -40,6 +41,20 @@ class LogFileTest {
             log.copyTo(out);
         }
         assertEquals("one\ntwo\n", read());
+    }
+
+    @Test
+    void whatWasWrittenJustBeforeARotationIsReadInItsCopy() throws Exception {
+        try (LogsCommand.LogFile log = new LogsCommand.LogFile(path)) {
+            Files.writeString(path, "one, as usual\n");
+            log.copyTo(out);
+            append("two, late\n");
+            assertTrue(new LogRotation().rotate(path, 60, 2).isPresent());
+            append("new\n");
+            log.copyTo(out);
+            log.copyTo(out);
+        }
+        assertEquals("one, as usual\ntwo, late\nnew\n", read());
     }
 
     @Test
