@@ -27,6 +27,8 @@ import io.homeostat.reconcile.command.output.WorkloadResult;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -99,7 +101,12 @@ public record HoldCommand(Hold hold, Selection selection, String reason, Duratio
             return runOnChosen(workspace);
         }
         requireKnown(workspace);
-        tellOfFormer(workspace);
+        if (hold == Hold.RESTART || hold == Hold.TRIGGER) {
+            requireSuited(workspace);
+        }
+        if (hold != Hold.PAUSE && hold != Hold.RESUME) {
+            tellOfFormer(workspace);
+        }
         Instant now = workspace.environment().clock().instant();
         return switch (hold) {
             case PAUSE -> {
@@ -117,30 +124,30 @@ public record HoldCommand(Hold hold, Selection selection, String reason, Duratio
                 workspace
                         .enforcer()
                         .enforce(workspace, new Enforcer.Goal(store -> start(store, now), workloads(), null, timeout));
-            case RESTART, TRIGGER -> {
-                requireSuited(workspace);
-                yield workspace
+            case RESTART, TRIGGER ->
+                workspace
                         .enforcer()
                         .enforce(workspace, new Enforcer.Goal(store -> again(store, now), workloads(), null, timeout));
-            }
         };
     }
 
     /** A stop or pause that this ends or takes the place of may be somebody else's. What was stopped and is started ends as expected. */
     private void tellOfFormer(Workspace workspace) {
-        if (hold == Hold.PAUSE || hold == Hold.RESUME) {
-            return;
-        }
         ImmutableMap<WorkloadId, Pause> former = pauses(workspace);
         workloads().stream()
                 .flatMap(id -> Stream.ofNullable(former.get(id)))
                 .filter(one -> !one.stopped() || hold == Hold.RESTART || hold == Hold.TRIGGER)
                 .forEach(one -> workspace
                         .console()
-                        .say(one.workload() + " was " + (one.stopped() ? "stopped" : "paused") + " since "
-                                + one.since().truncatedTo(ChronoUnit.SECONDS)
-                                + (one.reason().isEmpty() ? "" : ": " + Text.oneLine(one.reason()))
+                        .say(former(one)
                                 + (hold == Hold.STOP ? "; the stop takes its place" : "; that ends with this")));
+    }
+
+    /** What somebody wanted once, as the beginning of a sentence. */
+    static String former(Pause pause) {
+        return pause.workload() + " was " + (pause.stopped() ? "stopped" : "paused") + " since "
+                + pause.since().truncatedTo(ChronoUnit.SECONDS)
+                + (pause.reason().isEmpty() ? "" : ": " + Text.oneLine(pause.reason()));
     }
 
     private ImmutableList<WorkloadId> workloads() {
@@ -238,14 +245,12 @@ public record HoldCommand(Hold hold, Selection selection, String reason, Duratio
                 workspace.console().say(id + " was not paused; if it has failed, that holds it back no longer");
             }
         }
+        List<WorkloadId> retried = new ArrayList<>();
         workspace.enforcer().remember(workspace, workloads(), store -> {
             release(store, now);
-            store.retryUndone(workloads(), false)
-                    .forEach(id -> workspace.console().say("what was undone of " + id + " is tried again"));
+            retried.addAll(store.retryUndone(workloads(), false));
         });
-        if (workspace.enforcer().agent().isEmpty()) {
-            workspace.console().say("no agent runs here; the next homeostat apply brings about what is declared");
-        }
+        retried.forEach(id -> workspace.console().say("what was undone of " + id + " is tried again"));
         return report(workspace, withdrawn);
     }
 
@@ -317,7 +322,7 @@ public record HoldCommand(Hold hold, Selection selection, String reason, Duratio
             for (WorkloadId id : workloads()) {
                 @Nullable Pause pause = pauses.get(id);
                 String free = !withdrawn.contains(id)
-                        ? " is enforced"
+                        ? agent ? " is enforced" : " is enforced by the next homeostat apply"
                         : agent
                                 ? " is being removed, as it is no longer declared"
                                 : " is no longer declared; the next homeostat apply or delete removes it";

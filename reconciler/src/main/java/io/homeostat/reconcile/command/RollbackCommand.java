@@ -10,6 +10,7 @@ import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.source.StoredState;
 import io.homeostat.desired.state.Event;
 import io.homeostat.desired.state.EventType;
+import io.homeostat.desired.state.Pause;
 import io.homeostat.desired.state.StateReader.StoredRevision;
 import io.homeostat.desired.state.StateStore;
 import io.homeostat.desired.state.StateStore.Change;
@@ -24,6 +25,8 @@ import io.homeostat.reconcile.command.environment.UsageException;
 import io.homeostat.reconcile.command.output.Text;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -62,15 +65,21 @@ public record RollbackCommand(WorkloadId workload, int to, Duration timeout) imp
     @Override
     public int run(Workspace workspace) throws InterruptedException {
         Instant now = workspace.environment().clock().instant();
-        return workspace
+        List<Pause> ended = new ArrayList<>();
+        int status = workspace
                 .enforcer()
                 .enforce(
                         workspace,
                         new Enforcer.Goal(
-                                store -> rollBack(store, now),
+                                store -> {
+                                    store.pause(workload).ifPresent(ended::add);
+                                    rollBack(store, now);
+                                },
                                 ImmutableList.of(workload),
                                 Reason.ROLLED_BACK,
                                 timeout));
+        ended.forEach(one -> workspace.console().say(HoldCommand.former(one) + "; that ended with this"));
+        return status;
     }
 
     /** @throws CommandFailure when there is nothing to go back to */

@@ -60,8 +60,8 @@ class PauseTest {
 
         Result resumed = shell.run("resume", "process/a", "--reason", "seen");
         assertEquals(0, resumed.status(), resumed.err());
-        assertEquals("process/a is enforced\n", resumed.out());
-        assertTrue(resumed.err().contains("the next homeostat apply"), resumed.err());
+        assertEquals("process/a is enforced by the next homeostat apply\n", resumed.out());
+        assertEquals("", resumed.err());
         assertEquals(0, apply().status());
         assertFalse(pid == shell.pid(A), "the declaration of the meantime is in force");
     }

@@ -154,7 +154,7 @@ class StopTest {
 
         Result resumed = shell.run("resume", "process/a");
 
-        assertEquals("process/a is enforced\n", resumed.out());
+        assertEquals("process/a is enforced by the next homeostat apply\n", resumed.out());
         assertEquals(0, apply().status());
     }
 
