@@ -179,7 +179,7 @@ final class AgentCommandsTest {
                     .run("apply", "-f", web.toString(), "--timeout", "20s")
                     .exits(0)
                     .says("process/slow  failed: not done within 20s, it was at: ")
-                    .says("process/slow: not as declared, which this apply was not about")
+                    .says("process/slow: not as declared; the exit status of this apply is not about that")
                     .doesNotSay("did not wait for");
         }
     }

@@ -120,7 +120,7 @@ final class RemovalTest {
                 .run("delete", "process/one")
                 .exits(0)
                 .says("process/one     removed")
-                .says("process/broken: not as declared, which this delete was not about");
+                .says("process/broken: not as declared; the exit status of this delete is not about that");
         homeostat.run("delete", "-l", "team=nobody").exits(1).says("nothing was applied here with team=nobody");
 
         assertEquals(List.of(), homeostat.processes("process/one"));

@@ -19,7 +19,7 @@ final class DocumentPaths {
     private final Environment environment;
     private final ImmutableList<String> paths;
 
-    /** @throws UsageException when a PATH is empty or a URL */
+    /** @throws UsageException when a PATH is empty, a URL or an option that does not exist */
     DocumentPaths(Environment environment, ImmutableList<String> paths) {
         this.environment = environment;
         this.paths = paths;
@@ -28,6 +28,12 @@ final class DocumentPaths {
             throw new UsageException(Syntax.FILES + " is empty; give it a file, a directory or -");
         }
         paths.forEach(DocumentPaths::requireNoUrl);
+        paths.stream()
+                .filter(path -> path.startsWith("-") && !path.equals(DocumentTexts.STANDARD_INPUT))
+                .findFirst()
+                .ifPresent(path -> {
+                    throw new UsageException("Unknown option: '" + path + "'; a file of that name is ./" + path);
+                });
     }
 
     /**

@@ -5,9 +5,12 @@ import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.model.Dependencies;
 import io.homeostat.desired.model.DesiredState;
+import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.source.StoredState;
+import io.homeostat.desired.state.StateReader.StoredDeclaration;
+import io.homeostat.desired.state.StateStore.ToApply;
 import io.homeostat.proto.agent.ApplyRequest;
 import io.homeostat.proto.agent.CommandRequest;
 import io.homeostat.reconcile.command.environment.UsageException;
@@ -18,6 +21,7 @@ import java.time.Instant;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.HashSet;
+import java.util.Optional;
 import java.util.Set;
 import java.util.stream.Stream;
 
@@ -51,21 +55,53 @@ public record ApplyCommand(DocumentTexts documents, Duration timeout) implements
                 documents.parse(workspace.environment().documents(), workspace.console(), CONSEQUENCE_OF_ERRORS);
         Set<WorkloadId> asked = new HashSet<>(valid.ids());
         Instant now = workspace.environment().clock().instant();
+        ImmutableSet<WorkloadId> traces = documents.prune() ? workspace.traces() : ImmutableSet.of();
         return workspace.enforce(timeout, asked, (store, notes) -> {
             asked.addAll(valid.pruned(store.declarations()));
+            ImmutableList<String> takenOver = takenOver(valid, store.declarations());
             ImmutableSet<WorkloadId> withdrawn = store.apply(valid.documents(), valid.origins(), valid.prune());
             Set<WorkloadId> declared =
                     StoredState.desired(store.declarations()).declarations().keySet();
             withdrawn.stream()
                     .filter(id -> !declared.contains(id))
-                    .forEach(id -> HoldCommand.endWithDeclaration(store, id, true, now));
+                    .forEach(id -> HoldCommand.endWithDeclaration(
+                            store,
+                            id,
+                            traces.contains(id) || !store.instances(id).isEmpty(),
+                            now));
             asked.addAll(prerequisites(valid.ids(), StoredState.desired(store.declarations())));
             notes.addAll(SourceConflicts.overruled(valid.ids(), StoredState.desired(store.declarations())));
+            notes.addAll(takenOver);
             // Whoever applies has usually removed the cause of a failure, and waits in front of the screen.
             store.retryNow(valid.ids());
             store.retryUndone(valid.ids(), true)
                     .forEach(id -> notes.add(id + " was rolled back by request, which is taken back"));
         });
+    }
+
+    /** Whose these were before: nobody else's change of them has an effect from now on. */
+    private static ImmutableList<String> takenOver(DocumentSet valid, ImmutableList<StoredDeclaration> stored) {
+        ImmutableList.Builder<String> words = ImmutableList.builder();
+        for (ToApply document : valid.documents()) {
+            WorkloadId id = document.workload().id();
+            ImmutableList<StoredDeclaration> others = SourceConflicts.of(id, stored);
+            Optional<StoredDeclaration> applied = stored.stream()
+                    .filter(one -> one.source() == SourceName.APPLIED
+                            && one.workload().id().equals(id))
+                    .findFirst();
+            if (applied.isEmpty()
+                    && !others.isEmpty()
+                    && SourceName.APPLIED.compareTo(others.getFirst().source()) < 0) {
+                words.add(id + ": what is applied counts from now on, and not what "
+                        + SourceConflicts.words(others.getFirst()) + " says; homeostat delete " + id
+                        + " gives it back");
+            }
+            applied.filter(one -> !one.origin().equals(document.origin())
+                            && !one.origin().equals(DocumentTexts.STANDARD_INPUT))
+                    .ifPresent(one -> words.add(id + ": it was applied from " + one.origin()
+                            + " before, which --prune of that path no longer removes"));
+        }
+        return words.build();
     }
 
     /** All that these depend on, in any number of steps: without it they can't be as declared. */

@@ -126,7 +126,7 @@ public final class ApplyProgress implements PassListener, AutoCloseable {
         }
         String others = words(undone, asked);
         if (!others.isEmpty()) {
-            console.say(others + ": not as declared, which this " + word + " was not about");
+            console.say(others + ": not as declared; the exit status of this " + word + " is not about that");
         }
         String unfinished = words(summary.unfinished(), waited);
         if (!unfinished.isEmpty()) {

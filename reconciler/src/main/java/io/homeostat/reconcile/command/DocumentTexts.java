@@ -2,10 +2,12 @@ package io.homeostat.reconcile.command;
 
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
+import com.google.common.collect.Sets;
 import io.homeostat.desired.state.StateStore.ToApply;
 import io.homeostat.desired.yaml.DocumentReader;
 import io.homeostat.desired.yaml.DocumentReader.Input;
 import io.homeostat.desired.yaml.DocumentReader.ReadResult;
+import io.homeostat.desired.yaml.DocumentReader.ReadWorkload;
 import io.homeostat.desired.yaml.DocumentReader.Texts;
 import io.homeostat.desired.yaml.Problem;
 import io.homeostat.proto.agent.AppliedDocuments;
@@ -18,6 +20,7 @@ import io.homeostat.reconcile.command.output.Text;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.util.Collection;
+import java.util.Set;
 import java.util.stream.Collectors;
 
 /**
@@ -125,9 +128,12 @@ public record DocumentTexts(Texts read, ImmutableSet<String> origins, boolean pr
                     (errors == 1 ? "1 error" : errors + " errors") + consequence + "; correct the files",
                     parsed.errors());
         }
+        Set<String> filled =
+                parsed.workloads().stream().map(ReadWorkload::input).collect(Collectors.toSet());
         // With prune an empty directory would withdraw all that it had declared, and may be a checkout that went wrong.
-        if (parsed.workloads().isEmpty() && !allowEmpty) {
-            throw new CommandFailure(noDocument(origins)
+        Set<String> empty = Sets.difference(origins, filled);
+        if (!allowEmpty && (filled.isEmpty() || (prune && !empty.isEmpty()))) {
+            throw new CommandFailure(noDocument(empty)
                     + consequence
                     + (prune ? "; if all that was applied from there is to be removed, add --allow-empty" : ""));
         }

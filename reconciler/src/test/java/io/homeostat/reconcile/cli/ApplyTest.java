@@ -102,7 +102,7 @@ class ApplyTest {
         process.onExit().get(10, TimeUnit.SECONDS);
         Result plan = shell.run("plan");
         assertTrue(plan.out().contains("! process/a                 restart"), plan.out());
-        assertTrue(plan.out().contains("(drift: process was ended by signal 9)"), plan.out());
+        assertTrue(plan.out().contains("(drift: process was ended by signal 9 (SIGKILL))"), plan.out());
         Result status = shell.run("status", "-o", "json");
         assertEquals(1, status.status());
         JsonNode workload = JSON.readTree(status.out()).get("workloads").get(0);
@@ -113,7 +113,9 @@ class ApplyTest {
 
         Result result = apply();
         assertEquals(0, result.status(), result.err());
-        assertTrue(result.out().startsWith("process/a  restarted (process was ended by signal 9)\n"), result.out());
+        assertTrue(
+                result.out().startsWith("process/a  restarted (process was ended by signal 9 (SIGKILL))\n"),
+                result.out());
         assertEquals(
                 1,
                 JSON.readTree(shell.run("status", "-o", "json").out())
@@ -134,7 +136,8 @@ class ApplyTest {
 
         assertEquals(0, others.status(), others.toString());
         assertTrue(
-                others.err().contains("process/b: not as declared, which this apply was not about"), others.toString());
+                others.err().contains("process/b: not as declared; the exit status of this apply is not about that"),
+                others.toString());
         assertFalse(others.out().contains("process/b"), others.toString());
         assertTrue(
                 others.out().contains("1 installed, 0 updated, 0 repaired, 0 removed, 0 unchanged."),
