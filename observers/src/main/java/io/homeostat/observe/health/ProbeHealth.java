@@ -44,6 +44,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import javax.net.ssl.SSLException;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -240,12 +241,16 @@ public final class ProbeHealth implements InstanceHealth {
                 return failed(Verdict.UNKNOWN, what + " " + problem.get());
             }
         }
+        Optional<Path> program = Executables.find(command.get(0));
+        if (program.isEmpty()) {
+            return failed(
+                    Verdict.UNHEALTHY,
+                    what + " is not there, or may not be executed; install it or correct spec.probe.exec.command");
+        }
         Process process;
         try {
             ProcessBuilder builder = new ProcessBuilder(ImmutableList.<String>builder()
-                            .add(Executables.find(command.get(0))
-                                    .map(Path::toString)
-                                    .orElse(command.get(0)))
+                            .add(program.get().toString())
                             .addAll(command.subList(1, command.size()))
                             .build())
                     .redirectInput(ProcessBuilder.Redirect.from(new File("/dev/null")))
@@ -257,11 +262,8 @@ public final class ProbeHealth implements InstanceHealth {
             Thread.currentThread().interrupt();
             return failed(Verdict.UNKNOWN, what + " was interrupted");
         } catch (IOException e) {
-            // No such file, or not executable: the declaration is wrong, and that lasts. No memory or descriptor left:
-            // our fault, and temporary.
-            return failed(
-                    Executables.find(command.get(0)).isPresent() ? Verdict.UNKNOWN : Verdict.UNHEALTHY,
-                    what + " could not be started: " + firstLine(e));
+            // No memory or descriptor left, as a rule: our fault, and temporary.
+            return failed(Verdict.UNKNOWN, what + " could not be started: " + firstLine(e));
         }
         try {
             CommandOutput output = new CommandOutput();
@@ -318,9 +320,14 @@ public final class ProbeHealth implements InstanceHealth {
             if (cause instanceof SocketTimeoutException) {
                 return unanswered(Verdict.HUNG, question + " was not answered within " + timeout.toMillis() + " ms");
             }
-            String detail = cause instanceof UnknownHostException
-                    ? "the host " + cause.getMessage() + " is not known"
-                    : Redaction.text(String.valueOf(cause.getMessage()));
+            String detail = switch (cause) {
+                case UnknownHostException unknown -> "the host " + unknown.getMessage() + " is not known";
+                // A failed verification has another class.
+                case SSLException plain
+                when plain.getClass() == SSLException.class ->
+                    "the answer is not TLS; write http:// where it listens without TLS";
+                default -> Redaction.text(String.valueOf(cause.getMessage()));
+            };
             return unanswered(
                     CallFailure.isLocalError(cause) ? Verdict.UNKNOWN : Verdict.UNHEALTHY,
                     question + " failed: " + detail);

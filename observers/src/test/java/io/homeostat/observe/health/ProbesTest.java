@@ -2,7 +2,6 @@ package io.homeostat.observe.health;
 
 import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.common.collect.ImmutableList;
@@ -36,6 +35,7 @@ import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
 import java.net.UnknownHostException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -146,6 +146,26 @@ class ProbesTest {
     }
 
     @Test
+    void whatListensWithoutTlsIsToldSo() throws Exception {
+        try (ServerSocket server = listen()) {
+            Thread answering = Thread.ofVirtual().start(() -> {
+                try (Socket socket = server.accept()) {
+                    socket.getOutputStream().write("HTTP/1.1 400 Bad Request\r\n\r\n".getBytes(StandardCharsets.UTF_8));
+                    socket.getInputStream().readAllBytes();
+                } catch (IOException e) {
+                    throw new UncheckedIOException(e);
+                }
+            });
+            String url = "https://127.0.0.1:" + server.getLocalPort() + "/";
+            assertEquals(
+                    unhealthy("GET " + url
+                            + " failed: the answer is not TLS; write http:// where it listens without TLS"),
+                    probes.ask(http(url), LONG));
+            answering.join();
+        }
+    }
+
+    @Test
     void httpThatDoesNotAnswerHangs() throws Exception {
         try (ServerSocket mute = listen()) {
             String url = "http://127.0.0.1:" + mute.getLocalPort() + "/";
@@ -238,9 +258,11 @@ class ProbesTest {
             Health health = probes.ask(exec(command), LONG);
             assertEquals(Verdict.UNHEALTHY, health.verdict());
             assertTrue(
-                    health.problem().startsWith("the probe's command " + command + " could not be started: "),
+                    health.problem()
+                            .equals("the probe's command " + command
+                                    + " is not there, or may not be executed; install it or correct"
+                                    + " spec.probe.exec.command"),
                     health.problem());
-            assertFalse(health.problem().contains("\n"), health.problem());
         }
     }
 

@@ -67,7 +67,10 @@ final class OneShotPlanner {
     /** @return false when the process is one of a run that goes on */
     private boolean stopWhatIsOver(Instance instance, Running running) {
         if (!Work.isOneShot(instance)) {
-            plan.because(Action.STOP, Reason.EXECUTION_CHANGED, "it ran for ever and is to run to its end");
+            plan.because(
+                    schedule.due().isPresent() ? Action.RUN : Action.STOP,
+                    Reason.EXECUTION_CHANGED,
+                    "it ran for ever and is to run to its end");
             plan.stop(instance, Cause.REPLACED);
             return true;
         }

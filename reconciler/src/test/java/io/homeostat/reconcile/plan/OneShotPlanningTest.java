@@ -210,7 +210,7 @@ class OneShotPlanningTest {
                         process("A", STARTUP).startFailed(1, NOW.minusSeconds(1))),
                 row(
                         "a process that was launched as a daemon gives way",
-                        "stop EXECUTION_CHANGED: stop launch",
+                        "run EXECUTION_CHANGED: stop launch",
                         process("A", STARTUP).daemon("A")),
                 row(
                         "but not before what takes its place is there",
