@@ -3,6 +3,7 @@ package io.homeostat.reconcile.agent;
 import com.google.common.collect.ImmutableMap;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.platform.MetadataClient;
+import io.homeostat.desired.state.StoreException;
 import io.homeostat.observe.process.ProcFs;
 import io.homeostat.proto.agent.CommandRequest;
 import io.homeostat.proto.agent.Format;
@@ -125,12 +126,23 @@ public final class CommandServer implements ApiServer.Handler, AutoCloseable {
                     new Ansi(presentation.getColour()));
             Workspace workspace = new Workspace(word, environment(presentation, out, err), console, layout, enforcer);
             try {
-                return console.tellFailures(
-                        word, false, () -> commands.apply(request).run(workspace));
+                return console.tellFailures(word, false, () -> logged(word, request, workspace));
             } catch (UsageException e) {
                 console.misunderstood(word, word + ": " + e.getMessage());
                 return ExitStatus.USAGE;
             }
+        }
+    }
+
+    /** Its caller gets a sentence; where a defect of ours happened stands in the log. */
+    private int logged(String word, CommandRequest request, Workspace workspace) throws InterruptedException {
+        try {
+            return commands.apply(request).run(workspace);
+        } catch (UsageException | CommandFailure | StoreException e) {
+            throw e;
+        } catch (RuntimeException | Error e) {
+            LOG.error("{} ended by a defect of homeostat", word, e);
+            throw e;
         }
     }
 

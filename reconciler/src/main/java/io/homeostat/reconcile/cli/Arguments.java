@@ -10,12 +10,11 @@ import io.homeostat.reconcile.command.Selection;
 import io.homeostat.reconcile.command.environment.GlobalOptions;
 import io.homeostat.reconcile.command.environment.GlobalOptions.OutputFormat;
 import io.homeostat.reconcile.command.environment.UsageException;
+import java.time.DateTimeException;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
 import java.time.OffsetDateTime;
-import java.time.format.DateTimeParseException;
-import java.time.temporal.ChronoUnit;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -113,12 +112,13 @@ record Arguments(ParseResult whole, ParseResult command) {
             return Instant.EPOCH;
         }
         Optional<Duration> ago = Notation.duration(text.get());
-        if (ago.isPresent()) {
-            return clock.instant().minus(ago.get()).truncatedTo(ChronoUnit.MILLIS);
-        }
         try {
-            return OffsetDateTime.parse(text.get()).toInstant().truncatedTo(ChronoUnit.MILLIS);
-        } catch (DateTimeParseException e) {
+            Instant since = ago.isPresent()
+                    ? clock.instant().minus(ago.get())
+                    : OffsetDateTime.parse(text.get()).toInstant();
+            // A request carries it so.
+            return Instant.ofEpochMilli(since.toEpochMilli());
+        } catch (DateTimeException | ArithmeticException e) {
             throw new UsageException(Syntax.SINCE + ": '" + text.get()
                     + "' is neither a duration such as 90s or 1h30m nor a time such as 2026-11-20T12:00:00Z");
         }
@@ -175,7 +175,7 @@ record Arguments(ParseResult whole, ParseResult command) {
         return new Selection(workloads(), labels(), flag(Syntax.ALL));
     }
 
-    /** @throws UsageException when one has no value */
+    /** @throws UsageException when one has no value, or two */
     ImmutableMap<String, String> labels() {
         Optional<String> text = option(command, Syntax.LABELS);
         if (text.isEmpty()) {
@@ -187,7 +187,11 @@ record Arguments(ParseResult whole, ParseResult command) {
             if (equals < 1) {
                 throw new UsageException(Syntax.LABELS + ": '" + label + "' is no label; write one such as team=sre");
             }
-            labels.put(label.substring(0, equals), label.substring(equals + 1));
+            String name = label.substring(0, equals);
+            if (labels.put(name, label.substring(equals + 1)) != null) {
+                throw new UsageException(Syntax.LABELS + ": " + name
+                        + " is given twice, and a workload has one value of it; all that are given have to match");
+            }
         }
         return ImmutableMap.copyOf(labels);
     }

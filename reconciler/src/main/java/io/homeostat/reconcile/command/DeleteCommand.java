@@ -111,7 +111,7 @@ public record DeleteCommand(Selection selection, Duration timeout) implements Co
             if (applied.contains(id) || abandoned.contains(id) || (others.isEmpty() && found.contains(id))) {
                 deletable.add(id);
             } else if (others.isEmpty()) {
-                refused.put(id, Text.declared(applied));
+                refused.put(id, Text.declared(others(applied)));
             } else {
                 refused.put(
                         id,
@@ -151,6 +151,13 @@ public record DeleteCommand(Selection selection, Duration timeout) implements Co
                 .filter(id -> !kept.containsKey(id))
                 .forEach(id -> HoldCommand.endWithDeclaration(store, id, found.contains(id), now));
         return here;
+    }
+
+    /** Without those that are deleted with it. */
+    private ImmutableSortedSet<WorkloadId> others(ImmutableSortedSet<WorkloadId> applied) {
+        return applied.stream()
+                .filter(id -> !selection.names().contains(id))
+                .collect(ImmutableSortedSet.toImmutableSortedSet(WorkloadId::compareTo));
     }
 
     /** What a control plane declared that nobody is connected with any more: nobody else could take it back. Only an agent knows that. */

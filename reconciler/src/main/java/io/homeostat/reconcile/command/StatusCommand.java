@@ -134,10 +134,11 @@ public record StatusCommand(ImmutableList<WorkloadId> workloads, ImmutableMap<St
                     + "; homeostat apply -f FILE declares something");
             return ExitStatus.NOTHING_DECLARED;
         }
+        if (shown.isEmpty() && !labels.isEmpty()) {
+            return new Selection(ImmutableList.of(), labels, false).nothing("is declared", workspace);
+        }
         if (all.isEmpty() && workloads.isEmpty()) {
             console.say("nothing is declared");
-        } else if (shown.isEmpty() && !labels.isEmpty()) {
-            return new Selection(ImmutableList.of(), labels, false).nothing("is declared", workspace);
         }
         ImmutableList<String> missing = workloads.stream()
                 .filter(id -> shown.stream().noneMatch(status -> status.id().equals(id)))

@@ -8,6 +8,7 @@ import java.time.Duration;
 import java.util.Collection;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 
@@ -55,7 +56,7 @@ public final class Convergence implements PassListener {
             throws InterruptedException {
         lock.lockInterruptibly();
         try {
-            long left = patience.toNanos();
+            long left = TimeUnit.NANOSECONDS.convert(patience);
             while (left > 0 && isUnderWay(asked)) {
                 left = changed.awaitNanos(left);
             }

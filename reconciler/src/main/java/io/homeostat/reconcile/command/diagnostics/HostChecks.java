@@ -2,6 +2,7 @@ package io.homeostat.reconcile.command.diagnostics;
 
 import com.google.common.base.Splitter;
 import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableMap;
 import io.homeostat.observe.limits.CgroupHierarchy;
 import io.homeostat.observe.limits.CgroupLayout;
 import io.homeostat.observe.limits.Controller;
@@ -60,6 +61,15 @@ final class HostChecks {
                 : Finding.ok("clock", now.toString());
     }
 
+    /** The commands that only some workloads need, and which these are. */
+    private static final ImmutableMap<String, String> FOR_SETTINGS = ImmutableMap.of(
+            "setpriv", "spec.user",
+            "id", "spec.group",
+            "getent", "spec.group by name",
+            "prlimit", "spec.rlimits",
+            "choom", "spec.oomScoreAdjust",
+            "nice", "spec.nice");
+
     Finding tools() {
         List<String> missing = new ArrayList<>();
         for (String tool : ImmutableList.of("sh", "mv", "setsid")) {
@@ -73,12 +83,16 @@ final class HostChecks {
                     "not in PATH: " + String.join(", ", missing) + "; without them nothing can be launched",
                     "install coreutils and util-linux");
         }
-        return Executables.find("setpriv").isEmpty()
-                ? Finding.warn(
+        ImmutableList<String> lacking = FOR_SETTINGS.entrySet().stream()
+                .filter(tool -> Executables.find(tool.getKey()).isEmpty())
+                .map(tool -> tool.getKey() + " for " + tool.getValue())
+                .collect(ImmutableList.toImmutableList());
+        return lacking.isEmpty()
+                ? Finding.ok("tools", "all that launching needs is there")
+                : Finding.warn(
                         "tools",
-                        "setpriv is not in PATH; workloads with a user can't be launched",
-                        "install util-linux 2.31.1 or newer")
-                : Finding.ok("tools", "sh, mv, setsid and setpriv are there");
+                        "not in PATH: " + String.join(", ", lacking) + "; what has these can't be launched",
+                        "install coreutils, util-linux 2.31.1 or newer, and libc-bin (glibc-common)");
     }
 
     Finding pidfd() {

@@ -15,7 +15,8 @@ import java.io.PrintStream;
  * object a line: {@code message} for what is good to know, {@code warning} for a document, {@code error} for why it failed.
  */
 public record Console(PrintStream out, PrintStream err, OutputFormat format, Ansi ansi) {
-    private static final String DEFECT = "this is a defect of homeostat; --log-level debug shows where it happened";
+    private static final String DEFECT =
+            "this is a defect of homeostat; --log-level debug shows where it happened, or the log of the agent if one runs";
 
     public boolean json() {
         return format == OutputFormat.JSON;

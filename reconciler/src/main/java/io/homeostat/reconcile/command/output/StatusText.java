@@ -43,9 +43,18 @@ public final class StatusText {
                     Integer.toString(workload.restarts()),
                     condition(workload, Condition.Type.CONVERGED),
                     condition(workload, Condition.Type.HEALTHY),
-                    Text.oneLine(workload.plan().message()));
+                    Text.oneLine(what(workload)));
         }
         table.print(console.out(), console.ansi());
+    }
+
+    /** What is to be done and why; while nothing is done about a failure, that is the better half of it. */
+    private static String what(WorkloadStatus workload) {
+        String message = workload.plan().message();
+        String failure = workload.failure();
+        return message.isEmpty() || failure.isEmpty() || message.contains(failure)
+                ? message
+                : message + "; last error: " + failure;
     }
 
     /** Who enforces. A message, so that results are the same whoever found them. */
