@@ -6,6 +6,7 @@ import io.homeostat.desired.model.Lifecycle.Restart;
 import io.homeostat.desired.model.Lifecycle.Start;
 import io.homeostat.desired.platform.Backoff;
 import io.homeostat.desired.state.history.Attempts.Failures;
+import io.homeostat.desired.state.history.Attempts.ReloadFailures;
 import io.homeostat.desired.state.history.WorkloadHistory.FailedRevision;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
@@ -22,6 +23,8 @@ public final class BackoffPolicies {
     private static final Duration LONGEST_BETWEEN_REPAIRS = Duration.ofHours(24);
     private static final Duration UPKEEP_STEP = Duration.ofSeconds(1);
     private static final Duration LONGEST_BETWEEN_UPKEEP = Duration.ofMinutes(5);
+    private static final Duration LONGEST_BETWEEN_RELOADS = Duration.ofMinutes(1);
+    private static final Duration RELOADS_REMEMBERED = Duration.ofMinutes(5);
     private static final int DOUBLING = 2;
 
     /** The shortest jittered delay; with less, a crash loop would burn a core. */
@@ -78,6 +81,26 @@ public final class BackoffPolicies {
         Instant next = afterRepair(situation, repairs);
         Instant since = next.isAfter(last) ? next : last;
         return situation.now().isBefore(since.plus(policy.resetAfter())) ? repairs : Failures.NONE;
+    }
+
+    /**
+     * When a program is made to read its files again after it has just done so: at once the first time, then up to a minute later, because
+     * one that changes its files itself would otherwise read them for ever.
+     */
+    static Instant afterReload(Situation situation) {
+        return after(
+                situation,
+                recentReloads(situation),
+                new Backoff(Duration.ZERO, UPKEEP_STEP, DOUBLING, LONGEST_BETWEEN_RELOADS));
+    }
+
+    /** The reloads in a row that went well and still count. */
+    public static Failures recentReloads(Situation situation) {
+        ReloadFailures reloads = situation.history().attempts().reload();
+        Instant last = reloads.failures().last();
+        return last != null && reloads.contents().isEmpty() && situation.now().isBefore(last.plus(RELOADS_REMEMBERED))
+                ? reloads.failures()
+                : Failures.NONE;
     }
 
     /** When a stop, an activation or a removal that failed is tried again. */

@@ -116,7 +116,9 @@ final class RunningInstance {
         Duration timeout = target.lifecycle().start().timeout();
         if (readiness.isOverdue(timeout, running)) {
             plan.because(
-                    Action.RESTART, Reason.START_FAILED, "not ready within " + Notation.text(timeout) + ": " + missing);
+                    Action.RESTART,
+                    Reason.START_FAILED,
+                    "not ready within " + Notation.text(timeout) + ": " + missing + whatTakesItsPlace());
             rollout.restart(instance, Cause.START_FAILED);
             return;
         }
@@ -124,6 +126,18 @@ final class RunningInstance {
         confine();
         awaitStart();
         rollout.start();
+    }
+
+    /** Another revision than the next launch's, where this was the last try. */
+    private String whatTakesItsPlace() {
+        LastKnownGood good = situation.history().lastKnownGood();
+        int tries = situation.history().attempts().start().count() + 1;
+        return good == null
+                        || target.isLastKnownGood(situation)
+                        || tries < target.lifecycle().start().attempts()
+                ? ""
+                : "; it was tried " + (tries == 1 ? "once" : tries + " times") + ", so what ran well before, revision "
+                        + good.workload().revision() + ", takes its place";
     }
 
     /** Waits until it can be told to start, or can be seen to have started. */
@@ -268,11 +282,23 @@ final class RunningInstance {
         ImmutableSortedMap<String, String> files = WatchedFiles.afterwards(instance, traits, seen);
         String words = (changed.size() == 1 ? "watched file changed: " : "watched files changed: ")
                 + String.join(", ", changed);
-        if (plan.waitIf(rollout.preconditions().reload(words).or(() -> failedReload(files)))) {
+        if (plan.waitIf(rollout.preconditions()
+                .reload(words)
+                .or(() -> failedReload(files))
+                .or(() -> reloadedJustBefore(words)))) {
             return;
         }
         plan.and(Action.RELOAD, Reason.WATCHED_FILES_CHANGED, words);
         plan.add(new Step.Reload(target.workload(), how, files));
+    }
+
+    private Optional<Hold> reloadedJustBefore(String words) {
+        return Hold.until(
+                BackoffPolicies.afterReload(situation),
+                situation,
+                Reason.WATCHED_FILES_CHANGED,
+                words + "; it was reloaded several times just before, so the workload may change it itself",
+                Wait.Kind.RETRY);
     }
 
     private Optional<Hold> failedReload(ImmutableSortedMap<String, String> files) {

@@ -174,7 +174,8 @@ public final class OutcomeRecorder {
             case Outcome.Done(Instance none, String note) -> {
                 notes.put(instance.withWatched(step.files()));
                 notes.event(EventType.AGENT_RELOADED, instance.revision(), plan.message() + "; " + note);
-                notes.attempts(attempts -> attempts.withReload(ReloadFailures.NONE));
+                Failures before = BackoffPolicies.recentReloads(situation);
+                notes.attempts(attempts -> attempts.withReload(ReloadFailures.succeeded(before, situation.now())));
             }
             case Outcome.Failed(FailureCause cause, String error, boolean fatal) -> {
                 notes.failure(EventType.AGENT_RELOAD_FAILED, instance.revision(), cause, error);

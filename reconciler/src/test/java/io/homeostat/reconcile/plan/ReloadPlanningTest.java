@@ -224,6 +224,34 @@ class ReloadPlanningTest {
         assertEquals(Reason.AT_DESIRED_STATE, plan(TWO, TWO).reason(), "and it is not reloaded again");
     }
 
+    @Test
+    void aProgramThatChangesItsFilesItselfIsNotReloadedForEver() {
+        example.runs("A").provenAsDeclared();
+        for (int times = 1; times <= 2; times++) {
+            Situation situation = seen(ONE, TWO).situation();
+            Change change = OutcomeRecorder.stepped(
+                    situation,
+                    Planner.plan(situation),
+                    Planner.plan(situation).next().orElseThrow(),
+                    Outcome.done("told by SIGHUP"));
+            example.history(history -> Objects.requireNonNull(change.history()));
+        }
+
+        assertEquals("wait [WATCHED_FILES_CHANGED][wait]", planned(ONE, TWO));
+        assertTrue(
+                plan(ONE, TWO)
+                        .message()
+                        .startsWith("watched file changed: " + FILE
+                                + "; it was reloaded several times just before, so the workload may change it itself;"
+                                + " next try at "),
+                plan(ONE, TWO).message());
+        Situation later = seen(ONE, TWO).situation().at(NOW.plus(Duration.ofMinutes(5)));
+        assertEquals(Reason.WATCHED_FILES_CHANGED, Planner.plan(later).reason());
+        assertEquals("reload", Planner.plan(later).action().word());
+        example.history(history -> history.retriedNow());
+        assertEquals("reload [WATCHED_FILES_CHANGED][reload]", planned(ONE, TWO));
+    }
+
     private static Event event(Change change) {
         return change.events().getFirst();
     }

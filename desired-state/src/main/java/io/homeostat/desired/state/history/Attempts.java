@@ -92,9 +92,10 @@ public record Attempts(
     }
 
     /**
-     * Failures in a row with the same contents: others are tried at once.
+     * Failures in a row with the same contents: others are tried at once. Or, without contents, so many reloads that went well and followed
+     * each other closely: a program may change its files itself.
      *
-     * @param contents a hash of them; empty when none have failed
+     * @param contents a hash of those that have failed; empty when none have
      */
     public record ReloadFailures(Failures failures, String contents) {
         public static final ReloadFailures NONE = new ReloadFailures(Failures.NONE, "");
@@ -102,6 +103,15 @@ public record Attempts(
         public ReloadFailures failed(String others, Instant at, String why) {
             Failures before = others.equals(contents) ? failures : Failures.NONE;
             return new ReloadFailures(before.failed(at, why, false), others);
+        }
+
+        /**
+         * One that went well.
+         *
+         * @param before that went well shortly before it
+         */
+        public static ReloadFailures succeeded(Failures before, Instant at) {
+            return new ReloadFailures(before.failed(at, "", false), "");
         }
     }
 
