@@ -133,7 +133,7 @@ final class AgentCommandsTest {
             assertEquals("RUNNING 2", homeostat.state("process/run"));
             assertEquals(1, homeostat.processes("process/run").size());
             // What it declared is no longer wanted by anybody, and the workload is as it is wanted now.
-            first.await(Patience.LONGEST);
+            first.await(Patience.LONGEST).exits(1).says("process/run  failed: something else was declared meanwhile");
         }
     }
 
@@ -161,7 +161,7 @@ final class AgentCommandsTest {
 
             assertTrue(first.isRunning(), first::soFar);
             homeostat.run("delete", "process/slow").exits(0);
-            first.await(Patience.LONGEST);
+            first.await(Patience.LONGEST).exits(1).says("process/slow  failed: it was withdrawn meanwhile");
         }
     }
 

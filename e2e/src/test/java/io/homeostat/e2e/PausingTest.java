@@ -122,7 +122,7 @@ final class PausingTest {
                 .exits(0)
                 .says("process/web is being removed, as it is no longer declared")
                 .says("process/db is being removed, as it is no longer declared")
-                .doesNotSay("is enforced");
+                .doesNotSay("is no longer held back");
         eventually()
                 .untilAsserted(() -> homeostat
                         .run("status", "process/web", "process/db")
@@ -222,7 +222,7 @@ final class PausingTest {
         // Nothing was done, but what happened is known.
         assertTrue(homeostat.events("process/sleeper").stream().anyMatch(event -> event.startsWith("CRASHED")));
 
-        homeostat.run("resume", "process/sleeper").exits(0).says("process/sleeper is enforced");
+        homeostat.run("resume", "process/sleeper").exits(0).says("process/sleeper is no longer held back");
         homeostat.applied(sleeper);
 
         assertNotEquals(killed, homeostat.pid("process/sleeper"));

@@ -1,6 +1,7 @@
 package io.homeostat.reconcile.command;
 
 import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSet;
 import io.homeostat.actuate.fetch.Downloader.Progress;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.model.schema.Notation;
@@ -18,13 +19,14 @@ import io.homeostat.reconcile.loop.Convergence;
 import io.homeostat.reconcile.loop.PassId;
 import io.homeostat.reconcile.loop.PassListener;
 import io.homeostat.reconcile.loop.PassResult;
+import io.homeostat.reconcile.plan.Situation;
 import io.homeostat.reconcile.plan.Step;
+import io.homeostat.reconcile.plan.WorkloadPlan;
 import io.homeostat.reconcile.plan.WorkloadPlan.Change;
 import java.time.Duration;
 import java.util.Set;
 import java.util.function.Function;
 import java.util.stream.Collectors;
-import org.jspecify.annotations.Nullable;
 
 /** How a set of workloads is brought to what is declared: shown while it lasts, waited for, and summed up at the end. */
 public final class ApplyProgress implements PassListener, AutoCloseable {
@@ -38,7 +40,7 @@ public final class ApplyProgress implements PassListener, AutoCloseable {
 
     /**
      * @param asked the workloads that decide the exit status, and whose failures are told; empty: all
-     * @param rest why a workload may be at rest and is done, though it is not as declared; null: for nothing
+     * @param rest why a workload may be at rest and is done, though it is not as declared; empty: for nothing
      * @param all the workloads that passes are about
      * @param declared those of them that are wanted
      * @param changed what was just declared otherwise of one
@@ -46,7 +48,7 @@ public final class ApplyProgress implements PassListener, AutoCloseable {
     public ApplyProgress(
             Workspace workspace,
             Set<WorkloadId> asked,
-            @Nullable Reason rest,
+            ImmutableSet<Reason> rest,
             Set<WorkloadId> all,
             Set<WorkloadId> declared,
             Function<WorkloadId, ImmutableList<Change>> changed)
@@ -87,6 +89,11 @@ public final class ApplyProgress implements PassListener, AutoCloseable {
     }
 
     @Override
+    public void looked(Situation situation, WorkloadPlan plan) {
+        convergence.looked(situation, plan);
+    }
+
+    @Override
     public void starting(Step step) {
         convergence.starting(step);
     }
@@ -115,7 +122,7 @@ public final class ApplyProgress implements PassListener, AutoCloseable {
         } else {
             console.out()
                     .println(WorkloadResult.summary(
-                            word, results.stream().filter(summary::isTold).toList()));
+                            word, results.stream().filter(this::counts).toList()));
         }
         ImmutableList<WorkloadId> undone = results.stream()
                 .filter(WorkloadResult::isLeftUndone)
@@ -133,6 +140,11 @@ public final class ApplyProgress implements PassListener, AutoCloseable {
             console.say(unfinished + ": still under way, which this " + word + " did not wait for");
         }
         return undone.stream().anyMatch(asked::contains) ? ExitStatus.FAILED : ExitStatus.OK;
+    }
+
+    /** The summary is of what decides the exit status, and of what was done beside. */
+    private boolean counts(WorkloadResult result) {
+        return asked.isEmpty() || asked.contains(result.workload()) || !result.isLeftUndone();
     }
 
     private static String words(ImmutableList<WorkloadId> ids, Set<WorkloadId> asked) {

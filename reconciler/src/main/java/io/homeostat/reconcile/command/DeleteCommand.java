@@ -4,8 +4,11 @@ import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
 import com.google.common.collect.ImmutableSortedSet;
+import io.homeostat.desired.model.Dependencies;
 import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.state.Instance;
+import io.homeostat.desired.state.StateReader;
 import io.homeostat.desired.state.StateReader.StoredDeclaration;
 import io.homeostat.desired.state.StateStore;
 import io.homeostat.desired.state.StateStore.Change;
@@ -28,6 +31,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /** Takes workloads out of what was applied and removes them, waiting up to {@code timeout} until they are gone. */
 public record DeleteCommand(Selection selection, Duration timeout) implements Command {
@@ -55,8 +59,16 @@ public record DeleteCommand(Selection selection, Duration timeout) implements Co
         Set<WorkloadId> deleted = new HashSet<>();
         // By others, which is told when all is done.
         Map<WorkloadId, String> kept = new LinkedHashMap<>();
-        int status = workspace.enforce(
-                timeout, deleted, (store, notes) -> deleted.addAll(withdraw(workspace, store, notes, refused, kept)));
+        int status = workspace.enforce(timeout, deleted, (store, notes) -> {
+            deleted.addAll(withdraw(workspace, store, notes, refused, kept));
+            // How the others fare is the business of whoever declares them now.
+            if (!kept.keySet().containsAll(deleted)) {
+                deleted.removeAll(kept.keySet());
+            }
+        });
+        if (kept.keySet().containsAll(deleted)) {
+            status = ExitStatus.OK;
+        }
         // What was applied is taken out, which is all that was asked; whose it is now has to be known.
         kept.values().forEach(workspace.console()::say);
         refused.forEach((id, why) -> workspace
@@ -68,13 +80,9 @@ public record DeleteCommand(Selection selection, Duration timeout) implements Co
 
     /** Of what other sources declare nothing can be deleted here. */
     private int runOnChosen(Workspace workspace) throws InterruptedException {
-        ImmutableList<WorkloadId> chosen = workspace
-                .remembered(reader -> selection.among(
-                        reader.declarations().stream()
-                                .filter(declaration -> declaration.source() == SourceName.APPLIED)
-                                .map(StoredDeclaration::workload),
-                        workload -> true))
-                .orElse(ImmutableList.of());
+        ImmutableSet<WorkloadId> traces = selection.all() ? workspace.traces() : ImmutableSet.of();
+        ImmutableList<WorkloadId> chosen =
+                workspace.remembered(reader -> chosen(reader, traces)).orElse(ImmutableList.of());
         if (!chosen.isEmpty()) {
             return new DeleteCommand(Selection.of(chosen), timeout).run(workspace);
         }
@@ -83,6 +91,29 @@ public record DeleteCommand(Selection selection, Duration timeout) implements Co
             Json.print(console.out(), WorkloadResult.json(ImmutableList.of()));
         }
         return selection.nothing("was applied", workspace);
+    }
+
+    /**
+     * What was applied, and with {@code --all} also what was withdrawn before and is not gone yet.
+     *
+     * @param traces of whatever is on the machine
+     */
+    private ImmutableList<WorkloadId> chosen(StateReader reader, ImmutableSet<WorkloadId> traces) {
+        ImmutableList<StoredDeclaration> declarations = reader.declarations();
+        ImmutableList<WorkloadId> applied = selection.among(
+                declarations.stream()
+                        .filter(declaration -> declaration.source() == SourceName.APPLIED)
+                        .map(StoredDeclaration::workload),
+                workload -> true);
+        if (!selection.all()) {
+            return applied;
+        }
+        Set<WorkloadId> declared =
+                declarations.stream().map(one -> one.workload().id()).collect(Collectors.toSet());
+        Stream<WorkloadId> left = Stream.concat(
+                        traces.stream(), reader.instances().stream().map(Instance::workload))
+                .filter(id -> !declared.contains(id) && reader.history(id).isOfSomethingDeclared());
+        return Stream.concat(applied.stream(), left).distinct().sorted().collect(ImmutableList.toImmutableList());
     }
 
     /**
@@ -125,6 +156,7 @@ public record DeleteCommand(Selection selection, Duration timeout) implements Co
                     .collect(Collectors.joining("\n")));
         }
         store.delete(here);
+        notes.addAll(left(here, declarations));
         ImmutableSet<WorkloadId> given =
                 here.stream().filter(abandoned::contains).collect(ImmutableSet.toImmutableSet());
         if (!given.isEmpty()) {
@@ -151,6 +183,20 @@ public record DeleteCommand(Selection selection, Duration timeout) implements Co
                 .filter(id -> !kept.containsKey(id))
                 .forEach(id -> HoldCommand.endWithDeclaration(store, id, found.contains(id), now));
         return here;
+    }
+
+    /** Who runs on without what he depends on. */
+    private static ImmutableList<String> left(
+            ImmutableList<WorkloadId> deleted, ImmutableList<StoredDeclaration> declarations) {
+        return declarations.stream()
+                .map(StoredDeclaration::workload)
+                .filter(workload -> !deleted.contains(workload.id()))
+                .flatMap(workload -> Dependencies.of(workload).stream()
+                        .filter(deleted::contains)
+                        .map(needed -> workload.id() + " depends on " + needed
+                                + ", which was deleted: it is not started again until that is declared"))
+                .distinct()
+                .collect(ImmutableList.toImmutableList());
     }
 
     /** Without those that are deleted with it. */

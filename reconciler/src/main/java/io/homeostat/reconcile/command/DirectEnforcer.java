@@ -62,10 +62,11 @@ public final class DirectEnforcer implements Enforcer {
         Clock clock = workspace.environment().clock();
         Instant end = clock.instant().plus(goal.timeout());
         return alone(workspace, goal.timeout(), (here, store) -> {
-            DesiredState before = StoredState.desired(store.declarations());
-            goal.store().accept(store);
+            // Before anything is stored, which nobody could bring about without it.
             new UserDirectories(here.environment())
                     .createRunDirectory(here.layout().runDir());
+            DesiredState before = StoredState.desired(store.declarations());
+            goal.store().accept(store);
             int status = converge(here, goal, before, store, Duration.between(clock.instant(), end));
             cleanUp(store, here);
             new LogKeeper(here.layout(), clock)

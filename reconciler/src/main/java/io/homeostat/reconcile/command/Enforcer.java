@@ -1,6 +1,7 @@
 package io.homeostat.reconcile.command;
 
 import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
@@ -19,7 +20,6 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.function.Consumer;
 import java.util.function.Function;
-import org.jspecify.annotations.Nullable;
 
 /** Changes what is declared, and brings the machine to it: alone under the state directory's lock, or inside the agent that runs there. */
 public interface Enforcer {
@@ -28,17 +28,20 @@ public interface Enforcer {
      *
      * @param store changes what is stored; if it throws, nothing is done to the machine
      * @param only the workloads to wait for, and without an agent the only ones touched; empty: all
-     * @param rest why a workload may be at rest and is done, though it is not as declared: it is wanted so; null: for nothing
+     * @param rest why a workload may be at rest and is done, though it is not as declared: it is wanted so; empty: for nothing
      * @param asked the workloads that decide the exit status, known once {@code store} has returned; empty: all
      */
     record Goal(
             Consumer<StateStore> store,
             ImmutableList<WorkloadId> only,
-            @Nullable Reason rest,
+            ImmutableSet<Reason> rest,
             Duration timeout,
             Set<WorkloadId> asked) {
         public Goal(
-                Consumer<StateStore> store, ImmutableList<WorkloadId> only, @Nullable Reason rest, Duration timeout) {
+                Consumer<StateStore> store,
+                ImmutableList<WorkloadId> only,
+                ImmutableSet<Reason> rest,
+                Duration timeout) {
             this(store, only, rest, timeout, Set.of());
         }
 

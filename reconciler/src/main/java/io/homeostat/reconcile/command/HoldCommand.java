@@ -123,11 +123,24 @@ public record HoldCommand(Hold hold, Selection selection, String reason, Duratio
             case START ->
                 workspace
                         .enforcer()
-                        .enforce(workspace, new Enforcer.Goal(store -> start(store, now), workloads(), null, timeout));
+                        .enforce(
+                                workspace,
+                                new Enforcer.Goal(
+                                        store -> start(store, now),
+                                        workloads(),
+                                        ImmutableSet.of(Reason.ROLLED_BACK),
+                                        timeout));
             case RESTART, TRIGGER ->
                 workspace
                         .enforcer()
-                        .enforce(workspace, new Enforcer.Goal(store -> again(store, now), workloads(), null, timeout));
+                        .enforce(
+                                workspace,
+                                new Enforcer.Goal(
+                                        store -> again(store, now),
+                                        workloads(),
+                                        // It brings about nothing else.
+                                        ImmutableSet.of(Reason.WAITING_FOR_WINDOW, Reason.ROLLED_BACK),
+                                        timeout));
         };
     }
 
@@ -155,9 +168,7 @@ public record HoldCommand(Hold hold, Selection selection, String reason, Duratio
     }
 
     private int runOnChosen(Workspace workspace) throws InterruptedException {
-        ImmutableList<WorkloadId> chosen = workspace
-                .remembered(reader -> selection.among(StoredState.desired(reader.declarations()), this::suits))
-                .orElse(ImmutableList.of());
+        ImmutableList<WorkloadId> chosen = workspace.remembered(this::chosen).orElse(ImmutableList.of());
         if (chosen.isEmpty()) {
             Console console = workspace.console();
             if (console.json()) {
@@ -170,6 +181,17 @@ public record HoldCommand(Hold hold, Selection selection, String reason, Duratio
             return selection.nothing("that could be " + hold.done + " is declared", workspace);
         }
         return new HoldCommand(hold, Selection.of(chosen), reason, timeout).run(workspace);
+    }
+
+    /** A pause outlives the declaration as long as something is there, so all that can be resumed is more than all that is declared. */
+    private ImmutableList<WorkloadId> chosen(StateReader reader) {
+        ImmutableList<WorkloadId> declared = selection.among(StoredState.desired(reader.declarations()), this::suits);
+        return hold == Hold.RESUME && selection.all()
+                ? Stream.concat(declared.stream(), reader.pauses().stream().map(Pause::workload))
+                        .distinct()
+                        .sorted()
+                        .collect(ImmutableList.toImmutableList())
+                : declared;
     }
 
     private boolean suits(Workload workload) {
@@ -251,6 +273,9 @@ public record HoldCommand(Hold hold, Selection selection, String reason, Duratio
             retried.addAll(store.retryUndone(workloads(), false));
         });
         retried.forEach(id -> workspace.console().say("what was undone of " + id + " is tried again"));
+        if (workspace.enforcer().agent().isEmpty()) {
+            workspace.console().say("no agent runs here; the next homeostat apply brings about what is declared");
+        }
         return report(workspace, withdrawn);
     }
 
@@ -299,7 +324,7 @@ public record HoldCommand(Hold hold, Selection selection, String reason, Duratio
                         new Enforcer.Goal(
                                 store -> workloads().forEach(id -> store.stop(id, reason, now)),
                                 workloads(),
-                                Reason.STOPPED,
+                                ImmutableSet.of(Reason.STOPPED),
                                 timeout));
         idle.forEach(id -> workspace.console().say(id + " was not running; it stays so until homeostat start " + id));
         return status;
@@ -322,7 +347,7 @@ public record HoldCommand(Hold hold, Selection selection, String reason, Duratio
             for (WorkloadId id : workloads()) {
                 @Nullable Pause pause = pauses.get(id);
                 String free = !withdrawn.contains(id)
-                        ? agent ? " is enforced" : " is enforced by the next homeostat apply"
+                        ? " is no longer held back"
                         : agent
                                 ? " is being removed, as it is no longer declared"
                                 : " is no longer declared; the next homeostat apply or delete removes it";

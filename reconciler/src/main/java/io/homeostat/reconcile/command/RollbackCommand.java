@@ -1,6 +1,7 @@
 package io.homeostat.reconcile.command;
 
 import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSet;
 import com.google.common.collect.ImmutableSortedSet;
 import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.model.DesiredState;
@@ -76,7 +77,7 @@ public record RollbackCommand(WorkloadId workload, int to, Duration timeout) imp
                                     rollBack(store, now);
                                 },
                                 ImmutableList.of(workload),
-                                Reason.ROLLED_BACK,
+                                ImmutableSet.of(Reason.ROLLED_BACK),
                                 timeout));
         ended.forEach(one -> workspace.console().say(HoldCommand.former(one) + "; that ended with this"));
         return status;

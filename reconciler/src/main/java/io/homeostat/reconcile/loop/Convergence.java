@@ -3,7 +3,9 @@ package io.homeostat.reconcile.loop;
 import com.google.common.collect.ImmutableSortedMap;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.StoreException;
+import io.homeostat.reconcile.plan.Situation;
 import io.homeostat.reconcile.plan.Step;
+import io.homeostat.reconcile.plan.WorkloadPlan;
 import java.time.Duration;
 import java.util.Collection;
 import java.util.Set;
@@ -79,6 +81,11 @@ public final class Convergence implements PassListener {
     @Override
     public void begun(PassId pass) {
         delegate.begun(pass);
+    }
+
+    @Override
+    public void looked(Situation situation, WorkloadPlan plan) {
+        delegate.looked(situation, plan);
     }
 
     @Override

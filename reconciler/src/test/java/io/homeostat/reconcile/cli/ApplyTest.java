@@ -345,6 +345,18 @@ class ApplyTest {
     }
 
     @Test
+    void nothingIsStoredWhereTheRunDirectoryCanNotBeMade() throws IOException {
+        String document = shell.write("a.yaml", Shell.sleeper("a", 600)).toString();
+        String file = shell.write("run-file", "").toString();
+
+        Result failed = shell.plain("apply", "-f", document, "--state-dir", "state", "--run-dir", file);
+
+        assertEquals(1, failed.status(), failed::toString);
+        Result status = shell.run("status");
+        assertEquals(3, status.status(), status::toString);
+    }
+
+    @Test
     void trainingRunsEverythingAndSaysNothing() {
         assertEquals(new Result(0, "", ""), shell.plain("self-train"));
     }

@@ -71,7 +71,10 @@ class OrderTest {
             }
         }
         Result deleted = shell.run("delete", "process/db");
-        assertEquals("", deleted.err());
+        assertEquals(
+                "homeostat: process/web depends on process/db, which was deleted: it is not started again until that is"
+                        + " declared\n",
+                deleted.err());
         assertTrue(deleted.out().contains("process/db   removed"), deleted::toString);
         deleted = shell.run("delete", "process/web");
         assertEquals(0, deleted.status(), deleted::toString);

@@ -54,14 +54,14 @@ class PauseTest {
         Result applied = apply();
 
         assertEquals(1, applied.status(), applied.out());
-        assertTrue(applied.out().contains("process/a  failed: paused since "), applied.out());
+        assertTrue(applied.out().contains("process/a  waiting: paused since "), applied.out());
         assertTrue(applied.out().contains(": a look by hand; homeostat resume process/a ends that\n"), applied.out());
         assertEquals(pid, shell.pid(A));
 
         Result resumed = shell.run("resume", "process/a", "--reason", "seen");
         assertEquals(0, resumed.status(), resumed.err());
-        assertEquals("process/a is enforced by the next homeostat apply\n", resumed.out());
-        assertEquals("", resumed.err());
+        assertEquals("process/a is no longer held back\n", resumed.out());
+        assertTrue(resumed.err().contains("the next homeostat apply"), resumed.err());
         assertEquals(0, apply().status());
         assertFalse(pid == shell.pid(A), "the declaration of the meantime is in force");
     }
@@ -229,7 +229,7 @@ class PauseTest {
             Result resumed = shell.run("resume", "process/a");
 
             assertEquals(2, agent.calls());
-            assertEquals("process/a is enforced\n", resumed.out());
+            assertEquals("process/a is no longer held back\n", resumed.out());
             assertEquals("", resumed.err());
         }
         assertTrue(shell.run("events").out().contains("by the agent"));

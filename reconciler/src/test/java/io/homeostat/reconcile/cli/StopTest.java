@@ -58,7 +58,7 @@ class StopTest {
 
         Result applied = apply();
         assertEquals(1, applied.status());
-        assertTrue(applied.out().contains("process/a  failed: stopped by request since "), applied.out());
+        assertTrue(applied.out().contains("process/a  waiting: stopped by request since "), applied.out());
         assertTrue(applied.out().contains("; homeostat start process/a ends that"), applied.out());
         JsonNode status = JSON.readTree(
                         shell.run("status", "process/a", "-o", "json").out())
@@ -154,7 +154,7 @@ class StopTest {
 
         Result resumed = shell.run("resume", "process/a");
 
-        assertEquals("process/a is enforced by the next homeostat apply\n", resumed.out());
+        assertEquals("process/a is no longer held back\n", resumed.out());
         assertEquals(0, apply().status());
     }
 

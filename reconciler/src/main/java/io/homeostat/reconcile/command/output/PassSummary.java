@@ -2,7 +2,9 @@ package io.homeostat.reconcile.command.output;
 
 import com.github.benmanes.caffeine.cache.Ticker;
 import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSet;
 import io.homeostat.actuate.fetch.Downloader.Progress;
+import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.StoreException;
 import io.homeostat.desired.state.history.Reason;
@@ -10,6 +12,7 @@ import io.homeostat.reconcile.command.output.WorkloadResult.Kind;
 import io.homeostat.reconcile.loop.PassListener;
 import io.homeostat.reconcile.loop.PassResult;
 import io.homeostat.reconcile.plan.Action;
+import io.homeostat.reconcile.plan.Situation;
 import io.homeostat.reconcile.plan.Step;
 import io.homeostat.reconcile.plan.WorkloadPlan;
 import io.homeostat.reconcile.plan.WorkloadPlan.Change;
@@ -28,11 +31,18 @@ public final class PassSummary implements PassListener {
     private final Set<WorkloadId> asked;
     private final Function<WorkloadId, ImmutableList<Change>> changed;
     private final ProgressDisplay display;
-    private final @Nullable Reason rest;
+    private final ImmutableSet<Reason> rest;
     private final Ticker ticker;
     private final Map<WorkloadId, Track> tracks = new TreeMap<>();
 
     private static final class Track {
+        /** Of the declaration that the first look went by, empty where there was none; null before it. */
+        @Nullable
+        String hash;
+
+        /** Why what was asked for does not come about, though nothing failed; empty as long as it may. */
+        String superseded = "";
+
         /** What was to be done before anything was. */
         private @Nullable WorkloadPlan intent;
 
@@ -67,7 +77,7 @@ public final class PassSummary implements PassListener {
      * @param declared those of them that are wanted
      * @param asked those that somebody asked about: of others only what was done is told, not what was not; empty: all
      * @param changed what was just declared otherwise of one, in place or not
-     * @param rest why a workload may be at rest and is done, though it is not as declared; null: for nothing
+     * @param rest why a workload may be at rest and is done, though it is not as declared; empty: for nothing
      * @param ticker measures how fast downloads are
      */
     public PassSummary(
@@ -76,7 +86,7 @@ public final class PassSummary implements PassListener {
             Set<WorkloadId> asked,
             Function<WorkloadId, ImmutableList<Change>> changed,
             ProgressDisplay display,
-            @Nullable Reason rest,
+            ImmutableSet<Reason> rest,
             Ticker ticker) {
         this.ticker = ticker;
         this.rest = rest;
@@ -122,6 +132,28 @@ public final class PassSummary implements PassListener {
         }
     }
 
+    /** What is declared now is what was asked for, or taken back meanwhile: then it does not come about, whatever becomes of the workload. */
+    @Override
+    public synchronized void looked(Situation situation, WorkloadPlan plan) {
+        Track track = tracks.get(situation.id());
+        Declaration now = situation.declared();
+        if (track == null) {
+            return;
+        }
+        String hash = now == null ? "" : now.hash();
+        if (track.hash == null) {
+            track.hash = hash;
+        } else if (track.superseded.isEmpty() && isAsked(situation.id()) && !hash.equals(track.hash)) {
+            track.superseded = now == null
+                    ? "it was withdrawn meanwhile, by somebody else"
+                    : "something else was declared meanwhile, by somebody else";
+        }
+    }
+
+    private boolean isAsked(WorkloadId id) {
+        return asked.isEmpty() || asked.contains(id);
+    }
+
     @Override
     public synchronized void finished(WorkloadId id, PassResult next) {
         Track track = Objects.requireNonNull(tracks.get(id), "a workload nobody asked for");
@@ -140,11 +172,12 @@ public final class PassSummary implements PassListener {
             case PassResult.Later(WorkloadPlan later, Step.Wait wait) -> {
                 if (wait.kind() == Step.Wait.Kind.PROGRESS) {
                     display.under(id, wait.why());
-                } else if (later.reason() == rest) {
+                } else if (rest.contains(later.reason())) {
                     end(track, rested(id, track, later));
                 } else {
                     boolean heldBack = later.reason() == Reason.WAITING_FOR_WINDOW
-                            || (later.reason() == Reason.PAUSED && !declared.contains(id));
+                            || later.reason() == Reason.PAUSED
+                            || later.reason() == Reason.STOPPED;
                     Kind kind = heldBack ? Kind.WAITING : Kind.FAILED;
                     end(track, new WorkloadResult(id, kind, later, wait.why()));
                 }
@@ -176,7 +209,10 @@ public final class PassSummary implements PassListener {
                 : new WorkloadResult(id, Kind.UNCHANGED, last, "");
     }
 
-    private void end(Track track, WorkloadResult result) {
+    private void end(Track track, WorkloadResult found) {
+        WorkloadResult result = track.superseded.isEmpty()
+                ? found
+                : new WorkloadResult(found.workload(), Kind.FAILED, found.plan(), track.superseded);
         WorkloadResult before = track.result;
         track.result = result;
         if (!isTold(result) || (before != null && before.isSameEnd(result))) {
@@ -189,7 +225,7 @@ public final class PassSummary implements PassListener {
     /** Whether it is the business of whoever asked. What runs and nobody declares is everybody's. */
     public boolean isTold(WorkloadResult result) {
         WorkloadId id = result.workload();
-        return asked.isEmpty() || asked.contains(id) || !declared.contains(id) || !result.isLeftUndone();
+        return isAsked(id) || !declared.contains(id) || !result.isLeftUndone();
     }
 
     @Override
@@ -258,8 +294,14 @@ public final class PassSummary implements PassListener {
         Download download = track.download;
         Step step = track.step;
         WorkloadPlan last = track.last;
+        Step under = step != null || last == null || last.steps().isEmpty()
+                ? step
+                : last.steps().getFirst();
+        if (under instanceof Step.Download) {
+            return download == null ? "downloading, and nothing has come yet" : download.words();
+        }
         if (step != null) {
-            return step instanceof Step.Download && download != null ? download.words() : gerund(step);
+            return gerund(step);
         }
         return last == null ? "" : last.message().isEmpty() ? last.action().word() : last.message();
     }

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.github.benmanes.caffeine.cache.Ticker;
 import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSet;
 import io.homeostat.actuate.fetch.Downloader.Progress;
 import io.homeostat.desired.model.Source;
 import io.homeostat.desired.model.WorkloadId;
@@ -12,6 +13,8 @@ import io.homeostat.desired.state.history.Reason;
 import io.homeostat.reconcile.command.environment.GlobalOptions.OutputFormat;
 import io.homeostat.reconcile.loop.PassResult;
 import io.homeostat.reconcile.plan.Action;
+import io.homeostat.reconcile.plan.Example;
+import io.homeostat.reconcile.plan.Situation;
 import io.homeostat.reconcile.plan.Step;
 import io.homeostat.reconcile.plan.WorkloadPlan;
 import io.homeostat.reconcile.plan.WorkloadPlan.Facts;
@@ -31,19 +34,23 @@ class PassSummaryTest {
     private final ByteArrayOutputStream written = new ByteArrayOutputStream();
     private final PrintStream out = new PrintStream(written, true, StandardCharsets.UTF_8);
     private final AtomicLong now = new AtomicLong(1);
-    private final PassSummary summary = new PassSummary(
-            Set.of(A),
-            Set.of(A),
-            Set.of(),
-            any -> ImmutableList.of(),
-            new ProgressDisplay.Plain(
-                    new Console(out, out, OutputFormat.TEXT, new Ansi(false)),
-                    "apply",
-                    9,
-                    ProgressDisplay.Plain.SILENCE,
-                    Ticker.systemTicker()),
-            null,
-            () -> now.get());
+    private final PassSummary summary = summary(A);
+
+    private PassSummary summary(WorkloadId id) {
+        return new PassSummary(
+                Set.of(id),
+                Set.of(id),
+                Set.of(),
+                any -> ImmutableList.of(),
+                new ProgressDisplay.Plain(
+                        new Console(out, out, OutputFormat.TEXT, new Ansi(false)),
+                        "apply",
+                        9,
+                        ProgressDisplay.Plain.SILENCE,
+                        Ticker.systemTicker()),
+                ImmutableSet.of(),
+                () -> now.get());
+    }
 
     @Test
     void whatIsBeingDownloadedWhenTheTimeIsOverSaysHowFarItIsAndHowFast() {
@@ -57,6 +64,33 @@ class PassSummaryTest {
         assertEquals(
                 "failed: not done within 4s, it was at: downloading, 8.0 MiB of 40.0 MiB, 2.0 MiB a second",
                 summary.results("not done within 4s", Set.of()).getFirst().words());
+    }
+
+    @Test
+    void aDownloadThatStandsStillIsWhatTheTimeWentTo() {
+        Step.Download download =
+                new Step.Download(A, "key", new Source("https://bucket/a.tar.gz", null, Duration.ofSeconds(60), 3));
+        WorkloadPlan plan = new WorkloadPlan(
+                A, Action.INSTALL, Reason.NOT_INSTALLED, "not installed", ImmutableList.of(download), null, null);
+        summary.finished(A, new PassResult.Later(plan, new Step.Wait(A, Instant.MAX, Step.Wait.Kind.PROGRESS, "")));
+
+        assertEquals(
+                "failed: not done within 4s, it was at: downloading, and nothing has come yet",
+                summary.results("not done within 4s", Set.of()).getFirst().words());
+    }
+
+    @Test
+    void whatSomebodyElseTakesBackMeanwhileHasNotComeAbout() {
+        Situation asked = Example.process().wants("A").situation();
+        PassSummary one = summary(asked.id());
+        one.looked(asked, plan(Action.INSTALL, Reason.NOT_INSTALLED));
+        one.looked(asked, plan(Action.INSTALL, Reason.NOT_INSTALLED));
+        one.looked(Example.process().wants("B").situation(), plan(Action.INSTALL, Reason.NOT_INSTALLED));
+        one.finished(asked.id(), new PassResult.Settled(plan(Action.NONE, Reason.AT_DESIRED_STATE)));
+
+        WorkloadResult result = one.results("not done in time", Set.of()).getFirst();
+        assertTrue(result.isLeftUndone());
+        assertEquals("failed: something else was declared meanwhile, by somebody else", result.words());
     }
 
     @Test

@@ -65,7 +65,7 @@ class WorkloadResultTest {
                 ImmutableSet.of(),
                 any -> ImmutableList.of(),
                 display,
-                null,
+                ImmutableSet.of(),
                 () -> 0);
         Wait wait = new Wait(id, OPENS, Wait.Kind.RETRY, why);
         WorkloadPlan plan = new WorkloadPlan(id, Action.WAIT, reason, why, ImmutableList.of(wait), null, null);
