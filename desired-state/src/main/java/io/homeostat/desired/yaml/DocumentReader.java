@@ -1,8 +1,11 @@
 package io.homeostat.desired.yaml;
 
+import com.google.common.collect.ArrayListMultimap;
 import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableListMultimap;
 import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
+import com.google.common.collect.ListMultimap;
 import com.google.common.collect.Maps;
 import io.homeostat.desired.model.Dependencies;
 import io.homeostat.desired.model.Workload;
@@ -18,7 +21,9 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.function.Consumer;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -29,6 +34,7 @@ public final class DocumentReader {
     private final List<ReadWorkload> workloads = new ArrayList<>();
     private final List<Problem> errors = new ArrayList<>();
     private final List<Problem> warnings = new ArrayList<>();
+    private final ListMultimap<WorkloadId, Problem> unmet = ArrayListMultimap.create();
     private final Map<WorkloadId, Problem> places = new LinkedHashMap<>();
 
     private DocumentReader() {}
@@ -59,7 +65,8 @@ public final class DocumentReader {
         return new ReadResult(
                 ImmutableList.copyOf(reader.workloads),
                 ImmutableList.sortedCopyOf(reader.errors),
-                ImmutableList.sortedCopyOf(reader.warnings));
+                ImmutableList.sortedCopyOf(reader.warnings),
+                ImmutableListMultimap.copyOf(reader.unmet));
     }
 
     /** Reads a document that was not written as YAML, by the same rules, but without paths, and with any name. Errors call it {@code name}. */
@@ -72,7 +79,8 @@ public final class DocumentReader {
                                 .collect(ImmutableList.toImmutableList())
                         : ImmutableList.of(),
                 ImmutableList.sortedCopyOf(report.errors()),
-                ImmutableList.sortedCopyOf(report.warnings()));
+                ImmutableList.sortedCopyOf(report.warnings()),
+                ImmutableListMultimap.of());
     }
 
     /**
@@ -95,7 +103,8 @@ public final class DocumentReader {
                         Maps.uniqueIndex(workloads, read -> read.workload().id()), ReadWorkload::workload),
                 places);
         errors.addAll(ordering.errors());
-        warnings.addAll(ordering.warnings());
+        unmet.putAll(ordering.unmet());
+        warnings.addAll(unmet.values());
     }
 
     private void text(Input.Text text) {
@@ -206,16 +215,19 @@ public final class DocumentReader {
             return errors.build();
         }
 
-        /** A warning for each workload that is waited for and stands nowhere here. */
-        ImmutableList<Problem> warnings() {
-            ImmutableList.Builder<Problem> warnings = ImmutableList.builder();
+        /** What is waited for and stands nowhere here, with a warning for each that waits. */
+        ImmutableListMultimap<WorkloadId, Problem> unmet() {
+            ImmutableListMultimap.Builder<WorkloadId, Problem> warnings = ImmutableListMultimap.builder();
             for (WorkloadId id : workloads.keySet()) {
                 for (WorkloadId needed : dependencies(id)) {
                     if (!workloads.containsKey(needed)) {
-                        warnings.add(at(
-                                id,
-                                "spec.dependsOn: " + needed + " is not declared here; until it is declared and runs, "
-                                        + id + " is not started"));
+                        warnings.put(
+                                needed,
+                                at(
+                                        id,
+                                        "spec.dependsOn: " + needed
+                                                + " is not declared here; until it is declared and runs, " + id
+                                                + " is not started"));
                     }
                 }
             }
@@ -274,9 +286,22 @@ public final class DocumentReader {
      *
      * @param workloads the valid ones in the order they were read; to be used only when there is no error
      * @param warnings about what is valid but probably not meant; sorted by place, like errors
+     * @param unmet what these depend on and do not declare, with those of the warnings that are about it: it may be declared elsewhere
      */
     public record ReadResult(
-            ImmutableList<ReadWorkload> workloads, ImmutableList<Problem> errors, ImmutableList<Problem> warnings) {
+            ImmutableList<ReadWorkload> workloads,
+            ImmutableList<Problem> errors,
+            ImmutableList<Problem> warnings,
+            ImmutableListMultimap<WorkloadId, Problem> unmet) {
+        /** The warnings that are left where this is declared as well. */
+        public ImmutableList<Problem> warningsBeside(Set<WorkloadId> declared) {
+            Set<Problem> met = unmet.entries().stream()
+                    .filter(one -> declared.contains(one.getKey()))
+                    .map(Map.Entry::getValue)
+                    .collect(Collectors.toSet());
+            return warnings.stream().filter(warning -> !met.contains(warning)).collect(ImmutableList.toImmutableList());
+        }
+
         public boolean valid() {
             return errors.isEmpty();
         }

@@ -51,8 +51,8 @@ public record ApplyCommand(DocumentTexts documents, Duration timeout) implements
 
     @Override
     public int run(Workspace workspace) throws InterruptedException {
-        DocumentSet valid =
-                documents.parse(workspace.environment().documents(), workspace.console(), CONSEQUENCE_OF_ERRORS);
+        DocumentSet valid = documents.parse(
+                workspace.environment().documents(), workspace.console(), CONSEQUENCE_OF_ERRORS, workspace.declared());
         Set<WorkloadId> asked = new HashSet<>(valid.ids());
         Instant now = workspace.environment().clock().instant();
         ImmutableSet<WorkloadId> traces = documents.prune() ? workspace.traces() : ImmutableSet.of();

@@ -3,6 +3,7 @@ package io.homeostat.reconcile.command;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
 import com.google.common.collect.Sets;
+import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.StateStore.ToApply;
 import io.homeostat.desired.yaml.DocumentReader;
 import io.homeostat.desired.yaml.DocumentReader.Input;
@@ -114,14 +115,15 @@ public record DocumentTexts(Texts read, ImmutableSet<String> origins, boolean pr
      * Parses them and tells people what is wrong.
      *
      * @param consequence of errors, in words that follow their number
+     * @param declared before: it may be depended on
      * @throws CommandFailure when something is wrong with them, which was said
      */
-    public DocumentSet parse(DocumentFormat format, Console console, String consequence) {
+    public DocumentSet parse(DocumentFormat format, Console console, String consequence, Set<WorkloadId> declared) {
         if (isNone()) {
             return new DocumentSet(ImmutableList.of(), origins, prune);
         }
         ReadResult parsed = format.parse(read);
-        print(parsed, console);
+        print(parsed, declared, console);
         if (!parsed.valid()) {
             int errors = parsed.errors().size();
             throw new CommandFailure(
@@ -154,8 +156,8 @@ public record DocumentTexts(Texts read, ImmutableSet<String> origins, boolean pr
     }
 
     /** One line a problem: {@code file:line:column: message}. In JSON the errors are part of the failure that they lead to. */
-    public static void print(ReadResult read, Console console) {
-        read.warnings().forEach(console::warn);
+    private static void print(ReadResult read, Set<WorkloadId> declared, Console console) {
+        read.warningsBeside(declared).forEach(console::warn);
         if (!console.json()) {
             read.errors().forEach(console.err()::println);
             console.err().flush();

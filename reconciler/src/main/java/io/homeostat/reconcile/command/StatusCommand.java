@@ -6,8 +6,10 @@ import com.google.common.collect.ImmutableSortedSet;
 import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.source.StoredState;
+import io.homeostat.observe.process.ProcFs;
 import io.homeostat.proto.agent.CommandRequest;
 import io.homeostat.proto.agent.StatusRequest;
+import io.homeostat.reconcile.command.environment.AgentFile;
 import io.homeostat.reconcile.command.environment.AgentIdentity;
 import io.homeostat.reconcile.command.environment.CommandFailure;
 import io.homeostat.reconcile.command.environment.ExitStatus;
@@ -20,10 +22,10 @@ import io.homeostat.reconcile.command.output.Text;
 import io.homeostat.reconcile.plan.Situations;
 import io.homeostat.reconcile.status.Survey.Finding;
 import io.homeostat.reconcile.status.WorkloadStatus;
+import java.io.IOException;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.Optional;
-import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -92,7 +94,7 @@ public record StatusCommand(ImmutableList<WorkloadId> workloads, ImmutableMap<St
     private int look(boolean introduced, Workspace workspace) throws InterruptedException {
         Console console = workspace.console();
         Workspace.View view =
-                workspace.survey(StoredState::desired, UnaryOperator.identity(), Situations.Depth.HEALTH, id -> true);
+                workspace.survey(StoredState::desired, workspace.asNextApply(), Situations.Depth.HEALTH, id -> true);
         ImmutableList<Finding> all = view.findings();
         ImmutableList<WorkloadStatus> shown = all.stream()
                 .filter(finding ->
@@ -115,7 +117,7 @@ public record StatusCommand(ImmutableList<WorkloadId> workloads, ImmutableMap<St
         } else if (introduced) {
             Optional<AgentIdentity> agent = workspace.enforcer().agent();
             agent.ifPresent(one -> StatusText.agent(one, now, console));
-            if (agent.isEmpty() && !all.isEmpty()) {
+            if (agent.isEmpty() && !all.isEmpty() && !isAgentSilent(workspace)) {
                 console.say(
                         "no agent runs, so what differs stays so until the next homeostat apply; homeostat run starts an agent");
             }
@@ -154,6 +156,18 @@ public record StatusCommand(ImmutableList<WorkloadId> workloads, ImmutableMap<St
                         && agentProblems.isEmpty()
                 ? ExitStatus.OK
                 : ExitStatus.FAILED;
+    }
+
+    /** Then that it does not answer has been said. */
+    private static boolean isAgentSilent(Workspace workspace) {
+        try {
+            return AgentFile.running(workspace.layout(), new ProcFs()).isPresent();
+        } catch (IOException e) {
+            throw new CommandFailure(
+                    "cannot find out whether an agent runs on "
+                            + workspace.layout().stateDir() + ": " + CommandFailure.reason(e),
+                    e);
+        }
     }
 
     private static WorkloadStatus status(Finding finding, Enforcer enforcer) {

@@ -78,7 +78,8 @@ public record Workspace(String word, Environment environment, Console console, L
         List<String> notes = new ArrayList<>();
         int status = enforcer.enforce(
                 this,
-                new Enforcer.Goal(store -> change.accept(store, notes), ImmutableList.of(), null, timeout, asked));
+                new Enforcer.Goal(
+                        store -> change.accept(store, notes), ImmutableList.of(), ImmutableSet.of(), timeout, asked));
         notes.forEach(console::say);
         return status;
     }
@@ -86,6 +87,14 @@ public record Workspace(String word, Environment environment, Console console, L
     /** Looks at what is remembered here; empty when there is nothing yet. */
     public <T> Optional<T> remembered(Function<StateReader, T> look) {
         return enforcer.remembered(layout, look);
+    }
+
+    /** All that is declared here, by whomever. */
+    ImmutableSet<WorkloadId> declared() {
+        return remembered(reader -> ImmutableSet.copyOf(StoredState.desired(reader.declarations())
+                        .declarations()
+                        .keySet()))
+                .orElse(ImmutableSet.of());
     }
 
     /** What is remembered of a workload's launches, now. */
@@ -115,6 +124,14 @@ public record Workspace(String word, Environment environment, Console console, L
             case Observation.Unseen<ImmutableSet<WorkloadId>>(String why) ->
                 throw new CommandFailure(why + "; what has to be removed is not known, so nothing was done");
         };
+    }
+
+    /**
+     * What is remembered, as the next apply goes by it. Where no agent runs nobody waits for the end of a pause after crashes; what could not
+     * be installed or started stays a wait, which gives the cause and says that the next apply tries again.
+     */
+    UnaryOperator<Memory> asNextApply() {
+        return memory -> enforcer.agent().isPresent() ? memory : memory.withoutCrashes();
     }
 
     /**

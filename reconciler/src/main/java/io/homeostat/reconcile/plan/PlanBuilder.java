@@ -242,6 +242,10 @@ final class PlanBuilder {
                 && !instances.isEmpty()) {
             return new Facts(instances.get(instances.size() - 1).instance().revision());
         }
+        Declaration declared = situation.declared();
+        if (action == Action.ROLLBACK && declared != null) {
+            return new Facts(declared.workload().revision());
+        }
         LastKnownGood lastKnownGood = situation.history().lastKnownGood();
         return lastKnownGood == null ? null : new Facts(lastKnownGood.workload().revision());
     }

@@ -123,14 +123,19 @@ public record WorkloadPlan(
         return new WorkloadPlan(workload, action, reason, message, steps, before, after, all, changes, due);
     }
 
+    /** What differs where nobody has declared the workload before. */
+    public static final ImmutableList<Change> NEWLY_DECLARED = ImmutableList.of(new Change("declaration", null, "new"));
+
     /** Of one without steps: what differs takes none, and is obeyed once it is stored. */
     public WorkloadPlan updatedInPlace(ImmutableList<Change> differences) {
-        String paths = differences.stream().map(Change::path).collect(Collectors.joining(", "));
+        String what = differences.equals(NEWLY_DECLARED)
+                ? "newly declared"
+                : differences.stream().map(Change::path).collect(Collectors.joining(", ")) + " changed";
         return new WorkloadPlan(
                 workload,
                 Action.UPDATE,
                 Reason.SETTINGS_CHANGED,
-                paths + " changed" + (message.isEmpty() ? "" : "; " + message),
+                what + (message.isEmpty() ? "" : "; " + message),
                 steps,
                 before,
                 after,

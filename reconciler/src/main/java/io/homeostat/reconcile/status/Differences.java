@@ -46,10 +46,13 @@ public final class Differences {
 
     private Differences() {}
 
-    /** What of a workload is declared otherwise; nothing when only one of the two declares it. */
+    /** What of a workload is declared otherwise; nothing when it is declared no more. */
     public static ImmutableList<Change> between(DesiredState before, DesiredState after, WorkloadId id) {
         Declaration old = before.get(id).orElse(null);
         Declaration wanted = after.get(id).orElse(null);
+        if (old == null && wanted != null) {
+            return WorkloadPlan.NEWLY_DECLARED;
+        }
         return old == null || wanted == null || old.hash().equals(wanted.hash())
                 ? ImmutableList.of()
                 : between(old.workload(), wanted.workload());
@@ -71,6 +74,9 @@ public final class Differences {
             return plan;
         }
         boolean atRest = plan.action() == Action.NONE;
+        if (atRest && declared == null) {
+            return plan.updatedInPlace(WorkloadPlan.NEWLY_DECLARED);
+        }
         Workload before = !atRest && !plan.reason().isDrift() && lastKnownGood != null
                 ? lastKnownGood.workload()
                 : declared == null || declared.hash().equals(wanted.hash()) ? null : declared.workload();
