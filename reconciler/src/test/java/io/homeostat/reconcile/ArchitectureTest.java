@@ -107,7 +107,7 @@ class ArchitectureTest {
                 .whereLayer("logs")
                 .mayOnlyBeAccessedByLayers("loop", "command", "agent")
                 .whereLayer("secrets")
-                .mayOnlyBeAccessedByLayers("logs", "runtime", "status", "command", "cli")
+                .mayOnlyBeAccessedByLayers("logs", "runtime", "status", "command", "agent", "cli")
                 .check(ALL);
     }
 

@@ -135,7 +135,8 @@ public final class GroupRemover {
             ImmutableList<Long> pids = CgroupHierarchy.processes(group);
             return pids.isEmpty()
                     ? ""
-                    : ", in which are the processes " + Joiner.on(", ").join(pids);
+                    : ", in which are the processes " + Joiner.on(", ").join(pids)
+                            + " (end them if they are not to run on)";
         } catch (IOException e) {
             return "";
         }

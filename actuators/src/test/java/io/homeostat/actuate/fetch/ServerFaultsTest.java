@@ -82,7 +82,8 @@ final class ServerFaultsTest extends DownloadTestBed {
             assertMessage(
                     failure,
                     "the server refused with " + status
-                            + ": the signed URL has expired or is not valid; declare the workload again with a new URL");
+                            + ": the URL is not signed, or its signature has expired or is not valid; declare the workload"
+                            + " again with a URL that may be read");
             bucket.verify(1, getRequestedFor(urlPathEqualTo(PATH)));
         }
     }

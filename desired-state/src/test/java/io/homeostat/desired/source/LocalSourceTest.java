@@ -164,7 +164,7 @@ class LocalSourceTest {
         Files.move(directory, temporary.resolve("away"));
         assertTrue(messages(files.store(source().read(files.stored())))
                 .getFirst()
-                .startsWith(directory + ": no such directory; "));
+                .startsWith(directory + ": no such directory. "));
         Files.createSymbolicLink(directory, directory);
         assertTrue(messages(files.store(source().read(files.stored())))
                 .getFirst()

@@ -59,9 +59,12 @@ record DiagnosticsFile(Invocation typed) {
         Path parent = whole.getParent();
         if (parent != null && !Files.isDirectory(parent)) {
             throw new CommandFailure("cannot write " + whole + ": "
-                    + (Files.notExists(parent, LinkOption.NOFOLLOW_LINKS)
-                            ? "there is no directory " + parent + "; create it, or choose another name"
-                            : parent + " is no directory that we can see; choose another name"));
+                    + (Files.exists(parent, LinkOption.NOFOLLOW_LINKS)
+                            ? parent + " is not a directory; choose another name"
+                            : Files.notExists(parent, LinkOption.NOFOLLOW_LINKS)
+                                    ? "there is no directory " + parent + "; create it, or choose another name"
+                                    : "whether there is a directory " + parent
+                                            + " may not be seen; choose another name"));
         }
         try (Interrupts.Guard _ = environment.interrupts().guard()) {
             write(whole);

@@ -162,7 +162,7 @@ public enum Verb {
             typed -> new GetCommand(typed.arguments().selection()),
             asked -> GetCommand.of(asked.getGet()),
             "Print what is declared of workloads, with every default, and by whom.",
-            "What is masked has to be written in before it is applied again.",
+            "The YAML can be applied again, once what is masked is written in; the JSON is for programs.",
             "Exit status: 0, 1 one that is named is not declared."),
     DESCRIBE(
             syntax -> syntax.selection(),

@@ -114,7 +114,8 @@ final class Sqlite {
             case READONLY ->
                 "it can't be written; check that its file system is mounted read-write and whose file it is";
             case CANTOPEN, PERM -> "it can't be opened; check the permissions of the file and its directory";
-            case IOERR -> "the device reported an error; check the disk, its free space and the kernel's log";
+            case IOERR ->
+                "no space is left for it, or the device reported an error; check the free space, the disk and the kernel's log";
             case BUSY -> "another program has it open and does not let go; find it with fuser and end it";
             case CORRUPT, NOTADB ->
                 "it is damaged; the next apply or run sets it aside and begins a new one, no process is touched";

@@ -24,6 +24,10 @@ import org.jspecify.annotations.Nullable;
 /** What the directories are like that we keep state and sockets in. */
 final class StateChecks {
     private static final long LEAST_ROOM = 256L << 20;
+
+    /** The database alone takes that. */
+    private static final long NO_ROOM = 1L << 20;
+
     private static final int EVENTS_AT_ONCE = 1000;
 
     /** The name of the longest socket of ours below the run directory: a directory, a hash, a suffix. */
@@ -82,6 +86,9 @@ final class StateChecks {
                     "disk",
                     words + ", mounted noexec: no program that is installed there can run",
                     "mount it with exec, or choose another directory with --state-dir");
+        }
+        if (room < NO_ROOM) {
+            return Finding.fail("disk", words, "make room: nothing can be stored or installed");
         }
         if (store.type().equals("tmpfs") || store.type().equals("ramfs")) {
             return Finding.warn(
