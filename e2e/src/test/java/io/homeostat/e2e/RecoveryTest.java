@@ -10,6 +10,10 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.PreparedStatement;
+import java.sql.SQLException;
 import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
@@ -168,6 +172,40 @@ final class RecoveryTest {
         assertEquals(1, homeostat.processes("plugin/greeter").size());
         assertTrue(homeostat.events("plugin/greeter").contains("AGENT_ADOPTED 1"));
         assertEquals(1, bucket.requests());
+    }
+
+    @Test
+    void anAgentThatCanNotReadWhatIsDeclaredTouchesNothing() throws Exception {
+        homeostat.apply(Document.script("web", "exec sleep 1000")).exits(0);
+        homeostat.apply(Document.script("other", "exec sleep 1000")).exits(0);
+        long web = homeostat.pid("process/web");
+        long other = homeostat.pid("process/other");
+        rewriteDocuments("process/other", "entryPoint", "entryPiont");
+
+        homeostat
+                .runProcess(
+                        "run",
+                        "--config",
+                        homeostat.file("agent.yaml", "metrics: {listen: ''}\n").toString())
+                .exits(1)
+                .says("cannot read")
+                .doesNotSay("\tat ");
+
+        rewriteDocuments("process/other", "entryPiont", "entryPoint");
+        assertEquals(web, homeostat.pid("process/web"));
+        assertEquals(other, homeostat.pid("process/other"));
+    }
+
+    private void rewriteDocuments(String workload, String from, String to) throws SQLException {
+        try (Connection database = DriverManager.getConnection(
+                        "jdbc:sqlite:" + homeostat.stateDir().resolve("homeostat.db"));
+                PreparedStatement update = database.prepareStatement(
+                        "UPDATE declaration SET document = replace(document, ?, ?) WHERE workload = ?")) {
+            update.setString(1, from);
+            update.setString(2, to);
+            update.setString(3, workload);
+            assertEquals(1, update.executeUpdate());
+        }
     }
 
     @Test

@@ -32,9 +32,7 @@ public record Program(
 
         @Doc(
                 "Environment variables, each a text or {file: PATH}; added to PATH, HOME, USER, LOGNAME, SHELL, LANG, HOMEOSTAT_LAUNCH_ID and HOMEOSTAT_WORKLOAD. Nothing else is inherited.")
-        @Keys(
-                value = "(?!HOMEOSTAT_)[A-Za-z_][A-Za-z0-9_]*",
-                words = "a letter or '_', then letters, digits or '_'; what begins with HOMEOSTAT_ is Homeostat's own")
+        @Keys(value = "[A-Za-z_][A-Za-z0-9_]*", words = "a letter or '_', then letters, digits or '_'")
         ImmutableSortedMap<String, EnvValue> env,
 
         @Doc(

@@ -31,6 +31,8 @@ final class Binder {
     private static final int MOST_LISTED_AGAIN = 8;
 
     private final Report report;
+    /** Whether it was accepted before: a rule that is new must not make what is stored unreadable. */
+    private final boolean stored;
     /** The keys that lead to the node being read, innermost first. */
     private final Deque<String> path = new ArrayDeque<>();
 
@@ -45,12 +47,18 @@ final class Binder {
      * @param base the directory that paths start from; null: paths are refused
      */
     Binder(Report report, @Nullable Path base) {
-        this(report, base, false);
+        this(report, base, false, false);
     }
 
-    /** @param sent whether it is a message, or was stored, and may have names that nobody can write */
-    Binder(Report report, @Nullable Path base, boolean sent) {
+    /**
+     * For what somebody else has written.
+     *
+     * @param sent whether it is a message, or was stored, and may have names that nobody can write
+     * @param stored whether the rules that take several fields are passed over
+     */
+    Binder(Report report, @Nullable Path base, boolean sent, boolean stored) {
         this.report = report;
+        this.stored = stored;
         this.scalars = new Scalars(this, base, sent);
     }
 
@@ -93,7 +101,7 @@ final class Binder {
                 missing(shape.fields().get(i).key(), at);
             }
         }
-        if (!shape.constraints().isEmpty()) {
+        if (!stored && !shape.constraints().isEmpty()) {
             Bound bound = new Bound(shape, mapping, at, path(), values, given, meant, report);
             shape.constraints().forEach(constraint -> constraint.check(bound));
         }

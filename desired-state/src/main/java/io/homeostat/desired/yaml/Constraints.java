@@ -31,6 +31,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.time.ZoneId;
 import java.util.List;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /** The rules that take more than one field, by the record whose fields they are. */
@@ -65,6 +66,7 @@ final class Constraints {
                     .put(MaintenanceWindow.class, new KnownTimeZone())
                     .put(Calendar.class, new KnownTimeZone())
                     .put(Calendar.class, new PossibleTimes())
+                    .put(Program.class, new VariablesOfOthers())
                     .put(ProcessSettings.class, new SoftBelowHard())
                     .put(Limits.class, new MemoryToRunOutOf())
                     .put(Limits.class, new MemoryToRunIn())
@@ -213,6 +215,33 @@ final class Constraints {
                         "initialDelay " + Notation.text(initial) + " is longer than maxDelay " + Notation.text(max)
                                 + "; shorten the one or raise the other");
             }
+        }
+    }
+
+    /** Those that we set ourselves would be overwritten, and processes are recognized by them. */
+    private static final class VariablesOfOthers implements Constraint {
+        private static final Pattern OURS =
+                Pattern.compile("HOMEOSTAT_(LAUNCH_ID|WORKLOAD|KEEPER|KEEPER_SCRIPT|PROGRAM_SCRIPT|ENV_.*)");
+
+        @Override
+        public void check(Bound record) {
+            if (record.value("env") instanceof ImmutableMap<?, ?> env) {
+                env.keySet().stream()
+                        .map(Object::toString)
+                        .filter(name -> OURS.matcher(name).matches())
+                        .forEach(name -> record.errorAtValue(
+                                "env", name + " is one of Homeostat's own variables; choose another name"));
+            }
+        }
+
+        @Override
+        public void schema(ArrayNode allOf) {
+            allOf.addObject()
+                    .putObject("properties")
+                    .putObject("env")
+                    .putObject("propertyNames")
+                    .putObject("not")
+                    .put("pattern", "^(?:" + OURS.pattern() + ")$");
         }
     }
 

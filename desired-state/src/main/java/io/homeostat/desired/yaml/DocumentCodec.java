@@ -68,7 +68,7 @@ public final class DocumentCodec {
     public static Workload fromJson(String document) {
         Report report = new Report("stored document");
         try {
-            return Documents.readSent(JsonText.read(document), report)
+            return Documents.readStored(JsonText.read(document), report)
                     .orElseThrow(() -> new IllegalArgumentException(
                             "a stored document is not valid (an older or newer version may have written it): "
                                     + report.errors().getFirst().message()))

@@ -34,9 +34,14 @@ final class Documents {
         return read(root, report, new Binder(report, base));
     }
 
-    /** The workload of a document that was made of a message, or stored; empty when an error was reported. */
+    /** The workload of a document that was made of a message; empty when an error was reported. */
     static Optional<Named> readSent(Node root, Report report) {
-        return read(root, report, new Binder(report, null, true));
+        return read(root, report, new Binder(report, null, true, false));
+    }
+
+    /** The workload of a document that was stored, maybe under fewer rules; empty when an error was reported. */
+    static Optional<Named> readStored(Node root, Report report) {
+        return read(root, report, new Binder(report, null, true, true));
     }
 
     private static Optional<Named> read(Node root, Report report, Binder binder) {

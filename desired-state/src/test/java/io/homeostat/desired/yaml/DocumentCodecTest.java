@@ -3,6 +3,7 @@ package io.homeostat.desired.yaml;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.Workload;
@@ -92,6 +93,17 @@ class DocumentCodecTest {
                 CanonicalDocument.of(one(SMALLEST)).hash(),
                 CanonicalDocument.of(one(other)).hash());
         assertEquals(64, CanonicalDocument.of(one(SMALLEST)).hash().length());
+    }
+
+    @Test
+    void whatWasStoredUnderFewerRulesCanBeReadAndWrittenAgain() {
+        String document = DocumentCodec.toJson(DocumentCodec.fromJson("""
+                {"apiVersion":"homeostat.io/v1","kind":"Process","metadata":{"name":"a","labels":{}},
+                "spec":{"install":"local","revision":"local","entryPoint":"/bin/a","env":{"HOMEOSTAT_OLD":"x"},
+                "rlimits":{"nofile":"100:50"}}}"""));
+
+        assertTrue(document.contains("HOMEOSTAT_OLD"), document);
+        assertTrue(document.contains("100:50"), document);
     }
 
     @Test

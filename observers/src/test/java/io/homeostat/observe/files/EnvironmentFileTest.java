@@ -92,8 +92,8 @@ class EnvironmentFileTest {
         assertEquals(
                 Optional.of(
                         "line 1 of it can't be read: it has no '='; write KEY=VALUE; line 3 of it can't be read: the"
-                                + " environment variable HOMEOSTAT_X is one of Homeostat's own; choose another name"),
-                read("hunter2\nA=1\nHOMEOSTAT_X=hunter2\n").problem());
+                                + " environment variable HOMEOSTAT_KEEPER is one of Homeostat's own; choose another name"),
+                read("hunter2\nA=1\nHOMEOSTAT_KEEPER=hunter2\n").problem());
         String many = read("hunter2\n".repeat(8)).problem().orElseThrow();
         assertTrue(many.contains("; line 5 of it") && many.endsWith("; and 3 more lines"), many);
         assertFalse(many.contains("line 6"), many);

@@ -160,6 +160,7 @@ public final class Agent implements ControlPlane.Host, AutoCloseable {
      *
      * @param whenUp is called once, when the boot-critical workloads are up or have failed, or a minute is over; at once when there are
      *     none. Must not wait
+     * @throws StoreException when it can't be read what is declared; then nothing is enforced
      */
     public void start(Runnable whenUp) {
         Instant began = clock.instant();
@@ -168,6 +169,8 @@ public final class Agent implements ControlPlane.Host, AutoCloseable {
             readSources();
         } catch (StoreException e) {
             LOG.error("{}; what was declared before is enforced", e.getMessage());
+            // Where that can't be read either, nothing would count as declared, and all that runs would be removed.
+            updates.goByWhatIsStored(Trigger.START);
         }
         ImmutableSortedSet<WorkloadId> critical = BootGate.critical(declared.now());
         boot.await(critical, whenUp);
