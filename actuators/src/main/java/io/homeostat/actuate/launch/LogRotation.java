@@ -1,24 +1,13 @@
 package io.homeostat.actuate.launch;
 
-import static java.lang.foreign.ValueLayout.ADDRESS;
-import static java.lang.foreign.ValueLayout.JAVA_INT;
-
 import com.google.common.collect.ImmutableList;
 import io.homeostat.actuate.ActuationFailure;
 import io.homeostat.actuate.Disk;
 import io.homeostat.desired.state.history.FailureCause;
+import io.homeostat.observe.process.PinnedFile;
 import java.io.IOException;
-import java.lang.foreign.Arena;
-import java.lang.foreign.FunctionDescriptor;
-import java.lang.foreign.Linker;
-import java.lang.foreign.MemoryLayout;
-import java.lang.foreign.MemorySegment;
-import java.lang.invoke.MethodHandle;
-import java.lang.invoke.VarHandle;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
-import java.nio.file.FileAlreadyExistsException;
-import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
@@ -26,6 +15,7 @@ import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.BasicFileAttributes;
+import java.util.Optional;
 import java.util.OptionalLong;
 
 /**
@@ -68,8 +58,8 @@ public final class LogRotation {
             if (seen.isRegularFile() && seen.size() <= part) {
                 return OptionalLong.empty();
             }
-            try (Descriptor descriptor = Descriptor.of(log)) {
-                Descriptor.Facts facts = check(log, descriptor);
+            try (PinnedFile descriptor = PinnedFile.of(log)) {
+                PinnedFile.Facts facts = check(log, descriptor);
                 try (FileChannel live =
                         FileChannel.open(descriptor.path(), StandardOpenOption.READ, StandardOpenOption.WRITE)) {
                     if (live.size() <= part) {
@@ -100,6 +90,11 @@ public final class LogRotation {
         return copies.build().reverse();
     }
 
+    /** What has been rotated last; empty when nothing has. */
+    public static Optional<Path> newestCopy(Path log) {
+        return Optional.of(copy(log, 1)).filter(copy -> Files.isRegularFile(copy, LinkOption.NOFOLLOW_LINKS));
+    }
+
     private static Path copy(Path log, int number) {
         return log.resolveSibling(log.getFileName() + "." + number);
     }
@@ -108,8 +103,8 @@ public final class LogRotation {
         return new ActuationFailure("could not rotate the log " + log + ": " + Disk.reason(e), false, e);
     }
 
-    private static Descriptor.Facts check(Path log, Descriptor descriptor) throws ActuationFailure, IOException {
-        Descriptor.Facts facts = descriptor.facts();
+    private static PinnedFile.Facts check(Path log, PinnedFile descriptor) throws ActuationFailure, IOException {
+        PinnedFile.Facts facts = descriptor.facts();
         int owner = (int) Files.getAttribute(parent(log), "unix:uid");
         String wrong;
         if (facts.basic().isSymbolicLink()) {
@@ -129,7 +124,7 @@ public final class LogRotation {
                 false);
     }
 
-    private static long move(FileChannel live, Descriptor.Facts facts, Copies copies) throws IOException {
+    private static long move(FileChannel live, PinnedFile.Facts facts, Copies copies) throws IOException {
         Path fresh = copies.fresh();
         Files.deleteIfExists(fresh);
         long size = live.size();
@@ -141,8 +136,8 @@ public final class LogRotation {
             copies.dropAll();
         }
         copies.dropBeyond(copies.room() - (size - from));
-        try (Descriptor descriptor = Descriptor.create(fresh)) {
-            descriptor.own(facts.uid(), facts.gid());
+        try (PinnedFile descriptor = PinnedFile.create(fresh)) {
+            own(descriptor, facts.uid(), facts.gid());
             try (FileChannel copy = FileChannel.open(descriptor.path(), StandardOpenOption.WRITE)) {
                 long end = copy(live, from, size, copy);
                 copies.add(fresh);
@@ -158,6 +153,17 @@ public final class LogRotation {
         live.truncate(0);
         copies.dropBeyond(copies.room());
         return from;
+    }
+
+    private static void own(PinnedFile file, int uid, int gid) throws IOException {
+        PinnedFile.Facts now = file.facts();
+        // The group first, because afterwards only root may.
+        if (now.gid() != gid) {
+            Files.setAttribute(file.path(), "unix:gid", gid);
+        }
+        if (now.uid() != uid) {
+            Files.setAttribute(file.path(), "unix:uid", uid);
+        }
     }
 
     /** Appends a part of the log to the copy and returns where it ended. */
@@ -238,116 +244,6 @@ public final class LogRotation {
 
         private Path copy(int number) {
             return LogRotation.copy(log, number);
-        }
-    }
-
-    /**
-     * An open file whose identity is fixed: {@link #path()} refers to what was opened, whatever takes its name later. For directories in
-     * which somebody else can rename and link at any time.
-     */
-    private static final class Descriptor implements AutoCloseable {
-        // From open(2), asm-generic/fcntl.h; the one that differs is arm's.
-        private static final int O_RDWR = 02;
-        private static final int O_CREAT = 0100;
-        private static final int O_EXCL = 0200;
-        private static final int O_CLOEXEC = 02000000;
-        private static final int O_PATH = 010000000;
-        private static final int O_NOFOLLOW = System.getProperty("os.arch", "").equals("aarch64") ? 0100000 : 0400000;
-
-        private static final int OWNERS_ALONE = 0600;
-
-        private static final int ENOENT = 2;
-        private static final int EEXIST = 17;
-
-        private static final Linker.Option ERRNO_KEPT = Linker.Option.captureCallState("errno");
-        private static final VarHandle ERRNO =
-                Linker.Option.captureStateLayout().varHandle(MemoryLayout.PathElement.groupElement("errno"));
-        private static final MethodHandle OPEN = Linker.nativeLinker()
-                .downcallHandle(
-                        Linker.nativeLinker().defaultLookup().findOrThrow("open"),
-                        FunctionDescriptor.of(JAVA_INT, ADDRESS, JAVA_INT, JAVA_INT),
-                        ERRNO_KEPT,
-                        Linker.Option.firstVariadicArg(2));
-        private static final MethodHandle CLOSE = Linker.nativeLinker()
-                .downcallHandle(
-                        Linker.nativeLinker().defaultLookup().findOrThrow("close"),
-                        FunctionDescriptor.of(JAVA_INT, JAVA_INT));
-
-        private final int number;
-
-        private Descriptor(int number) {
-            this.number = number;
-        }
-
-        /**
-         * Opens whatever has this name, a symlink itself rather than its target, without any effect on it, even if it is a FIFO or a
-         * device.
-         */
-        static Descriptor of(Path file) throws IOException {
-            return new Descriptor(open(file, O_PATH | O_NOFOLLOW | O_CLOEXEC));
-        }
-
-        /** Creates a new, empty file for its owner only. */
-        static Descriptor create(Path file) throws IOException {
-            return new Descriptor(open(file, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC));
-        }
-
-        /** The attributes of the file, with its number of hard links. */
-        record Facts(BasicFileAttributes basic, int names, int uid, int gid) {}
-
-        Descriptor.Facts facts() throws IOException {
-            return new Facts(
-                    Files.readAttributes(path(), BasicFileAttributes.class),
-                    (int) Files.getAttribute(path(), "unix:nlink"),
-                    (int) Files.getAttribute(path(), "unix:uid"),
-                    (int) Files.getAttribute(path(), "unix:gid"));
-        }
-
-        void own(int uid, int gid) throws IOException {
-            Facts now = facts();
-            // The group first, because afterwards only root may.
-            if (now.gid() != gid) {
-                Files.setAttribute(path(), "unix:gid", gid);
-            }
-            if (now.uid() != uid) {
-                Files.setAttribute(path(), "unix:uid", uid);
-            }
-        }
-
-        /** A path to the open file, valid while this is open. */
-        Path path() {
-            return Path.of("/proc/self/fd/" + number);
-        }
-
-        @Override
-        public void close() {
-            try {
-                int _ = (int) CLOSE.invokeExact(number);
-            } catch (Throwable e) {
-                throw new AssertionError("a foreign function threw what it does not declare", e);
-            }
-        }
-
-        private static int open(Path file, int flags) throws IOException {
-            int opened;
-            int error;
-            try (Arena arena = Arena.ofConfined()) {
-                MemorySegment state = arena.allocate(Linker.Option.captureStateLayout());
-                opened = (int) OPEN.invokeExact(state, arena.allocateFrom(file.toString()), flags, OWNERS_ALONE);
-                error = (int) ERRNO.get(state, 0L);
-            } catch (RuntimeException | Error e) {
-                throw e;
-            } catch (Throwable e) {
-                throw new AssertionError("a foreign function threw what it does not declare", e);
-            }
-            if (opened >= 0) {
-                return opened;
-            }
-            throw switch (error) {
-                case ENOENT -> new NoSuchFileException(file.toString());
-                case EEXIST -> new FileAlreadyExistsException(file.toString());
-                default -> new FileSystemException(file.toString(), null, "opening it failed with errno " + error);
-            };
         }
     }
 }

@@ -67,8 +67,8 @@ public final class Libc {
             function("socket", FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_INT, JAVA_INT));
     private static final MethodHandle SENDTO = function(
             "sendto", FunctionDescriptor.of(JAVA_LONG, JAVA_INT, ADDRESS, JAVA_LONG, JAVA_INT, ADDRESS, JAVA_INT));
-    private static final MethodHandle OPEN =
-            function("open", FunctionDescriptor.of(JAVA_INT, ADDRESS, JAVA_INT), Linker.Option.firstVariadicArg(2));
+    private static final MethodHandle OPEN = function(
+            "open", FunctionDescriptor.of(JAVA_INT, ADDRESS, JAVA_INT, JAVA_INT), Linker.Option.firstVariadicArg(2));
     private static final MethodHandle FCNTL = function(
             "fcntl", FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_INT, JAVA_INT), Linker.Option.firstVariadicArg(2));
     private static final MethodHandle CLOSE = function("close", FunctionDescriptor.of(JAVA_INT, JAVA_INT));
@@ -146,9 +146,14 @@ public final class Libc {
 
     /** A descriptor to read from, closed on exec. */
     public static int open(String path) {
+        return open(path, READ_ONLY, 0);
+    }
+
+    /** A descriptor by open(2); {@code mode} is of a file that is created. */
+    static int open(String path, int flags, int mode) {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment name = arena.allocateFrom(path);
-            return (int) result(errno -> (int) OPEN.invokeExact(errno, name, READ_ONLY));
+            return (int) result(errno -> (int) OPEN.invokeExact(errno, name, flags, mode));
         }
     }
 

@@ -8,6 +8,7 @@ import io.homeostat.actuate.launch.LogEnds.Part;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.observe.process.LaunchDirectory;
+import io.homeostat.observe.process.PinnedFile;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
@@ -18,7 +19,6 @@ import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
-import java.nio.file.StandardOpenOption;
 import java.util.List;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
@@ -125,7 +125,7 @@ public final class LogFiles implements LogTails {
     }
 
     private static String lastLines(Path file, long from) throws IOException {
-        try (FileChannel channel = FileChannel.open(file, StandardOpenOption.READ, LinkOption.NOFOLLOW_LINKS)) {
+        try (FileChannel channel = PinnedFile.read(file)) {
             long size = channel.size();
             int wanted = Math.clamp(size - from, 0, MOST_BYTES);
             ByteBuffer end = ByteBuffer.allocate(wanted);

@@ -1,5 +1,6 @@
 package io.homeostat.reconcile.command.diagnostics;
 
+import io.homeostat.observe.process.PinnedFile;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
@@ -9,7 +10,6 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
-import java.nio.file.StandardOpenOption;
 import java.util.Arrays;
 
 /** Keeps the end of what is written to it, in whole lines, and never more than twice its bound. */
@@ -77,7 +77,7 @@ public final class TailBuffer extends OutputStream {
             throw new IOException(
                     Files.exists(file, LinkOption.NOFOLLOW_LINKS) ? "it is no regular file" : "it is not there");
         }
-        try (FileChannel channel = FileChannel.open(file, StandardOpenOption.READ, LinkOption.NOFOLLOW_LINKS)) {
+        try (FileChannel channel = PinnedFile.read(file)) {
             // One more than is kept, so that the first line is known to be a part of one.
             channel.position(Math.max(0, channel.size() - most - 1));
             TailBuffer end = new TailBuffer(most);

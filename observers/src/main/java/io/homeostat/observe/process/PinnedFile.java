@@ -1,0 +1,106 @@
+package io.homeostat.observe.process;
+
+import java.io.IOException;
+import java.nio.channels.FileChannel;
+import java.nio.file.FileAlreadyExistsException;
+import java.nio.file.FileSystemException;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.BasicFileAttributes;
+
+/**
+ * An open file whose identity is fixed: {@link #path()} refers to what was opened, whatever takes its name later. For directories in which
+ * somebody else can rename and link at any time.
+ */
+public final class PinnedFile implements AutoCloseable {
+    // From open(2), asm-generic/fcntl.h; the one that differs is arm's.
+    private static final int O_RDWR = 02;
+    private static final int O_CREAT = 0100;
+    private static final int O_EXCL = 0200;
+    private static final int O_CLOEXEC = 02000000;
+    private static final int O_PATH = 010000000;
+    private static final int O_NOFOLLOW = System.getProperty("os.arch", "").equals("aarch64") ? 0100000 : 0400000;
+
+    private static final int OWNERS_ALONE = 0600;
+
+    private static final int ENOENT = 2;
+    private static final int EEXIST = 17;
+
+    private final int number;
+
+    private PinnedFile(int number) {
+        this.number = number;
+    }
+
+    /**
+     * Opens whatever has this name, a symlink itself rather than its target, without any effect on it, even if it is a FIFO or a device.
+     *
+     * @throws NoSuchFileException when nothing has
+     */
+    public static PinnedFile of(Path file) throws IOException {
+        return new PinnedFile(open(file, O_PATH | O_NOFOLLOW | O_CLOEXEC));
+    }
+
+    /**
+     * Opens a regular file for reading, and never waits: a FIFO that has taken its name would have to have a writer first.
+     *
+     * @throws NoSuchFileException when nothing has this name
+     * @throws FileSystemException when it is something else, such as a symlink
+     */
+    public static FileChannel read(Path file) throws IOException {
+        try (PinnedFile pinned = of(file)) {
+            if (!pinned.facts().basic().isRegularFile()) {
+                throw new FileSystemException(file.toString(), null, "it is no regular file");
+            }
+            return FileChannel.open(pinned.path(), StandardOpenOption.READ);
+        }
+    }
+
+    /**
+     * Creates a new, empty file for its owner only.
+     *
+     * @throws FileAlreadyExistsException when something has this name
+     */
+    public static PinnedFile create(Path file) throws IOException {
+        return new PinnedFile(open(file, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC));
+    }
+
+    /**
+     * The attributes of the file.
+     *
+     * @param names the number of its hard links
+     */
+    public record Facts(BasicFileAttributes basic, int names, int uid, int gid) {}
+
+    public Facts facts() throws IOException {
+        return new Facts(
+                Files.readAttributes(path(), BasicFileAttributes.class),
+                (int) Files.getAttribute(path(), "unix:nlink"),
+                (int) Files.getAttribute(path(), "unix:uid"),
+                (int) Files.getAttribute(path(), "unix:gid"));
+    }
+
+    /** A path to the open file, valid while this is open. */
+    public Path path() {
+        return Path.of("/proc/self/fd/" + number);
+    }
+
+    @Override
+    public void close() {
+        int _ = Libc.close(number);
+    }
+
+    private static int open(Path file, int flags) throws IOException {
+        int opened = Libc.open(file.toString(), flags, OWNERS_ALONE);
+        if (opened >= 0) {
+            return opened;
+        }
+        throw switch (-opened) {
+            case ENOENT -> new NoSuchFileException(file.toString());
+            case EEXIST -> new FileAlreadyExistsException(file.toString());
+            default -> new FileSystemException(file.toString(), null, "opening it failed with errno " + -opened);
+        };
+    }
+}
