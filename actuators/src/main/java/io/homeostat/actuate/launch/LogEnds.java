@@ -115,7 +115,8 @@ public final class LogEnds {
                 return i;
             }
         }
-        return newestThen.equals(NO_COPY) ? copies.size() : SEVERAL;
+        // Where there are no copies at all, somebody has removed them.
+        return newestThen.equals(NO_COPY) || copies.isEmpty() ? copies.size() : SEVERAL;
     }
 
     /** Of a copy, which is written once, whatever it is called later. Its time as well: inodes are used again. */

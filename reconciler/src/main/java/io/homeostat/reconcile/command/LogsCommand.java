@@ -5,7 +5,6 @@ import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
 import com.google.common.collect.ImmutableSortedSet;
-import com.google.common.collect.Iterables;
 import io.homeostat.actuate.launch.LogRotation;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
@@ -15,6 +14,7 @@ import io.homeostat.desired.state.StateReader;
 import io.homeostat.desired.state.history.Attempts.Failures;
 import io.homeostat.desired.state.history.Exit;
 import io.homeostat.desired.state.history.WorkloadHistory;
+import io.homeostat.observe.process.PinnedFile;
 import io.homeostat.proto.agent.CommandRequest;
 import io.homeostat.proto.agent.LogsRequest;
 import io.homeostat.reconcile.command.environment.CommandFailure;
@@ -31,7 +31,6 @@ import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
-import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.BasicFileAttributes;
 import java.time.Duration;
 import java.time.Instant;
@@ -41,6 +40,7 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.PriorityQueue;
@@ -283,6 +283,9 @@ public record LogsCommand(Selection selection, Instant since, OptionalInt tail, 
         private @Nullable Object key;
         private Instant changed = Instant.EPOCH;
 
+        /** Tells the copy that was the newest one when the file was last read. */
+        private @Nullable Object moved;
+
         public LogFile(Path path) {
             this.path = path;
         }
@@ -354,6 +357,8 @@ public record LogsCommand(Selection selection, Instant since, OptionalInt tail, 
          * @throws CommandFailure when it is no file any more; its directory is the workload's own
          */
         public boolean copyTo(OutputStream out, long most) throws IOException {
+            // Before anything is read: a rotation from now on makes another one.
+            Object newest = keyOfNewestCopy();
             BasicFileAttributes there = attributes();
             long left = most;
             if (channel != null && (there == null || !there.fileKey().equals(key))) {
@@ -368,26 +373,39 @@ public record LogsCommand(Selection selection, Instant since, OptionalInt tail, 
             }
             if (channel != null) {
                 if (channel.size() < channel.position()) {
-                    left -= copyMoved(channel.position(), out, left);
+                    left -= copyMoved(channel.position(), out);
                     channel.position(0);
                 }
                 left -= copy(channel, out, left);
+                moved = newest;
             }
             return left <= 0;
         }
 
-        /** What was written before a rotation and after the last call: it is in the newest copy now. */
-        private long copyMoved(long position, OutputStream out, long most) throws IOException {
-            Path moved = Iterables.getLast(LogRotation.copies(path), null);
-            if (moved == null) {
+        /** What was written before a rotation and after the last call: it is in a copy that was not there then. */
+        private long copyMoved(long position, OutputStream out) throws IOException {
+            Path copy = LogRotation.newestCopy(path).orElse(null);
+            if (copy == null || Objects.equals(moved, keyOfNewestCopy())) {
+                // Somebody else has emptied it.
                 return 0;
             }
-            try (SeekableByteChannel copy =
-                    Files.newByteChannel(moved, Set.of(StandardOpenOption.READ, LinkOption.NOFOLLOW_LINKS))) {
-                copy.position(position);
-                return copy(copy, out, most);
+            try (SeekableByteChannel open = PinnedFile.read(copy)) {
+                open.position(position);
+                return copy(open, out, Long.MAX_VALUE);
             } catch (NoSuchFileException e) {
                 return 0;
+            }
+        }
+
+        private @Nullable Object keyOfNewestCopy() throws IOException {
+            Path copy = LogRotation.newestCopy(path).orElse(null);
+            try {
+                return copy == null
+                        ? null
+                        : Files.readAttributes(copy, BasicFileAttributes.class, LinkOption.NOFOLLOW_LINKS)
+                                .fileKey();
+            } catch (NoSuchFileException e) {
+                return null;
             }
         }
 
@@ -446,8 +464,9 @@ public record LogsCommand(Selection selection, Instant since, OptionalInt tail, 
                 return;
             }
             SeekableByteChannel opened;
+            moved = keyOfNewestCopy();
             try {
-                opened = Files.newByteChannel(path, Set.of(StandardOpenOption.READ, LinkOption.NOFOLLOW_LINKS));
+                opened = PinnedFile.read(path);
             } catch (NoSuchFileException e) {
                 return;
             }

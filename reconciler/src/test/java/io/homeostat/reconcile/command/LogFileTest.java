@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.homeostat.actuate.launch.LogRotation;
+import io.homeostat.observe.process.PinnedFile;
 import io.homeostat.reconcile.command.environment.CommandFailure;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
@@ -55,6 +56,29 @@ class LogFileTest {
             log.copyTo(out);
         }
         assertEquals("one, as usual\ntwo, late\nnew\n", read());
+    }
+
+    @Test
+    void ofAFileThatSomebodyElseEmptiesNothingIsReadTwice() throws Exception {
+        try (LogsCommand.LogFile log = new LogsCommand.LogFile(path)) {
+            Files.writeString(directory.resolve("process.log.1"), "what was rotated long ago\n".repeat(3));
+            Files.writeString(path, "one, as usual\n");
+            log.copyTo(out);
+            Files.writeString(path, "");
+            append("new\n");
+            log.copyTo(out);
+        }
+        assertEquals("one, as usual\nnew\n", read());
+    }
+
+    @Test
+    void aFifoThatTakesItsPlaceIsNotWaitedFor() throws Exception {
+        assertEquals(0, new ProcessBuilder("mkfifo", path.toString()).start().waitFor());
+
+        assertThrows(IOException.class, () -> PinnedFile.read(path));
+        try (LogsCommand.LogFile log = new LogsCommand.LogFile(path)) {
+            assertThrows(CommandFailure.class, () -> log.copyTo(out));
+        }
     }
 
     @Test
