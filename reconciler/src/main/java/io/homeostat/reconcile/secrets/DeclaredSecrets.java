@@ -6,6 +6,7 @@ import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.google.common.base.Splitter;
 import com.google.common.collect.ImmutableList;
+import com.google.common.collect.Streams;
 import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.schema.Fields.Location;
 import io.homeostat.desired.model.schema.Fields.Secret;
@@ -194,9 +195,18 @@ public final class DeclaredSecrets {
     }
 
     private static void arguments(JsonNode words, SecretMask mask) {
+        learnWords(Streams.stream(words).map(JsonNode::asText).toList(), mask);
+    }
+
+    /** Teaches the mask all arguments of a command that nobody is to see, whole and in parts. */
+    public static void learnArguments(Collection<String> arguments, SecretMask mask) {
+        arguments.forEach(mask::learn);
+        learnWords(arguments, mask);
+    }
+
+    private static void learnWords(Collection<String> words, SecretMask mask) {
         boolean valueFollows = false;
-        for (JsonNode node : words) {
-            String word = node.asText();
+        for (String word : words) {
             int equals = word.indexOf('=');
             String value = equals < 0 ? word : word.substring(equals + 1);
             if (valueFollows || (equals >= 0 && SecretMask.Patterns.isNameOfSecret(word.substring(0, equals)))) {

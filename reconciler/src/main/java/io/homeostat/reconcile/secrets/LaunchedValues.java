@@ -5,7 +5,8 @@ import com.github.benmanes.caffeine.cache.Caffeine;
 import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.Instance;
-import java.util.Collection;
+import java.util.Map;
+import java.util.Set;
 import java.util.stream.Stream;
 
 /**
@@ -27,7 +28,8 @@ public final class LaunchedValues {
                     known.stream().mapToInt(Launch::weight).sum())
             .build();
 
-    private record Launch(String launchId, ImmutableList<String> values) {
+    /** @param secrets those of the values that are masked however short they are */
+    private record Launch(String launchId, ImmutableList<String> values, ImmutableList<String> secrets) {
         int weight() {
             return OF_A_LAUNCH + values.stream().mapToInt(String::length).sum();
         }
@@ -39,9 +41,19 @@ public final class LaunchedValues {
         }
     }
 
-    /** Remembers what an instance is launched with. */
-    public void remember(Instance instance, Collection<String> values) {
-        Launch launch = new Launch(instance.launchId(), ImmutableList.copyOf(values));
+    /**
+     * Remembers what an instance is launched with.
+     *
+     * @param fromFiles the variables of which each has a file of its own
+     */
+    public void remember(Instance instance, Map<String, String> variables, Set<String> fromFiles) {
+        Launch launch = new Launch(
+                instance.launchId(),
+                ImmutableList.copyOf(variables.values()),
+                variables.entrySet().stream()
+                        .filter(one -> fromFiles.contains(one.getKey()) || SecretForms.isName(one.getKey()))
+                        .map(Map.Entry::getValue)
+                        .collect(ImmutableList.toImmutableList()));
         launches.asMap()
                 .merge(
                         instance.workload(),
@@ -58,7 +70,10 @@ public final class LaunchedValues {
 
     /** Teaches the mask what the last instances of a workload were launched with. */
     public void learn(WorkloadId id, SecretMask mask) {
-        of(id).flatMap(launch -> launch.values().stream()).forEach(value -> DeclaredSecrets.text(value, mask));
+        of(id).forEach(launch -> {
+            launch.values().forEach(value -> DeclaredSecrets.text(value, mask));
+            launch.secrets().forEach(mask::learnNamed);
+        });
     }
 
     private Stream<Launch> of(WorkloadId id) {

@@ -55,9 +55,11 @@ public final class SecretMask {
 
     /** The same however short, of what its name or its place says is a secret. */
     void learnNamed(String secret) {
-        if (!isOrdinary(secret)) {
-            remember(secret);
-            remember(new String(JsonStringEncoder.getInstance().quoteAsString(secret)));
+        for (String form : List.of(secret, secret.strip())) {
+            if (!isOrdinary(form)) {
+                remember(form);
+                remember(new String(JsonStringEncoder.getInstance().quoteAsString(form)));
+            }
         }
     }
 

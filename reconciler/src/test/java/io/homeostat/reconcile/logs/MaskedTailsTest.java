@@ -24,8 +24,9 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Instant;
-import java.util.List;
+import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -92,7 +93,7 @@ class MaskedTailsTest {
                 spec:
                   install: local
                   entryPoint: /bin/a
-                  env: {DB_PASSWORD: hunter2, PIN: {file: %s}, LEVEL: trace}
+                  env: {DB_PASSWORD: "hunter2\\n", PIN: {file: %s}, LEVEL: trace}
                   envFiles: [%s]
                 """.formatted(pin, file)));
         DesiredState desired = StoredState.desired(ImmutableList.of(
@@ -151,10 +152,12 @@ class MaskedTailsTest {
     void whatAFileHeldAtTheLaunchIsTakenOutAfterItWasRotatedOrDeleted(@TempDir Path directory) throws IOException {
         Path token = Files.writeString(directory.resolve("token"), "first-secret");
         declared = Optional.of(given("{string: level}", "{TOKEN: {file: " + token + "}}"));
-        launched.remember(launch("l", token), List.of("first-secret"));
+        launched.remember(launch("l", token), Map.of("TOKEN", "first-secret"), Set.of("TOKEN"));
 
         Files.writeString(token, "\uFEFFsecond-secret\n");
         assertEquals("refused (masked), then (masked)", masked("refused first-secret, then second-secret"));
+        launched.remember(launch("m", token), Map.of("TOKEN", "471199"), Set.of("TOKEN"));
+        assertEquals("PIN (masked) was refused", masked("PIN 471199 was refused"));
         Files.delete(token);
         assertEquals("refused (masked)", masked("refused first-secret"));
     }

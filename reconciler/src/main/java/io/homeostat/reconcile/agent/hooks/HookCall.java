@@ -4,18 +4,22 @@ import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.observe.process.CommandOutput;
 import io.homeostat.observe.process.Executables;
+import io.homeostat.reconcile.secrets.DeclaredSecrets;
 import io.homeostat.reconcile.secrets.SecretMask;
 import java.io.File;
 import java.io.IOException;
 import java.io.InputStream;
+import java.net.ConnectException;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
+import java.net.http.HttpTimeoutException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Map;
+import javax.net.ssl.SSLException;
 
 /** One way to tell somebody of an event. */
 sealed interface HookCall extends AutoCloseable {
@@ -73,7 +77,7 @@ sealed interface HookCall extends AutoCloseable {
                             + " ms and was killed; make it quicker, or set timeout");
                 }
                 SecretMask mask = new SecretMask();
-                command.subList(1, command.size()).forEach(mask::learn);
+                DeclaredSecrets.learnArguments(command.subList(1, command.size()), mask);
                 String said = mask.mask(output.lastLines());
                 if (process.exitValue() != 0) {
                     throw new IOException(program + " exited with status " + process.exitValue()
@@ -129,11 +133,21 @@ sealed interface HookCall extends AutoCloseable {
                 // The rest of the answer is not waited for: the timeout is over its beginning only.
                 answer.body().close();
             } catch (IOException e) {
-                throw new IOException(place() + " can't be reached: " + e, e);
+                throw new IOException(place() + " can't be reached: " + why(e), e);
             }
             if (status / 100 != 2) {
                 throw new IOException(place() + " answered " + status);
             }
+        }
+
+        /** Most of these have no message, and the rest might quote the URL. */
+        private static String why(IOException e) {
+            return switch (e) {
+                case HttpTimeoutException late -> "it did not answer in time";
+                case ConnectException refused -> "nobody listens there, or its name is not known";
+                case SSLException broken -> "no TLS connection could be made";
+                default -> "the connection broke off (" + e.getClass().getSimpleName() + ")";
+            };
         }
 
         private String place() {

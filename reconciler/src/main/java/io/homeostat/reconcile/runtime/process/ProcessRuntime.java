@@ -3,6 +3,7 @@ package io.homeostat.reconcile.runtime.process;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
+import com.google.common.collect.Maps;
 import io.homeostat.actuate.ActuationFailure;
 import io.homeostat.actuate.launch.LaunchDirectories;
 import io.homeostat.actuate.launch.Launcher;
@@ -12,6 +13,7 @@ import io.homeostat.actuate.launch.ProgramVariables;
 import io.homeostat.actuate.limits.LimitEnforcer.CgroupPlan;
 import io.homeostat.actuate.stop.Stopper;
 import io.homeostat.actuate.stop.Stopper.StopRequest;
+import io.homeostat.desired.model.EnvValue;
 import io.homeostat.desired.model.Lifecycle;
 import io.homeostat.desired.model.Program;
 import io.homeostat.desired.model.WorkloadId;
@@ -61,7 +63,11 @@ public final class ProcessRuntime implements KindRuntime, Reloadable, Limitable 
             @Override
             public Identity create(Instance instance) throws ActuationFailure, InterruptedException {
                 if (!environment.files().isEmpty()) {
-                    launched.remember(instance, environment.variables().values());
+                    launched.remember(
+                            instance,
+                            environment.variables(),
+                            Maps.filterValues(program.env(), EnvValue.FromFile.class::isInstance)
+                                    .keySet());
                 }
                 try {
                     return launcher.launch(request(instance, program, environment), groups);

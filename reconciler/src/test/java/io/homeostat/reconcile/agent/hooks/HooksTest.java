@@ -145,6 +145,18 @@ class HooksTest {
     }
 
     @Test
+    void whatAProgramSaysOfItsArgumentsIsMasked() throws Exception {
+        hooks.use(config("- {on: [CRASHED], exec: [/bin/sh, -c, 'echo bad token hunter2secret; exit 1', sh,"
+                + " --token=hunter2secret]}"));
+
+        happens(EventType.PLUGIN_CRASHED, "one");
+        await().atMost(PATIENCE).until(() -> deliveries.contains(Delivery.GIVEN_UP));
+
+        String problem = Iterables.getOnlyElement(hooks.problems());
+        assertTrue(problem.contains("exited with status 1: bad token (masked)"), problem);
+    }
+
+    @Test
     void whoCanNotBeToldIsAProblemUntilHeIs() throws Exception {
         Path program = directory.resolve("page");
         hooks.use(config("- {on: [CRASHED], exec: [%s]}".formatted(program)));
