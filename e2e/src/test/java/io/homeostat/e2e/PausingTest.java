@@ -189,7 +189,7 @@ final class PausingTest {
                     .runProcess(command, "process/db")
                     .exits(0)
                     .doesNotSay("Exception")
-                    .doesNotSay("process/web")
+                    .doesNotSay("process/web  ")
                     .doesNotSay("ERROR");
         }
 

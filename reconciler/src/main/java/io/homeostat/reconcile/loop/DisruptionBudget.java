@@ -129,7 +129,8 @@ final class DisruptionBudget {
         }
         // Once it has stopped, only its previous standing tells what it depended on.
         return standing.wanted()
-                ? now.concernedBy(id)
+                ? Sets.union(now.concernedBy(id), now.stoppedAfter(id, neighbour))
+                        .immutableCopy()
                 : Sets.union(
                                 standing.formerly(),
                                 Objects.requireNonNullElse(before, Standing.UNKNOWN)

@@ -20,6 +20,7 @@ import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.Identity;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.Instance.Phase;
+import io.homeostat.desired.state.Pause;
 import io.homeostat.desired.state.history.Attempts.Failures;
 import io.homeostat.desired.state.history.Condition;
 import io.homeostat.desired.state.history.OneShotRun;
@@ -117,7 +118,7 @@ public final class DependencyGraph {
         return new Relations(
                 fare,
                 fare.isEmpty() ? ImmutableList.of() : Dependencies.cycle(id, needs::get),
-                ImmutableList.of(),
+                stoppedBefore(id, look),
                 down(id, host, look, changing),
                 parent(declared.workload(), host, look),
                 lastKnownGood == null ? null : parent(lastKnownGood.workload(), host, look));
@@ -347,6 +348,30 @@ public final class DependencyGraph {
                 .filter(other -> Dependencies.cycle(id, former::get).isEmpty())
                 .sorted()
                 .collect(ImmutableList.toImmutableList());
+    }
+
+    /** Of what is stopped by request together with it: who depends on it, and still runs. */
+    private ImmutableList<WorkloadId> stoppedBefore(WorkloadId id, Function<WorkloadId, Remembered> look) {
+        ImmutableSet<WorkloadId> depending = dependants.get(id);
+        if (depending.isEmpty() || !isStopped(look.apply(id))) {
+            return ImmutableList.of();
+        }
+        return depending.stream()
+                .filter(other -> isStopped(look.apply(other))
+                        && !look.apply(other).instances().stream().allMatch(Instance::isOver))
+                .filter(other -> Dependencies.cycle(id, needs::get).isEmpty())
+                .sorted()
+                .collect(ImmutableList.toImmutableList());
+    }
+
+    private static boolean isStopped(Remembered remembered) {
+        Pause pause = remembered.pause();
+        return pause != null && pause.stopped();
+    }
+
+    /** What is to be looked at when one that is stopped by request has ended: what it depends on may have waited for that. */
+    public ImmutableSet<WorkloadId> stoppedAfter(WorkloadId id, Remembered remembered) {
+        return isStopped(remembered) ? needs.get(id) : ImmutableSet.of();
     }
 
     private ImmutableSetMultimap<WorkloadId, WorkloadId> formerDependants(Map<WorkloadId, Remembered> alive) {

@@ -122,6 +122,13 @@ public final class Planner {
     /** As little as for what is paused, once it does not run. What nobody declares any more is removed all the same. */
     private static WorkloadPlan stopped(Situation situation, Pause pause) {
         PlanBuilder plan = new PlanBuilder(situation);
+        if (!situation.instances().isEmpty()) {
+            Preconditions.dependants(situation).ifPresent(first -> {
+                plan.because(Action.STOP, Reason.STOPPED, pause.wordsWithRemedy());
+                plan.also(first.words());
+                plan.waitFor(first);
+            });
+        }
         for (ObservedInstance process : situation.instances()) {
             plan.because(Action.STOP, Reason.STOPPED, pause.wordsWithRemedy());
             if (!plan.waitIf(pending(situation, process))) {

@@ -44,7 +44,7 @@ final class Preconditions {
                 : situation.relations().of(target.workload());
     }
 
-    /** What depends on a workload that is to be removed is stopped before it. */
+    /** What depends on a workload that is to be removed, or stopped, is stopped before it. */
     static Optional<Hold> dependants(Situation situation) {
         ImmutableList<WorkloadId> leaving = situation.relations().leaving();
         return leaving.isEmpty()
