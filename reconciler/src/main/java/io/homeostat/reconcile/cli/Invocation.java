@@ -1,6 +1,5 @@
 package io.homeostat.reconcile.cli;
 
-import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.reconcile.command.DirectEnforcer;
@@ -40,7 +39,7 @@ record Invocation(String word, Environment environment, Console console, Argumen
         DocumentTexts texts = paths().texts(arguments.flag(Syntax.PRUNE), arguments.flag(Syntax.ALLOW_EMPTY));
         if (!texts.read().errors().isEmpty()) {
             // What is wrong is told in one go, with what else is wrong in those that could be read.
-            texts.parse(environment.documents(), console, consequence, ImmutableSet.of());
+            texts.parse(environment.documents(), console, consequence, Workspace.Known.NOTHING);
         }
         return texts;
     }

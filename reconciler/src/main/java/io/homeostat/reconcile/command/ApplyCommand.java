@@ -52,7 +52,10 @@ public record ApplyCommand(DocumentTexts documents, Duration timeout) implements
     @Override
     public int run(Workspace workspace) throws InterruptedException {
         DocumentSet valid = documents.parse(
-                workspace.environment().documents(), workspace.console(), CONSEQUENCE_OF_ERRORS, workspace.declared());
+                workspace.environment().documents(),
+                workspace.console(),
+                CONSEQUENCE_OF_ERRORS,
+                workspace.beside(documents));
         Set<WorkloadId> asked = new HashSet<>(valid.ids());
         Instant now = workspace.environment().clock().instant();
         ImmutableSet<WorkloadId> traces = documents.prune() ? workspace.traces() : ImmutableSet.of();

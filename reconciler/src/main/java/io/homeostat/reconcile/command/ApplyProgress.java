@@ -3,6 +3,7 @@ package io.homeostat.reconcile.command;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
 import io.homeostat.actuate.fetch.Downloader.Progress;
+import io.homeostat.desired.model.DesiredState;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.model.schema.Notation;
 import io.homeostat.desired.state.history.Reason;
@@ -27,6 +28,7 @@ import java.time.Duration;
 import java.util.Set;
 import java.util.function.Function;
 import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
 
 /** How a set of workloads is brought to what is declared: shown while it lasts, waited for, and summed up at the end. */
 public final class ApplyProgress implements PassListener, AutoCloseable {
@@ -40,6 +42,7 @@ public final class ApplyProgress implements PassListener, AutoCloseable {
 
     /**
      * @param asked the workloads that decide the exit status, and whose failures are told; empty: all
+     * @param wanted what was declared for it; null when it is about what runs, whatever is declared
      * @param rest why a workload may be at rest and is done, though it is not as declared; empty: for nothing
      * @param all the workloads that passes are about
      * @param declared those of them that are wanted
@@ -48,6 +51,7 @@ public final class ApplyProgress implements PassListener, AutoCloseable {
     public ApplyProgress(
             Workspace workspace,
             Set<WorkloadId> asked,
+            @Nullable DesiredState wanted,
             ImmutableSet<Reason> rest,
             Set<WorkloadId> all,
             Set<WorkloadId> declared,
@@ -63,6 +67,7 @@ public final class ApplyProgress implements PassListener, AutoCloseable {
                 asked,
                 changed,
                 display,
+                wanted,
                 rest,
                 workspace.environment().ticker());
         this.convergence = new Convergence(all, summary);

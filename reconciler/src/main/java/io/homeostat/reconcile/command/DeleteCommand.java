@@ -4,9 +4,12 @@ import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
 import com.google.common.collect.ImmutableSortedSet;
+import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.model.Dependencies;
+import io.homeostat.desired.model.DesiredState;
 import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.source.StoredState;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.StateReader;
 import io.homeostat.desired.state.StateReader.StoredDeclaration;
@@ -156,7 +159,6 @@ public record DeleteCommand(Selection selection, Duration timeout) implements Co
                     .collect(Collectors.joining("\n")));
         }
         store.delete(here);
-        notes.addAll(left(here, declarations));
         ImmutableSet<WorkloadId> given =
                 here.stream().filter(abandoned::contains).collect(ImmutableSet.toImmutableSet());
         if (!given.isEmpty()) {
@@ -178,6 +180,7 @@ public record DeleteCommand(Selection selection, Duration timeout) implements Co
         here.stream()
                 .filter(id -> !kept.containsKey(id) && !found.contains(id))
                 .forEach(id -> notes.add(id + " is no longer declared; nothing of it was on this machine"));
+        notes.addAll(bereft(here, StoredState.desired(store.declarations())));
         Instant now = workspace.environment().clock().instant();
         here.stream()
                 .filter(id -> !kept.containsKey(id))
@@ -186,16 +189,14 @@ public record DeleteCommand(Selection selection, Duration timeout) implements Co
     }
 
     /** Who runs on without what he depends on. */
-    private static ImmutableList<String> left(
-            ImmutableList<WorkloadId> deleted, ImmutableList<StoredDeclaration> declarations) {
-        return declarations.stream()
-                .map(StoredDeclaration::workload)
-                .filter(workload -> !deleted.contains(workload.id()))
+    private static ImmutableList<String> bereft(ImmutableList<WorkloadId> deleted, DesiredState desired) {
+        return desired.declarations().values().stream()
+                .map(Declaration::workload)
                 .flatMap(workload -> Dependencies.of(workload).stream()
-                        .filter(deleted::contains)
+                        .filter(needed ->
+                                deleted.contains(needed) && desired.get(needed).isEmpty())
                         .map(needed -> workload.id() + " depends on " + needed
                                 + ", which was deleted: it is not started again until that is declared"))
-                .distinct()
                 .collect(ImmutableList.toImmutableList());
     }
 

@@ -13,6 +13,7 @@ import io.homeostat.desired.yaml.DocumentReader.Texts;
 import io.homeostat.desired.yaml.Problem;
 import io.homeostat.proto.agent.AppliedDocuments;
 import io.homeostat.proto.agent.DocumentFile;
+import io.homeostat.reconcile.command.Workspace.Known;
 import io.homeostat.reconcile.command.environment.CommandFailure;
 import io.homeostat.reconcile.command.environment.DocumentFormat;
 import io.homeostat.reconcile.command.environment.UsageException;
@@ -115,15 +116,15 @@ public record DocumentTexts(Texts read, ImmutableSet<String> origins, boolean pr
      * Parses them and tells people what is wrong.
      *
      * @param consequence of errors, in words that follow their number
-     * @param declared before: it may be depended on
+     * @param known what may be depended on, and would be pruned
      * @throws CommandFailure when something is wrong with them, which was said
      */
-    public DocumentSet parse(DocumentFormat format, Console console, String consequence, Set<WorkloadId> declared) {
+    public DocumentSet parse(DocumentFormat format, Console console, String consequence, Known known) {
         if (isNone()) {
             return new DocumentSet(ImmutableList.of(), origins, prune);
         }
         ReadResult parsed = format.parse(read);
-        print(parsed, declared, console);
+        print(parsed, known.declared(), console);
         if (!parsed.valid()) {
             int errors = parsed.errors().size();
             throw new CommandFailure(
@@ -133,7 +134,9 @@ public record DocumentTexts(Texts read, ImmutableSet<String> origins, boolean pr
         Set<String> filled =
                 parsed.workloads().stream().map(ReadWorkload::input).collect(Collectors.toSet());
         // With prune an empty directory would withdraw all that it had declared, and may be a checkout that went wrong.
-        Set<String> empty = Sets.difference(origins, filled);
+        Set<String> empty = filled.isEmpty() || !prune
+                ? origins
+                : Sets.intersection(Sets.difference(origins, filled), known.origins());
         if (!allowEmpty && (filled.isEmpty() || (prune && !empty.isEmpty()))) {
             throw new CommandFailure(noDocument(empty)
                     + consequence

@@ -15,6 +15,7 @@ import io.homeostat.reconcile.command.output.SourceConflicts;
 import io.homeostat.reconcile.plan.Plan;
 import io.homeostat.reconcile.plan.Situations;
 import io.homeostat.reconcile.status.Survey.Finding;
+import io.homeostat.reconcile.status.Survey.Memory;
 
 /** Shows what apply would do; touches nothing. Without documents, the plan is against the stored desired state. */
 public record PlanCommand(DocumentTexts documents, boolean detailedExitCode) implements Command {
@@ -31,11 +32,11 @@ public record PlanCommand(DocumentTexts documents, boolean detailedExitCode) imp
     @Override
     public int run(Workspace workspace) throws InterruptedException {
         Console console = workspace.console();
-        DocumentSet valid = documents.parse(workspace.environment().documents(), console, "", workspace.declared());
+        DocumentSet valid =
+                documents.parse(workspace.environment().documents(), console, "", workspace.beside(documents));
         Workspace.View view = workspace.survey(
                 stored -> desired(valid, stored),
-                // As apply does: what it is given is tried at once.
-                valid.isNone() ? workspace.asNextApply() : memory -> memory.applied(valid.ids()),
+                memory -> tried(memory, valid, workspace.enforcer()),
                 Situations.Depth.HEALTH,
                 id -> true);
         Plan plan = new Plan(view.findings().stream().map(Finding::plan).collect(ImmutableList.toImmutableList()));
@@ -49,6 +50,17 @@ public record PlanCommand(DocumentTexts documents, boolean detailedExitCode) imp
                     .forEach(console::say);
         }
         return detailedExitCode && !plan.isEmpty() ? ExitStatus.CHANGES : ExitStatus.OK;
+    }
+
+    /**
+     * As apply does: what it is given is tried at once. Of what has crashed the same is shown without documents where no agent runs;
+     * what could not be installed or started stays a wait, which gives the cause and says that the next apply tries again.
+     */
+    private static Memory tried(Memory memory, DocumentSet documents, Enforcer enforcer) {
+        if (documents.isNone()) {
+            return enforcer.agent().isPresent() ? memory : memory.withoutCrashes();
+        }
+        return memory.applied(documents.ids());
     }
 
     private static DesiredState desired(DocumentSet documents, ImmutableList<StoredDeclaration> stored) {

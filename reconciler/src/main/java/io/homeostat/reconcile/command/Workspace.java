@@ -4,6 +4,7 @@ import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.model.DesiredState;
 import io.homeostat.desired.model.DesiredState.Policy;
+import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.platform.MetadataClient;
@@ -13,6 +14,7 @@ import io.homeostat.desired.state.StateReader;
 import io.homeostat.desired.state.StateReader.SourceProblem;
 import io.homeostat.desired.state.StateReader.StoredDeclaration;
 import io.homeostat.desired.state.StateStore;
+import io.homeostat.desired.state.StoreException;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.install.InstallationObserver;
 import io.homeostat.observe.process.ProcFs;
@@ -89,12 +91,38 @@ public record Workspace(String word, Environment environment, Console console, L
         return enforcer.remembered(layout, look);
     }
 
-    /** All that is declared here, by whomever. */
-    ImmutableSet<WorkloadId> declared() {
-        return remembered(reader -> ImmutableSet.copyOf(StoredState.desired(reader.declarations())
-                        .declarations()
-                        .keySet()))
-                .orElse(ImmutableSet.of());
+    /**
+     * What documents are read beside.
+     *
+     * @param declared what stays declared, by whomever
+     * @param origins from which something was applied
+     */
+    public record Known(ImmutableSet<WorkloadId> declared, ImmutableSet<String> origins) {
+        public static final Known NOTHING = new Known(ImmutableSet.of(), ImmutableSet.of());
+    }
+
+    /** What is declared beside these documents, without what they prune. */
+    Known beside(DocumentTexts documents) {
+        try {
+            return remembered(reader -> known(reader.declarations(), documents)).orElse(Known.NOTHING);
+        } catch (StoreException e) {
+            // A damaged database is set aside by whoever changes it, and told of by whoever only looks.
+            return Known.NOTHING;
+        }
+    }
+
+    private static Known known(ImmutableList<StoredDeclaration> stored, DocumentTexts documents) {
+        return new Known(
+                stored.stream()
+                        .filter(one -> !documents.prune()
+                                || one.source() != SourceName.APPLIED
+                                || !documents.origins().contains(one.origin()))
+                        .map(one -> one.workload().id())
+                        .collect(ImmutableSet.toImmutableSet()),
+                stored.stream()
+                        .filter(one -> one.source() == SourceName.APPLIED)
+                        .map(StoredDeclaration::origin)
+                        .collect(ImmutableSet.toImmutableSet()));
     }
 
     /** What is remembered of a workload's launches, now. */
@@ -124,14 +152,6 @@ public record Workspace(String word, Environment environment, Console console, L
             case Observation.Unseen<ImmutableSet<WorkloadId>>(String why) ->
                 throw new CommandFailure(why + "; what has to be removed is not known, so nothing was done");
         };
-    }
-
-    /**
-     * What is remembered, as the next apply goes by it. Where no agent runs nobody waits for the end of a pause after crashes; what could not
-     * be installed or started stays a wait, which gives the cause and says that the next apply tries again.
-     */
-    UnaryOperator<Memory> asNextApply() {
-        return memory -> enforcer.agent().isPresent() ? memory : memory.withoutCrashes();
     }
 
     /**

@@ -5,6 +5,7 @@ import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
 import io.homeostat.actuate.fetch.Downloader.Progress;
 import io.homeostat.desired.model.Declaration;
+import io.homeostat.desired.model.DesiredState;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.StoreException;
 import io.homeostat.desired.state.history.Reason;
@@ -31,14 +32,12 @@ public final class PassSummary implements PassListener {
     private final Set<WorkloadId> asked;
     private final Function<WorkloadId, ImmutableList<Change>> changed;
     private final ProgressDisplay display;
+    private final @Nullable DesiredState wanted;
     private final ImmutableSet<Reason> rest;
     private final Ticker ticker;
     private final Map<WorkloadId, Track> tracks = new TreeMap<>();
 
     private static final class Track {
-        /** Of the declaration that the first look went by, empty where there was none; null before it. */
-        @Nullable
-        String hash;
 
         /** Why what was asked for does not come about, though nothing failed; empty as long as it may. */
         String superseded = "";
@@ -77,6 +76,7 @@ public final class PassSummary implements PassListener {
      * @param declared those of them that are wanted
      * @param asked those that somebody asked about: of others only what was done is told, not what was not; empty: all
      * @param changed what was just declared otherwise of one, in place or not
+     * @param wanted what was declared for it; null when it is about what runs, whatever is declared
      * @param rest why a workload may be at rest and is done, though it is not as declared; empty: for nothing
      * @param ticker measures how fast downloads are
      */
@@ -86,9 +86,11 @@ public final class PassSummary implements PassListener {
             Set<WorkloadId> asked,
             Function<WorkloadId, ImmutableList<Change>> changed,
             ProgressDisplay display,
+            @Nullable DesiredState wanted,
             ImmutableSet<Reason> rest,
             Ticker ticker) {
         this.ticker = ticker;
+        this.wanted = wanted;
         this.rest = rest;
         this.changed = changed;
         this.declared = declared;
@@ -137,17 +139,15 @@ public final class PassSummary implements PassListener {
     public synchronized void looked(Situation situation, WorkloadPlan plan) {
         Track track = tracks.get(situation.id());
         Declaration now = situation.declared();
-        if (track == null) {
+        if (track == null || wanted == null || !isAsked(situation.id())) {
             return;
         }
-        String hash = now == null ? "" : now.hash();
-        if (track.hash == null) {
-            track.hash = hash;
-        } else if (track.superseded.isEmpty() && isAsked(situation.id()) && !hash.equals(track.hash)) {
-            track.superseded = now == null
-                    ? "it was withdrawn meanwhile, by somebody else"
-                    : "something else was declared meanwhile, by somebody else";
-        }
+        String hash = wanted.get(situation.id()).map(Declaration::hash).orElse("");
+        track.superseded = hash.equals(now == null ? "" : now.hash())
+                ? ""
+                : now == null
+                        ? "it was withdrawn meanwhile, by somebody else"
+                        : "something else was declared meanwhile, by somebody else";
     }
 
     private boolean isAsked(WorkloadId id) {

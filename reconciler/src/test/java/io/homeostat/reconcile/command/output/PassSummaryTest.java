@@ -1,12 +1,15 @@
 package io.homeostat.reconcile.command.output;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.github.benmanes.caffeine.cache.Ticker;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
+import com.google.common.collect.ImmutableSortedMap;
 import io.homeostat.actuate.fetch.Downloader.Progress;
+import io.homeostat.desired.model.DesiredState;
 import io.homeostat.desired.model.Source;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.history.Reason;
@@ -24,8 +27,10 @@ import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 class PassSummaryTest {
@@ -34,9 +39,9 @@ class PassSummaryTest {
     private final ByteArrayOutputStream written = new ByteArrayOutputStream();
     private final PrintStream out = new PrintStream(written, true, StandardCharsets.UTF_8);
     private final AtomicLong now = new AtomicLong(1);
-    private final PassSummary summary = summary(A);
+    private final PassSummary summary = summary(A, null);
 
-    private PassSummary summary(WorkloadId id) {
+    private PassSummary summary(WorkloadId id, @Nullable DesiredState wanted) {
         return new PassSummary(
                 Set.of(id),
                 Set.of(id),
@@ -48,6 +53,7 @@ class PassSummaryTest {
                         9,
                         ProgressDisplay.Plain.SILENCE,
                         Ticker.systemTicker()),
+                wanted,
                 ImmutableSet.of(),
                 () -> now.get());
     }
@@ -82,15 +88,30 @@ class PassSummaryTest {
     @Test
     void whatSomebodyElseTakesBackMeanwhileHasNotComeAbout() {
         Situation asked = Example.process().wants("A").situation();
-        PassSummary one = summary(asked.id());
-        one.looked(asked, plan(Action.INSTALL, Reason.NOT_INSTALLED));
-        one.looked(asked, plan(Action.INSTALL, Reason.NOT_INSTALLED));
-        one.looked(Example.process().wants("B").situation(), plan(Action.INSTALL, Reason.NOT_INSTALLED));
-        one.finished(asked.id(), new PassResult.Settled(plan(Action.NONE, Reason.AT_DESIRED_STATE)));
+        DesiredState wanted = new DesiredState(
+                ImmutableSortedMap.of(asked.id(), Objects.requireNonNull(asked.declared())),
+                DesiredState.EMPTY.policy());
+        Situation other = Example.process().wants("B").situation();
+        PassResult.Settled done = new PassResult.Settled(plan(Action.NONE, Reason.AT_DESIRED_STATE));
 
-        WorkloadResult result = one.results("not done in time", Set.of()).getFirst();
+        PassSummary late = summary(asked.id(), wanted);
+        late.looked(other, plan(Action.INSTALL, Reason.NOT_INSTALLED));
+        late.finished(asked.id(), done);
+        WorkloadResult result = late.results("not done in time", Set.of()).getFirst();
         assertTrue(result.isLeftUndone());
         assertEquals("failed: something else was declared meanwhile, by somebody else", result.words());
+
+        PassSummary back = summary(asked.id(), wanted);
+        back.looked(other, plan(Action.INSTALL, Reason.NOT_INSTALLED));
+        back.looked(asked, plan(Action.INSTALL, Reason.NOT_INSTALLED));
+        back.finished(asked.id(), done);
+        assertFalse(back.results("not done in time", Set.of()).getFirst().isLeftUndone());
+
+        PassSummary ofWhatRuns = summary(asked.id(), null);
+        ofWhatRuns.looked(asked, plan(Action.INSTALL, Reason.NOT_INSTALLED));
+        ofWhatRuns.looked(other, plan(Action.INSTALL, Reason.NOT_INSTALLED));
+        ofWhatRuns.finished(asked.id(), done);
+        assertFalse(ofWhatRuns.results("not done in time", Set.of()).getFirst().isLeftUndone());
     }
 
     @Test

@@ -65,6 +65,7 @@ class WorkloadResultTest {
                 ImmutableSet.of(),
                 any -> ImmutableList.of(),
                 display,
+                null,
                 ImmutableSet.of(),
                 () -> 0);
         Wait wait = new Wait(id, OPENS, Wait.Kind.RETRY, why);
