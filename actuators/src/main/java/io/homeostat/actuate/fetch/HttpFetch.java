@@ -224,8 +224,8 @@ final class HttpFetch implements AutoCloseable {
                     throw FailedAttempt.fatal(
                             cause,
                             "the server refused with " + status
-                                    + ": the URL is not signed, or its signature has expired or is not valid; declare the workload"
-                                    + " again with a URL that may be read");
+                                    + ": the URL is not signed, or its signature has expired or is not valid;"
+                                    + " declare the workload again with a new URL");
                 case 404 ->
                     throw FailedAttempt.giveUp(
                             cause, "the server has no such archive (404); is source.url right, and is it published?");

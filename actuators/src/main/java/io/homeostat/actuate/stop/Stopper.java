@@ -262,7 +262,7 @@ public final class Stopper {
             return switch (how) {
                 case ALREADY_GONE -> "had ended already";
                 case ASKED -> "ended when it was asked to";
-                case TERMINATED -> "ended after SIGTERM";
+                case TERMINATED -> "ended after the signal to stop";
                 case KILLED -> "did not end in time and was killed";
             };
         }

@@ -82,8 +82,8 @@ final class ServerFaultsTest extends DownloadTestBed {
             assertMessage(
                     failure,
                     "the server refused with " + status
-                            + ": the URL is not signed, or its signature has expired or is not valid; declare the workload"
-                            + " again with a URL that may be read");
+                            + ": the URL is not signed, or its signature has expired or is not valid;"
+                            + " declare the workload again with a new URL");
             bucket.verify(1, getRequestedFor(urlPathEqualTo(PATH)));
         }
     }

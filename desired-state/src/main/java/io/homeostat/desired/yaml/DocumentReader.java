@@ -92,7 +92,7 @@ public final class DocumentReader {
             Class<T> type, String path, DocumentTree part, Consumer<Problem> errors) {
         Report report = new Report(path);
         Node node = part.node();
-        Object read = new Binder(report, null, true).record(Shape.of(type), path, node, node);
+        Object read = new Binder(report, null, true, false).record(Shape.of(type), path, node, node);
         report.errors().forEach(errors);
         return Optional.ofNullable(read).map(type::cast);
     }

@@ -322,9 +322,9 @@ public final class ProbeHealth implements InstanceHealth {
             }
             String detail = switch (cause) {
                 case UnknownHostException unknown -> "the host " + unknown.getMessage() + " is not known";
-                // A failed verification has another class.
+                // The JDK's words for it; it has no class of its own.
                 case SSLException plain
-                when plain.getClass() == SSLException.class ->
+                when String.valueOf(plain.getMessage()).startsWith("Unsupported or unrecognized SSL message") ->
                     "the answer is not TLS; write http:// where it listens without TLS";
                 default -> Redaction.text(String.valueOf(cause.getMessage()));
             };

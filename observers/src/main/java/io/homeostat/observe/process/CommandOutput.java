@@ -21,6 +21,9 @@ public final class CommandOutput {
     private static final int LINES_SHOWN = 3;
     private static final int CHARACTERS_SHOWN = 300;
 
+    /** Where JSON has no spaces. */
+    private static final String BETWEEN_VALUES = ",;{}[]\"";
+
     private final byte[] end = new byte[KEPT];
     private long length;
 
@@ -86,7 +89,9 @@ public final class CommandOutput {
     /** Without the rest of a word that is cut: a part of a secret could not be told as one, and masked. */
     private static String fromNextWord(String text, int from) {
         int at = from;
-        while (at < text.length() && !Character.isWhitespace(text.charAt(at - 1))) {
+        while (at < text.length()
+                && !Character.isWhitespace(text.charAt(at - 1))
+                && BETWEEN_VALUES.indexOf(text.charAt(at - 1)) < 0) {
             at++;
         }
         return text.substring(at);

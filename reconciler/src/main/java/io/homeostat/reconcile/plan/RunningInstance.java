@@ -116,9 +116,7 @@ final class RunningInstance {
         Duration timeout = target.lifecycle().start().timeout();
         if (readiness.isOverdue(timeout, running)) {
             plan.because(
-                    Action.RESTART,
-                    Reason.START_FAILED,
-                    "not ready within " + Notation.text(timeout) + ": " + missing + whatTakesItsPlace());
+                    Action.RESTART, Reason.START_FAILED, "not ready within " + Notation.text(timeout) + ": " + missing);
             rollout.restart(instance, Cause.START_FAILED);
             return;
         }
@@ -126,18 +124,6 @@ final class RunningInstance {
         confine();
         awaitStart();
         rollout.start();
-    }
-
-    /** Another revision than the next launch's, where this was the last try. */
-    private String whatTakesItsPlace() {
-        LastKnownGood good = situation.history().lastKnownGood();
-        int tries = situation.history().attempts().start().count() + 1;
-        return good == null
-                        || target.isLastKnownGood(situation)
-                        || tries < target.lifecycle().start().attempts()
-                ? ""
-                : "; it was tried " + (tries == 1 ? "once" : tries + " times") + ", so what ran well before, revision "
-                        + good.workload().revision() + ", takes its place";
     }
 
     /** Waits until it can be told to start, or can be seen to have started. */
