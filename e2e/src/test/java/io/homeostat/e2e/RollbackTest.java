@@ -118,6 +118,37 @@ final class RollbackTest {
     }
 
     @Test
+    void whatWorksRunsOnUntilARevisionIsFetchedThatIsNotHereAnyMore() {
+        for (int revision = 1; revision <= 3; revision++) {
+            homeostat.applied(web(Integer.toString(revision), stored(revision)));
+        }
+        Document failing = web("4", stored(4))
+                .with("probe.tcp.address", "127.0.0.1:1")
+                .with("start.timeout", "1s")
+                .with("start.attempts", 1);
+        homeostat.apply(failing).exits(1);
+        assertEquals("RUNNING 3", homeostat.state(WEB));
+        assertEquals(
+                List.of("web_2", "web_3"),
+                installed().stream().filter(one -> !one.equals("web_4")).toList());
+        int launches = homeostat.events(WEB).size();
+
+        // What is declared is neither what runs nor what is wanted, and is not launched in between.
+        homeostat.run("rollback", WEB, "--to", "1").exits(0).says("rolled back 3 -> 1");
+
+        assertEquals("RUNNING 1", homeostat.state(WEB));
+        List<String> since = homeostat.events(WEB);
+        assertTrue(
+                since.subList(launches, since.size()).stream().noneMatch(event -> event.contains("START_FAILED")),
+                since::toString);
+        homeostat.applied(web("5", stored(5)));
+        homeostat.run("rollback", WEB).exits(0).says("rolled back 5 -> 3");
+        homeostat.run("stop", WEB).exits(0);
+        homeostat.run("rollback", WEB, "--to", "2").exits(0).doesNotSay("upgraded");
+        assertEquals("RUNNING 2", homeostat.state(WEB));
+    }
+
+    @Test
     void withNothingToGoBackToNothingIsDone() {
         homeostat.applied(Document.script("web", "exec sleep 1000"));
         long pid = homeostat.pid(WEB);

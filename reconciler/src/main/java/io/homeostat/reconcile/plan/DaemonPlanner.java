@@ -31,8 +31,8 @@ final class DaemonPlanner {
             Instant retry = BackoffPolicies.afterUndone(situation, failed);
             if (situation.now().isBefore(retry)) {
                 WorkloadPlan undoing = holdAtLastGood(lastGood, wanted, failed, retry);
-                // What works goes on until what somebody wants in its place is here.
-                return failed.byRequest() && !lastGood.installed() && wanted.installed()
+                // What is declared goes on, if that is what runs, until what somebody wants in its place is here.
+                return failed.byRequest() && !lastGood.installed() && runsAlone(wanted)
                         ? prepareBeside(wanted, undoing)
                         : undoing;
             }
@@ -50,6 +50,16 @@ final class DaemonPlanner {
         return lastGoodIsQuicker || waitsWhile(lastGood, wanted, changing)
                 ? prepareBeside(lastGood, changing)
                 : changing;
+    }
+
+    /** Whether that is what runs, as it is installed, and nothing else does. */
+    private boolean runsAlone(Target target) {
+        return target.installed()
+                && !situation.instances().isEmpty()
+                && situation.instances().stream()
+                        .map(ObservedInstance::instance)
+                        .allMatch(instance -> LaunchInputs.matches(instance, target.workload())
+                                && Objects.equals(instance.directory(), target.directory()));
     }
 
     /** Whether the last good revision runs on until the change may begin, and so is repaired meanwhile. */
