@@ -104,7 +104,7 @@ public record HoldCommand(Hold hold, Selection selection, String reason, Duratio
         if (hold == Hold.RESTART || hold == Hold.TRIGGER) {
             requireSuited(workspace);
         }
-        if (hold != Hold.PAUSE && hold != Hold.RESUME) {
+        if (hold != Hold.RESUME) {
             tellOfFormer(workspace);
         }
         Instant now = workspace.environment().clock().instant();
@@ -149,11 +149,18 @@ public record HoldCommand(Hold hold, Selection selection, String reason, Duratio
         ImmutableMap<WorkloadId, Pause> former = pauses(workspace);
         workloads().stream()
                 .flatMap(id -> Stream.ofNullable(former.get(id)))
-                .filter(one -> !one.stopped() || hold == Hold.RESTART || hold == Hold.TRIGGER)
+                .filter(one -> hold == Hold.PAUSE
+                        ? one.stopped()
+                        : !one.stopped() || hold == Hold.RESTART || hold == Hold.TRIGGER)
                 .forEach(one -> workspace
                         .console()
                         .say(former(one)
-                                + (hold == Hold.STOP ? "; the stop takes its place" : "; that ends with this")));
+                                + switch (hold) {
+                                    case STOP -> "; the stop takes its place";
+                                    case PAUSE ->
+                                        "; the pause takes its place, so that it runs again once it is resumed";
+                                    default -> "; that ends with this";
+                                }));
     }
 
     /** What somebody wanted once, as the beginning of a sentence. */
