@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import io.homeostat.e2e.Bucket.Stored;
+import java.io.IOException;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
@@ -146,6 +147,24 @@ final class RollbackTest {
         homeostat.run("stop", WEB).exits(0);
         homeostat.run("rollback", WEB, "--to", "2").exits(0).doesNotSay("upgraded");
         assertEquals("RUNNING 2", homeostat.state(WEB));
+    }
+
+    @Test
+    void whatCanNotBeFetchedDoesNotStandInTheWayOfAnotherOneAndIsTriedAgainByTheSameCommand() throws IOException {
+        Stored first = stored(1);
+        Stored second = stored(2);
+        homeostat.applied(web("1", first).with("keepRevisions", 1));
+        homeostat.applied(web("2", second).with("keepRevisions", 1));
+        homeostat.applied(web("3", stored(3)).with("keepRevisions", 1));
+        Trees.delete(homeostat.stateDir().resolve("cache"));
+        bucket.expire(second);
+
+        homeostat.run("rollback", WEB).exits(1).says("2");
+        assertEquals("RUNNING 3", homeostat.state(WEB));
+        homeostat.run("rollback", WEB).exits(1).says("could not install 2");
+
+        homeostat.run("rollback", WEB, "--to", "1").exits(0).says("rolled back 3 -> 1");
+        assertEquals("RUNNING 1", homeostat.state(WEB));
     }
 
     @Test

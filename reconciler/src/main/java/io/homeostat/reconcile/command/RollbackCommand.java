@@ -11,6 +11,7 @@ import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.source.StoredState;
 import io.homeostat.desired.state.Event;
 import io.homeostat.desired.state.EventType;
+import io.homeostat.desired.state.Instance.Phase;
 import io.homeostat.desired.state.Pause;
 import io.homeostat.desired.state.StateReader.StoredRevision;
 import io.homeostat.desired.state.StateStore;
@@ -24,10 +25,12 @@ import io.homeostat.proto.agent.RollbackRequest;
 import io.homeostat.reconcile.command.environment.CommandFailure;
 import io.homeostat.reconcile.command.environment.UsageException;
 import io.homeostat.reconcile.command.output.Text;
+import io.homeostat.reconcile.plan.LaunchInputs;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -97,7 +100,8 @@ public record RollbackCommand(WorkloadId workload, int to, Duration timeout) imp
                     + " is a one-shot: to go back would run the former revision again; declare it if that is wanted");
         }
         WorkloadHistory history = store.history(workload);
-        StoredRevision former = HistoryCommand.former(to, declared.hash(), store, workload)
+        StoredRevision former = underWay(history, declared, store)
+                .or(() -> HistoryCommand.former(to, declared.hash(), store, workload))
                 .orElseThrow(() -> new CommandFailure(
                         to == 0
                                 ? nothingBefore(history, declared)
@@ -118,6 +122,28 @@ public record RollbackCommand(WorkloadId workload, int to, Duration timeout) imp
                 ImmutableList.of(),
                 ImmutableList.of(
                         new Event(now, workload, declared.workload().revision(), EventType.AGENT_ROLLED_BACK, words))));
+    }
+
+    /** What an earlier rollback chose, as long as that has never run: who repeats it does not want to go further back. */
+    private Optional<StoredRevision> underWay(WorkloadHistory history, Declaration declared, StateStore store) {
+        LastKnownGood chosen = history.lastKnownGood();
+        if (to != 0
+                || chosen == null
+                || history.undone(declared.hash())
+                        .filter(FailedRevision::byRequest)
+                        .isEmpty()
+                || history.run().crashes().count() > 0) {
+            return Optional.empty();
+        }
+        boolean ran = store.instances(workload).stream()
+                .anyMatch(instance ->
+                        instance.phase() == Phase.STARTED && LaunchInputs.matches(instance, chosen.workload()));
+        if (ran) {
+            return Optional.empty();
+        }
+        return store.revisions(workload).stream()
+                .filter(revision -> revision.hash().equals(chosen.hash()))
+                .findFirst();
     }
 
     private String nothingBefore(WorkloadHistory history, Declaration declared) {

@@ -106,7 +106,9 @@ public record WorkloadHistory(
     public WorkloadHistory rolledBack(FailedRevision undone, LastKnownGood revision) {
         return succeededBy(revision)
                 .withFailed(undone)
-                .withAttempts(attempts.withStart(Failures.NONE).withRestartToConfigure(false))
+                .withAttempts(attempts.withStart(Failures.NONE)
+                        .withUpkeep(Failures.NONE)
+                        .withRestartToConfigure(false))
                 .withRun(run.withCrashes(Failures.NONE));
     }
 
