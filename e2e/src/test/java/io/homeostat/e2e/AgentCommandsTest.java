@@ -37,11 +37,13 @@ final class AgentCommandsTest {
         String changed = homeostat
                 .file("changed.yaml", web("echo I am new; exec sleep 1000"))
                 .toString();
+        homeostat.file("sub/any", "");
         List<String> said = new ArrayList<>();
         for (List<String> line : List.of(
                 List.of("plan", "-f", file),
                 List.of("apply", "-f", file),
                 List.of("plan"),
+                List.of("plan", "-f", file.replace("web.yaml", "./sub/../web.yaml")),
                 List.of("plan", "-f", changed, "--detailed-exitcode"),
                 List.of("status"),
                 List.of("logs", "process/web"),

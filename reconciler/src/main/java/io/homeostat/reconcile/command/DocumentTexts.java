@@ -102,7 +102,8 @@ public record DocumentTexts(Texts read, ImmutableSet<String> origins, boolean pr
             request.addFiles(DocumentFile.newBuilder()
                     .setName(text.name())
                     .setOrigin(text.input())
-                    .setDirectory(directory == null ? "" : directory.toString())
+                    // As the origins are: what was typed may have dots in it.
+                    .setDirectory(directory == null ? "" : directory.normalize().toString())
                     .setText(text.text()));
         }
         return request.build();
