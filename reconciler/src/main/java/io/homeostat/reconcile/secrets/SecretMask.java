@@ -27,6 +27,7 @@ public final class SecretMask {
     private static final int FOUND_ANYWHERE = 8;
 
     private static final Pattern NUMBER = Pattern.compile("[0-9.,:+-]*");
+    private static final Pattern PIN = Pattern.compile("[0-9]{4,5}");
     private static final Pattern WORD = Pattern.compile("[A-Za-z]*");
     private static final Set<String> SWITCHES =
             Set.of("true", "false", "null", "none", "auto", "enabled", "disabled", "debug", "info", "warn", "error");
@@ -48,19 +49,23 @@ public final class SecretMask {
 
     /** Masks this text from now on, unless it is ordinary. */
     public void learn(String secret) {
-        if (secret.length() >= shortest) {
-            learnNamed(secret);
+        if (secret.length() >= shortest && !isOrdinary(secret)) {
+            rememberBoth(secret);
         }
     }
 
-    /** The same however short, of what its name or its place says is a secret. */
+    /** The same however short, of what its name or its place says is a secret; it may be a PIN. */
     void learnNamed(String secret) {
         for (String form : List.of(secret, secret.strip())) {
-            if (!isOrdinary(form)) {
-                remember(form);
-                remember(new String(JsonStringEncoder.getInstance().quoteAsString(form)));
+            if (!isOrdinary(form) || PIN.matcher(form).matches()) {
+                rememberBoth(form);
             }
         }
+    }
+
+    private void rememberBoth(String secret) {
+        remember(secret);
+        remember(new String(JsonStringEncoder.getInstance().quoteAsString(secret)));
     }
 
     /** Too short, a small number, or a word such as true or off. */
@@ -109,7 +114,8 @@ public final class SecretMask {
     }
 
     private static boolean isWhole(String known, String text, int at) {
-        if (known.length() >= FOUND_ANYWHERE || !WORD.matcher(known).matches()) {
+        boolean isCommon = WORD.matcher(known).matches() || PIN.matcher(known).matches();
+        if (known.length() >= FOUND_ANYWHERE || !isCommon) {
             return true;
         }
         int end = at + known.length();

@@ -158,6 +158,8 @@ class MaskedTailsTest {
         assertEquals("refused (masked), then (masked)", masked("refused first-secret, then second-secret"));
         launched.remember(launch("m", token), Map.of("TOKEN", "471199"), Set.of("TOKEN"));
         assertEquals("PIN (masked) was refused", masked("PIN 471199 was refused"));
+        launched.remember(launch("n", token), Map.of("TOKEN", "9321"), Set.of("TOKEN"));
+        assertEquals("PIN (masked), at 093215, was refused", masked("PIN 9321, at 093215, was refused"));
         Files.delete(token);
         assertEquals("refused (masked)", masked("refused first-secret"));
     }
