@@ -97,6 +97,7 @@ final class RecoveryTest {
         Command first = homeostat.start("apply", "-f", slow.toString());
         eventually().until(() -> !homeostat.processes("process/slow").isEmpty());
 
+        homeostat.run("status").says("homeostat apply (pid " + first.pid() + ") is at work here");
         Command second = homeostat.start("apply", "-f", quick.toString());
         eventually().until(() -> second.soFar().contains("waiting for homeostat apply (pid " + first.pid() + ")"));
         assertTrue(first.isRunning());

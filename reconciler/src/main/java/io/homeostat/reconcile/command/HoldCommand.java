@@ -149,16 +149,21 @@ public record HoldCommand(Hold hold, Selection selection, String reason, Duratio
         ImmutableMap<WorkloadId, Pause> former = pauses(workspace);
         workloads().stream()
                 .flatMap(id -> Stream.ofNullable(former.get(id)))
-                .filter(one -> hold == Hold.PAUSE
-                        ? one.stopped()
-                        : !one.stopped() || hold == Hold.RESTART || hold == Hold.TRIGGER)
+                .filter(one -> switch (hold) {
+                    case STOP, PAUSE ->
+                        one.stopped() != (hold == Hold.STOP)
+                                || !(one.reason().isEmpty() || one.reason().equals(reason));
+                    case START -> !one.stopped() || !one.reason().isEmpty();
+                    case RESTART, TRIGGER, RESUME -> true;
+                })
                 .forEach(one -> workspace
                         .console()
                         .say(former(one)
                                 + switch (hold) {
                                     case STOP -> "; the stop takes its place";
                                     case PAUSE ->
-                                        "; the pause takes its place, so that it runs again once it is resumed";
+                                        "; the pause takes its place"
+                                                + (one.stopped() ? ", so that it runs again once it is resumed" : "");
                                     default -> "; that ends with this";
                                 }));
     }

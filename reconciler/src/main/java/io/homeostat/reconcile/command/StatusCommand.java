@@ -6,6 +6,7 @@ import com.google.common.collect.ImmutableSortedSet;
 import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.source.StoredState;
+import io.homeostat.desired.state.sqlite.StateLock;
 import io.homeostat.observe.process.ProcFs;
 import io.homeostat.proto.agent.CommandRequest;
 import io.homeostat.proto.agent.StatusRequest;
@@ -120,7 +121,10 @@ public record StatusCommand(ImmutableList<WorkloadId> workloads, ImmutableMap<St
             agent.ifPresent(one -> StatusText.agent(one, now, console));
             if (agent.isEmpty() && !all.isEmpty() && !isAgentSilent(workspace)) {
                 console.say(
-                        "no agent runs, so what differs stays so until the next homeostat apply; homeostat run starts an agent");
+                        StateLock.holder(workspace.layout().lock())
+                                .map(who -> who + " is at work here; no agent runs that would go on after it")
+                                .orElse(
+                                        "no agent runs, so what differs stays so until the next homeostat apply; homeostat run starts an agent"));
             }
             workspace.enforcer().controlPlane().ifPresent(one -> StatusText.controlPlane(one, now, console));
         }

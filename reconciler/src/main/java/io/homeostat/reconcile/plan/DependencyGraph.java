@@ -111,9 +111,8 @@ public final class DependencyGraph {
         if (declared == null) {
             return new Relations(ImmutableList.of(), ImmutableList.of(), leaving(id, look), ImmutableList.of());
         }
-        ImmutableList<Need> fare = needs.get(id).stream()
-                .map(other -> new Need(other, state(other, host, look)))
-                .collect(ImmutableList.toImmutableList());
+        ImmutableList<Need> fare =
+                needs.get(id).stream().map(other -> need(other, host, look)).collect(ImmutableList.toImmutableList());
         LastKnownGood lastKnownGood = own.lastKnownGood();
         return new Relations(
                 fare,
@@ -237,6 +236,23 @@ public final class DependencyGraph {
         return run != null
                 && run.result() == OneShotRun.Result.COMPLETED
                 && (!eachBoot || isThisBoot(run.bootId(), host));
+    }
+
+    private Need need(WorkloadId id, HostFacts host, Function<WorkloadId, Remembered> look) {
+        Need.State state = state(id, host, look);
+        return new Need(id, state, state == Need.State.STUCK ? whoHoldsIt(id, host, look) : "");
+    }
+
+    /** Somebody's wish that it, or what it waits for, be stopped or left alone; empty when nobody has one. */
+    private String whoHoldsIt(WorkloadId id, HostFacts host, Function<WorkloadId, Remembered> look) {
+        return Streams.stream(Traverser.forGraph((WorkloadId next) ->
+                                isWell(next, host, look.apply(next)) ? ImmutableSet.of() : needs.get(next))
+                        .breadthFirst(id))
+                .filter(next -> look.apply(next).pause() != null)
+                .findFirst()
+                .map(next -> (next.equals(id) ? "it" : next.toString()) + " is "
+                        + (isStopped(look.apply(next)) ? "stopped by request" : "paused"))
+                .orElse("");
     }
 
     private Need.State state(WorkloadId id, HostFacts host, Function<WorkloadId, Remembered> look) {

@@ -83,8 +83,16 @@ public record Relations(
         }
     }
 
-    /** Something that a workload waits for. */
-    public record Need(WorkloadId id, State state) {
+    /**
+     * Something that a workload waits for.
+     *
+     * @param why it is stuck, as the end of a sentence; empty when that is to be seen from itself
+     */
+    public record Need(WorkloadId id, State state, String why) {
+        public Need(WorkloadId id, State state) {
+            this(id, state, "");
+        }
+
         /** How far it has come. */
         public enum State {
             /** It runs well; of a one-shot, its run is completed. */
@@ -101,7 +109,7 @@ public record Relations(
             return switch (state) {
                 case WELL -> id + " is well";
                 case COMING -> id + " is not well yet";
-                case STUCK -> id + " does not become well";
+                case STUCK -> id + " does not become well" + (why.isEmpty() ? "" : ": " + why);
                 case UNDECLARED -> id + " is declared by nobody";
             };
         }
