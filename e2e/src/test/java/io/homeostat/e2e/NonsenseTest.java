@@ -24,7 +24,7 @@ final class NonsenseTest {
     private static final long MOST_GROWTH = 24L << 20;
 
     /** On a busy machine a heap finds its size late; what leaks grows each time. */
-    private static final int FLOODS = 5;
+    private static final int FLOODS = 12;
 
     @RegisterExtension
     static final Commanded COMMANDED = new Commanded();
