@@ -32,6 +32,7 @@ import io.homeostat.reconcile.command.output.Text;
 import io.homeostat.reconcile.logs.LogFiles;
 import io.homeostat.reconcile.logs.LogTails.MaskedTails;
 import io.homeostat.reconcile.plan.Situations;
+import io.homeostat.reconcile.plan.WorkloadPlan;
 import io.homeostat.reconcile.status.Survey.Finding;
 import io.homeostat.reconcile.status.WorkloadStatus;
 import java.time.Instant;
@@ -93,6 +94,8 @@ public record DescribeCommand(Selection selection) implements Command {
         ImmutableMap<WorkloadId, Memory> memories = workspace
                 .remembered(reader -> remembered(ids, reader, workspace))
                 .orElse(ImmutableMap.of());
+        ImmutableMap<WorkloadId, WorkloadPlan> plans =
+                workspace.plansOfNextApply(findings.values().asList());
         List<ObjectNode> described = new ArrayList<>();
         boolean first = true;
         for (WorkloadId id : ids) {
@@ -101,8 +104,9 @@ public record DescribeCommand(Selection selection) implements Command {
                 console.say(id + " is neither declared nor on this machine; homeostat status shows what is");
                 continue;
             }
-            WorkloadStatus status =
-                    WorkloadStatus.of(finding, workspace.enforcer().usage(id).orElse(null));
+            WorkloadStatus status = WorkloadStatus.of(
+                            finding, workspace.enforcer().usage(id).orElse(null))
+                    .withPlan(plans.get(id));
             Memory memory = Objects.requireNonNullElse(memories.get(id), Memory.NONE);
             if (console.json()) {
                 described.add(json(status, memory));

@@ -21,6 +21,7 @@ import io.homeostat.reconcile.command.output.StatusJson;
 import io.homeostat.reconcile.command.output.StatusText;
 import io.homeostat.reconcile.command.output.Text;
 import io.homeostat.reconcile.plan.Situations;
+import io.homeostat.reconcile.plan.WorkloadPlan;
 import io.homeostat.reconcile.status.Survey.Finding;
 import io.homeostat.reconcile.status.WorkloadStatus;
 import java.io.IOException;
@@ -98,11 +99,12 @@ public record StatusCommand(ImmutableList<WorkloadId> workloads, ImmutableMap<St
         Workspace.View view =
                 workspace.survey(StoredState::desired, UnaryOperator.identity(), Situations.Depth.HEALTH, id -> true);
         ImmutableList<Finding> all = view.findings();
+        ImmutableMap<WorkloadId, WorkloadPlan> plans = workspace.plansOfNextApply(all);
         ImmutableList<WorkloadStatus> shown = all.stream()
                 .filter(finding ->
                         labels.isEmpty() || hasLabels(finding.situation().declared()))
                 .filter(finding -> workloads.isEmpty() || workloads.contains(finding.id()))
-                .map(finding -> status(finding, workspace.enforcer()))
+                .map(finding -> status(finding, workspace.enforcer()).withPlan(plans.get(finding.id())))
                 .collect(ImmutableList.toImmutableList());
         Instant now = workspace.environment().clock().instant();
         if (console.json()) {

@@ -1,6 +1,7 @@
 package io.homeostat.reconcile.command;
 
 import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.model.DesiredState;
 import io.homeostat.desired.model.DesiredState.Policy;
@@ -15,6 +16,7 @@ import io.homeostat.desired.state.StateReader.SourceProblem;
 import io.homeostat.desired.state.StateReader.StoredDeclaration;
 import io.homeostat.desired.state.StateStore;
 import io.homeostat.desired.state.StoreException;
+import io.homeostat.desired.state.history.Reason;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.install.InstallationObserver;
 import io.homeostat.observe.process.ProcFs;
@@ -22,6 +24,7 @@ import io.homeostat.reconcile.command.environment.CommandFailure;
 import io.homeostat.reconcile.command.environment.Environment;
 import io.homeostat.reconcile.command.output.Console;
 import io.homeostat.reconcile.plan.Situations;
+import io.homeostat.reconcile.plan.WorkloadPlan;
 import io.homeostat.reconcile.runtime.InstanceObservers;
 import io.homeostat.reconcile.runtime.Machine;
 import io.homeostat.reconcile.status.Survey;
@@ -152,6 +155,26 @@ public record Workspace(String word, Environment environment, Console console, L
             case Observation.Unseen<ImmutableSet<WorkloadId>>(String why) ->
                 throw new CommandFailure(why + "; what has to be removed is not known, so nothing was done");
         };
+    }
+
+    /**
+     * What the next apply does about those that have crashed, by id, where no agent runs: nobody waits for the end of their pauses. As
+     * {@code plan} says.
+     */
+    ImmutableMap<WorkloadId, WorkloadPlan> plansOfNextApply(ImmutableList<Finding> findings)
+            throws InterruptedException {
+        ImmutableSet<WorkloadId> crashed = findings.stream()
+                .filter(finding -> finding.plan().reason() == Reason.CRASH_LOOP
+                        || finding.plan().reason() == Reason.GIVEN_UP)
+                .map(Finding::id)
+                .collect(ImmutableSet.toImmutableSet());
+        if (crashed.isEmpty() || enforcer.agent().isPresent()) {
+            return ImmutableMap.of();
+        }
+        return survey(StoredState::desired, Memory::withoutCrashes, Situations.Depth.PRESENCE, crashed::contains)
+                .findings()
+                .stream()
+                .collect(ImmutableMap.toImmutableMap(Finding::id, Finding::plan));
     }
 
     /**

@@ -76,6 +76,33 @@ public record WorkloadStatus(
         return of(finding, null);
     }
 
+    /** The same with something else left to do; null: as it is. */
+    public WorkloadStatus withPlan(@Nullable WorkloadPlan other) {
+        return other == null
+                ? this
+                : new WorkloadStatus(
+                        id,
+                        source,
+                        overruled,
+                        generation,
+                        observedGeneration,
+                        state,
+                        desiredRevision,
+                        currentRevision,
+                        pendingRevision,
+                        failure,
+                        identity,
+                        startedAt,
+                        restarts,
+                        lastExit,
+                        health,
+                        configHash,
+                        usage,
+                        execution,
+                        conditions,
+                        other);
+    }
+
     public static WorkloadStatus of(Finding finding, @Nullable Usage usage) {
         Situation situation = finding.situation();
         Declaration declared = situation.declared();
