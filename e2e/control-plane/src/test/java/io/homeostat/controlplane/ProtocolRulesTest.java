@@ -89,6 +89,18 @@ final class ProtocolRulesTest {
     }
 
     @Test
+    void oneRepetitionMayFollowAtOnceOnABusyMachineAndNotSeveral() {
+        registered(1, 0);
+        heard(1, 3_000, M1, BODY);
+        heard(1, 3_010, M1, BODY);
+        assertEquals(List.of(), ProtocolRules.violations(entries, at(3_010)));
+        heard(1, 5_000, M1, BODY);
+        assertEquals(List.of(), ProtocolRules.violations(entries, at(5_000)));
+        heard(1, 5_500, M1, BODY);
+        assertEquals(1, ProtocolRules.violations(entries, at(5_500)).size());
+    }
+
+    @Test
     void afterResourceExhaustedItIsNotRepeatedAtOnce() {
         registered(1, 0);
         heard(1, 10, M1, BODY);
