@@ -83,14 +83,15 @@ public interface StateReader extends AutoCloseable {
     }
 
     /**
-     * A declaration that was acted on. What follows it with a higher number has taken its place.
+     * A declaration that was acted on, or gone back to. What follows it with a higher number has taken its place.
      *
      * @param number from 1, never given twice as long as something is remembered of the workload
      * @param source empty when that is not known any more
-     * @param triedAt when it was first acted on
+     * @param triedAt since when it was acted on
      * @param goodAt since when it has been known to work; empty when it is not
-     * @param failedAt when it was undone; empty when it was not, or works by now
+     * @param failedAt when it was undone; empty when it was not
      * @param error why it was undone; empty when it was not
+     * @param backTo number that it had when it was first acted on; empty when this is the first time
      */
     record StoredRevision(
             int number,
@@ -100,10 +101,16 @@ public interface StateReader extends AutoCloseable {
             Instant triedAt,
             Optional<Instant> goodAt,
             Optional<Instant> failedAt,
-            String error) {
+            String error,
+            Optional<Integer> backTo) {
         /** Whether it was seen to work, whatever became of it. */
         public boolean wasGood() {
             return goodAt.isPresent();
+        }
+
+        /** Whether it was undone, by itself or by request. */
+        public boolean wasUndone() {
+            return failedAt.isPresent();
         }
     }
 

@@ -3,10 +3,12 @@ package io.homeostat.reconcile.command;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.google.common.collect.ImmutableList;
+import com.google.common.collect.Iterables;
 import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.StateReader;
 import io.homeostat.desired.state.StateReader.StoredRevision;
+import io.homeostat.desired.state.history.Attempts;
 import io.homeostat.desired.state.history.WorkloadHistory;
 import io.homeostat.desired.state.history.WorkloadHistory.FailedRevision;
 import io.homeostat.desired.state.history.WorkloadHistory.LastKnownGood;
@@ -21,9 +23,14 @@ import java.time.temporal.ChronoUnit;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
-/** Shows the declarations of a workload that were acted on, and how they fared; its JSON is a public interface. */
+/**
+ * Shows the declarations of a workload that were acted on, and how they fared: a row for each time that one took the place of another,
+ * as helm has it. Its JSON is a public interface.
+ */
 public record HistoryCommand(WorkloadId workload) implements Command {
     private static final String NONE = "-";
 
@@ -63,7 +70,13 @@ public record HistoryCommand(WorkloadId workload) implements Command {
                 stored.triedAt().truncatedTo(ChronoUnit.SECONDS).toString(),
                 until == null ? NONE : until.truncatedTo(ChronoUnit.SECONDS).toString(),
                 standing.name().toLowerCase(Locale.ROOT).replace('_', ' '),
-                why
+                Stream.of(
+                                stored.backTo()
+                                        .map(number -> "back to number " + number)
+                                        .orElse(""),
+                                why)
+                        .filter(words -> !words.isEmpty())
+                        .collect(Collectors.joining("; "))
             };
         }
 
@@ -76,6 +89,7 @@ public record HistoryCommand(WorkloadId workload) implements Command {
                     .put("goodAt", stored.goodAt().map(Instant::toString).orElse(null))
                     .put("until", until == null ? null : until.toString())
                     .put("status", standing.name())
+                    .put("backTo", stored.backTo().orElse(null))
                     .put("error", why);
         }
     }
@@ -95,7 +109,9 @@ public record HistoryCommand(WorkloadId workload) implements Command {
         ImmutableList<Revision> revisions =
                 workspace.remembered(reader -> revisions(workload, reader)).orElse(ImmutableList.of());
         if (revisions.isEmpty()) {
-            console.say("nothing was ever done for " + workload + "; homeostat status shows what is declared");
+            console.say("nothing is remembered of " + workload
+                    + "; homeostat status shows what is declared, homeostat events --for " + workload
+                    + " what happened before it was deleted, if it was");
             return ExitStatus.NOTHING_DECLARED;
         }
         if (console.json()) {
@@ -111,19 +127,19 @@ public record HistoryCommand(WorkloadId workload) implements Command {
     /** Oldest first. */
     static ImmutableList<Revision> revisions(WorkloadId id, StateReader reader) {
         ImmutableList<StoredRevision> stored = reader.revisions(id);
-        WorkloadHistory history = reader.history(id);
+        // What is tried has not taken its place before it works, too.
+        int lastGood = stored.size() - 1 - Iterables.indexOf(stored.reverse(), StoredRevision::wasGood);
         ImmutableList.Builder<Revision> revisions = ImmutableList.builder();
         for (int i = 0; i < stored.size(); i++) {
             StoredRevision one = stored.get(i);
             StoredRevision next = i + 1 < stored.size() ? stored.get(i + 1) : null;
             boolean again = stored.subList(i + 1, stored.size()).stream()
                     .anyMatch(later -> later.hash().equals(one.hash()));
-            LastKnownGood good = history.lastKnownGood();
-            boolean current = !again && good != null && good.hash().equals(one.hash());
+            boolean current = i == lastGood && !again && !one.wasUndone();
             Standing standing = standing(one, current, next != null);
             Instant until = current ? null : one.failedAt().orElse(next == null ? null : next.triedAt());
-            revisions.add(
-                    new Revision(one, standing, until, standing == Standing.PENDING ? problem(history) : one.error()));
+            revisions.add(new Revision(
+                    one, standing, until, standing == Standing.PENDING ? problem(reader.history(id)) : one.error()));
         }
         return revisions.build();
     }
@@ -131,7 +147,7 @@ public record HistoryCommand(WorkloadId workload) implements Command {
     private static Standing standing(StoredRevision one, boolean current, boolean replaced) {
         if (current) {
             return Standing.CURRENT;
-        } else if (one.failedAt().isPresent()) {
+        } else if (one.wasUndone()) {
             return one.wasGood() ? Standing.ROLLED_BACK : Standing.FAILED;
         } else if (one.wasGood()) {
             return Standing.SUPERSEDED;
@@ -140,8 +156,14 @@ public record HistoryCommand(WorkloadId workload) implements Command {
     }
 
     private static String problem(WorkloadHistory history) {
-        String install = history.attempts().install().error();
-        return install.isEmpty() ? history.attempts().start().error() : install;
+        Attempts attempts = history.attempts();
+        return Stream.of(
+                        attempts.install().error(),
+                        attempts.start().error(),
+                        history.run().crashes().error())
+                .filter(error -> !error.isEmpty())
+                .findFirst()
+                .orElse("");
     }
 
     static Table table(List<Revision> revisions) {
@@ -169,22 +191,21 @@ public record HistoryCommand(WorkloadId workload) implements Command {
         WorkloadHistory history = reader.history(id);
         LastKnownGood good = history.lastKnownGood();
         String runs = good == null ? "" : good.hash();
+        Optional<StoredRevision> running = stored.reversed().stream()
+                .filter(one -> one.hash().equals(runs))
+                .findFirst();
         // What was undone by itself has been gone back from; what somebody has rolled back, he wants to go further back
         // from.
         boolean undone =
                 history.undone(declared).filter(FailedRevision::byRequest).isPresent();
-        // What is declared is new, and not known to work: what ran before is the last good one.
-        boolean trying = !runs.equals(declared) && !undone;
-        int before = stored.stream()
-                .filter(one -> one.hash().equals(runs))
-                .mapToInt(StoredRevision::number)
-                .max()
-                .orElse(Integer.MAX_VALUE);
+        if (!runs.equals(declared) && !undone) {
+            // What is declared is new, and not known to work.
+            return running.filter(StoredRevision::wasGood);
+        }
+        int before = running.map(one -> one.backTo().orElse(one.number())).orElse(Integer.MAX_VALUE);
         return stored.reversed().stream()
-                .filter(one -> one.wasGood() && !one.hash().equals(declared))
-                .filter(one -> trying
-                        ? one.number() <= before
-                        : one.number() < before && !one.hash().equals(runs))
+                .filter(one -> one.number() < before && one.wasGood() && !one.wasUndone())
+                .filter(one -> !one.hash().equals(declared) && !one.hash().equals(runs))
                 .findFirst();
     }
 }

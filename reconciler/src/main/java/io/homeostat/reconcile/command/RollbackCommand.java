@@ -11,8 +11,6 @@ import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.source.StoredState;
 import io.homeostat.desired.state.Event;
 import io.homeostat.desired.state.EventType;
-import io.homeostat.desired.state.Instance.Phase;
-import io.homeostat.desired.state.Pause;
 import io.homeostat.desired.state.StateReader.StoredRevision;
 import io.homeostat.desired.state.StateStore;
 import io.homeostat.desired.state.StateStore.Change;
@@ -23,9 +21,9 @@ import io.homeostat.desired.state.history.WorkloadHistory.LastKnownGood;
 import io.homeostat.proto.agent.CommandRequest;
 import io.homeostat.proto.agent.RollbackRequest;
 import io.homeostat.reconcile.command.environment.CommandFailure;
+import io.homeostat.reconcile.command.environment.ExitStatus;
 import io.homeostat.reconcile.command.environment.UsageException;
 import io.homeostat.reconcile.command.output.Text;
-import io.homeostat.reconcile.plan.LaunchInputs;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -69,25 +67,33 @@ public record RollbackCommand(WorkloadId workload, int to, Duration timeout) imp
     @Override
     public int run(Workspace workspace) throws InterruptedException {
         Instant now = workspace.environment().clock().instant();
-        List<Pause> ended = new ArrayList<>();
+        List<String> notes = new ArrayList<>();
         int status = workspace
                 .enforcer()
                 .enforce(
                         workspace,
                         new Enforcer.Goal(
                                 store -> {
-                                    store.pause(workload).ifPresent(ended::add);
-                                    rollBack(store, now);
+                                    store.pause(workload)
+                                            .ifPresent(pause ->
+                                                    notes.add(HoldCommand.former(pause) + "; that ended with this"));
+                                    rollBack(store, now, notes);
                                 },
                                 ImmutableList.of(workload),
                                 ImmutableSet.of(Reason.ROLLED_BACK),
                                 timeout));
-        ended.forEach(one -> workspace.console().say(HoldCommand.former(one) + "; that ended with this"));
+        notes.forEach(workspace.console()::say);
+        if (status != ExitStatus.OK) {
+            workspace
+                    .console()
+                    .say("homeostat rollback " + workload + " --to NUMBER chooses another revision (" + shown()
+                            + "), homeostat resume " + workload + " goes back to what is declared");
+        }
         return status;
     }
 
     /** @throws CommandFailure when there is nothing to go back to */
-    private void rollBack(StateStore store, Instant now) {
+    private void rollBack(StateStore store, Instant now, List<String> notes) {
         DesiredState desired = StoredState.desired(store.declarations());
         Declaration declared = desired.declarations().get(workload);
         if (declared == null) {
@@ -106,44 +112,52 @@ public record RollbackCommand(WorkloadId workload, int to, Duration timeout) imp
                         to == 0
                                 ? nothingBefore(history, declared)
                                 : workload + " has no revision number " + to + "; " + shown()));
-        require(former, declared);
+        require(former, declared, store);
+        Optional<FailedRevision> undone = history.undone(declared.hash());
+        LastKnownGood good = history.lastKnownGood();
         Workload back = former.workload();
-        String words = "rolled back by request from revision "
-                + declared.workload().revision() + " to " + back.revision() + " (number " + former.number() + ")"
-                + failure(history, declared);
+        String declaredRevision = declared.workload().revision();
+        String from = declaredRevision;
+        if (undone.isPresent() && good != null && !good.hash().equals(former.hash())) {
+            from = good.workload().revision();
+        } else if (undone.isPresent() && good != null && undone.get().byRequest()) {
+            // Asked for once more: whatever holds it back does so no longer.
+            store.resume(workload, undone.get().error(), now);
+            store.commit(Change.ofHistory(workload, history.rolledBack(undone.get(), good)));
+            return;
+        } else if (undone.isPresent()) {
+            notes.add("revision " + declaredRevision + " was undone already, and " + back.revision()
+                    + " ran in its place; " + declaredRevision + " is not tried again now until homeostat resume "
+                    + workload);
+        }
+        String words = "rolled back by request from revision " + from + " to " + back.revision() + " (number "
+                + former.number() + ")" + failure(history, declared);
         store.resume(workload, words, now);
         store.commit(new Change(
                 workload,
                 history.rolledBack(
-                        new FailedRevision(declared.hash(), declared.workload().revision(), 1, now, words, true),
+                        new FailedRevision(declared.hash(), declaredRevision, 1, now, words, true),
                         new LastKnownGood(back, former.hash(), directory(back))),
                 false,
                 ImmutableList.of(),
                 ImmutableList.of(),
-                ImmutableList.of(
-                        new Event(now, workload, declared.workload().revision(), EventType.AGENT_ROLLED_BACK, words))));
+                ImmutableList.of(new Event(now, workload, declaredRevision, EventType.AGENT_ROLLED_BACK, words))));
     }
 
-    /** What an earlier rollback chose, as long as that has never run: who repeats it does not want to go further back. */
+    /** What an earlier rollback chose, as long as that has never worked: who repeats it does not want to go further back. */
     private Optional<StoredRevision> underWay(WorkloadHistory history, Declaration declared, StateStore store) {
         LastKnownGood chosen = history.lastKnownGood();
-        if (to != 0
-                || chosen == null
-                || history.undone(declared.hash())
-                        .filter(FailedRevision::byRequest)
-                        .isEmpty()
-                || history.run().crashes().count() > 0) {
-            return Optional.empty();
-        }
-        boolean ran = store.instances(workload).stream()
-                .anyMatch(instance ->
-                        instance.phase() == Phase.STARTED && LaunchInputs.matches(instance, chosen.workload()));
-        if (ran) {
-            return Optional.empty();
-        }
-        return store.revisions(workload).stream()
-                .filter(revision -> revision.hash().equals(chosen.hash()))
-                .findFirst();
+        boolean underWay = to == 0
+                && history.run().crashes().count() == 0
+                && history.run().healthFailures() == 0
+                && history.undone(declared.hash())
+                        .filter(undone -> undone.byRequest() && undone.replacedAt() == null)
+                        .isPresent();
+        return !underWay || chosen == null
+                ? Optional.empty()
+                : store.revisions(workload).stream()
+                        .filter(revision -> revision.hash().equals(chosen.hash()) && revision.wasGood())
+                        .findFirst();
     }
 
     private String nothingBefore(WorkloadHistory history, Declaration declared) {
@@ -155,22 +169,24 @@ public record RollbackCommand(WorkloadId workload, int to, Duration timeout) imp
                 .orElse("nothing is remembered of " + workload + " that worked before");
     }
 
-    /** Why it failed, if it did: the rollback takes the place of that in its history. */
+    /** Why what is declared failed, if it did: the rollback takes the place of that. */
     private static String failure(WorkloadHistory history, Declaration declared) {
         String error = history.undone(declared.hash())
                 .filter(undone -> !undone.byRequest())
                 .map(FailedRevision::error)
                 .orElse(history.attempts().start().error());
-        return error.isEmpty() ? "" : "; it had failed: " + error;
+        return error.isEmpty() ? "" : "; " + declared.workload().revision() + " had failed: " + error;
     }
 
-    private void require(StoredRevision former, Declaration declared) {
+    private void require(StoredRevision former, Declaration declared, StateStore store) {
         String which = "number " + former.number() + " (" + former.workload().revision() + ") ";
         if (former.hash().equals(declared.hash())) {
             throw new CommandFailure(which + "is what is declared now; homeostat resume " + workload
                     + " brings it back if it was rolled back");
         }
-        if (!former.wasGood()) {
+        boolean worked =
+                store.revisions(workload).stream().anyMatch(one -> one.hash().equals(former.hash()) && one.wasGood());
+        if (!worked) {
             throw new CommandFailure(which + "was never seen to work"
                     + (former.error().isEmpty() ? "" : ": " + former.error()) + "; choose another one, " + shown());
         }

@@ -9,6 +9,7 @@ import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.Instance.Phase;
 import io.homeostat.desired.state.history.Attempts.Failures;
 import io.homeostat.desired.state.history.Reason;
+import io.homeostat.desired.state.history.WorkloadHistory.FailedRevision;
 import io.homeostat.desired.state.history.WorkloadHistory.LastKnownGood;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.ObservedInstance;
@@ -157,6 +158,11 @@ final class PlanBuilder {
         if (why == Reason.REVISION_FAILED) {
             return "; no agent runs that would try it again, homeostat resume " + situation.id()
                     + " has the next homeostat apply do it";
+        }
+        FailedRevision undone = situation.undone();
+        if (undone != null && undone.byRequest()) {
+            // Apply would take the rollback back.
+            return "; no agent runs that would try again, homeostat start " + situation.id() + " does";
         }
         return "; no agent runs that would try again, the next homeostat apply does"
                 + (why == Reason.WAITING_FOR_WINDOW ? ", from " + until + " on" : "");

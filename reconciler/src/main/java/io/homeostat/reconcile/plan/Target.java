@@ -60,7 +60,7 @@ public record Target(
         return directory;
     }
 
-    static Target of(LastKnownGood lastKnownGood, List<Installation> installations) {
+    public static Target of(LastKnownGood lastKnownGood, List<Installation> installations) {
         return of(lastKnownGood.workload(), lastKnownGood.hash(), installations);
     }
 

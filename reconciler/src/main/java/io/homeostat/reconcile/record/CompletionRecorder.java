@@ -63,15 +63,23 @@ final class CompletionRecorder {
     /** What has completed is good, and what is declared otherwise without being another work is, too. */
     static void prove(Situation situation, Notes notes) {
         Declaration declared = situation.declared();
-        if (declared != null
-                && CleanEnd.hasCompleted(declared.workload(), notes.history().run())
-                && situation.seen().installations()
-                        instanceof Observation.Seen<ImmutableList<Installation>>(var installations)) {
-            Target target = Target.of(declared.workload(), declared.hash(), installations);
-            if (target.installed()) {
-                notes.knownGood(declared, target);
-            }
+        if (declared == null
+                || !(situation.seen().installations()
+                        instanceof Observation.Seen<ImmutableList<Installation>>(var installations))) {
+            return;
         }
+        Target wanted = Target.of(declared.workload(), declared.hash(), installations);
+        if (hasCompleted(notes, wanted)) {
+            notes.knownGood(declared, wanted);
+        }
+        notes.standIn(installations)
+                .filter(target -> hasCompleted(notes, target))
+                .ifPresent(notes::replaced);
+    }
+
+    private static boolean hasCompleted(Notes notes, Target target) {
+        return target.installed()
+                && CleanEnd.hasCompleted(target.workload(), notes.history().run());
     }
 
     /**

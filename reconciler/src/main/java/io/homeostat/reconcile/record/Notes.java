@@ -17,12 +17,14 @@ import io.homeostat.desired.state.history.RunRecord;
 import io.homeostat.desired.state.history.WorkloadHistory;
 import io.homeostat.desired.state.history.WorkloadHistory.FailedRevision;
 import io.homeostat.desired.state.history.WorkloadHistory.LastKnownGood;
+import io.homeostat.observe.install.Installation;
 import io.homeostat.reconcile.plan.KindTraits;
 import io.homeostat.reconcile.plan.Situation;
 import io.homeostat.reconcile.plan.Target;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.function.UnaryOperator;
 
 /** Collects the change that one observation or one outcome makes to what is remembered, and its events. */
@@ -191,6 +193,23 @@ final class Notes {
         history = history.succeededBy(new LastKnownGood(workload, declared.hash(), target.directory()))
                 .withFailed(null)
                 .withAttempts(Attempts.of(declared.hash()).withReported(Reported.of(workload.revision())));
+    }
+
+    /** The last good revision, as long as it stands in for a declaration that was undone and is not known to work there yet. */
+    Optional<Target> standIn(ImmutableList<Installation> installations) {
+        LastKnownGood lastKnownGood = history.lastKnownGood();
+        Declaration declared = situation.declared();
+        return lastKnownGood == null || declared == null
+                ? Optional.empty()
+                : history.undone(declared.hash())
+                        .filter(undone -> undone.replacedAt() == null)
+                        .map(undone -> Target.of(lastKnownGood, installations));
+    }
+
+    /** What stands in was seen to do what it should. */
+    void replaced(Target standIn) {
+        history = history.succeededBy(new LastKnownGood(standIn.workload(), standIn.hash(), standIn.directory()))
+                .withFailed(Objects.requireNonNull(history.failed()).withReplacedAt(situation.now()));
     }
 
     Change change() {

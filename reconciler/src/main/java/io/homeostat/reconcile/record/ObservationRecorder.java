@@ -322,8 +322,8 @@ public final class ObservationRecorder {
     }
 
     /**
-     * A declaration is known to be good when its instance runs, has started, has its configuration and its limits, and has not failed
-     * a health check since: one that the declaration asks for, not the last good one.
+     * Notes which revision the instance shows to work: the declared one, which is then known to be good, or the last good one in the
+     * place of one that was undone.
      */
     private static void noteKnownGood(Situation situation, Notes notes, ObservedInstance process) {
         Declaration declared = situation.declared();
@@ -332,20 +332,31 @@ public final class ObservationRecorder {
                 || !(situation.seen().installations() instanceof Observation.Seen<?>)) {
             return;
         }
-        Workload wanted = declared.workload();
-        Target target = Target.of(wanted, declared.hash(), situation.installations());
-        Instance instance = process.instance();
-        boolean runs = target.installed()
+        Target wanted = Target.of(declared.workload(), declared.hash(), situation.installations());
+        if (isWell(situation, notes, process.instance(), running, wanted)) {
+            notes.knownGood(declared, wanted);
+        }
+        notes.standIn(situation.installations())
+                .filter(target -> isWell(situation, notes, process.instance(), running, target))
+                .ifPresent(notes::replaced);
+    }
+
+    /**
+     * A revision works when its instance runs, has started, has its configuration and its limits, and has not failed a health check
+     * since: one that this revision asks for, not the other one.
+     */
+    private static boolean isWell(
+            Situation situation, Notes notes, Instance instance, Liveness.Running running, Target target) {
+        Workload workload = target.workload();
+        return target.installed()
                 && instance.phase() == Phase.STARTED
-                && LaunchInputs.difference(instance, wanted, target.directory()).isEmpty()
-                && Traits.of(wanted).configHash().equals(instance.configHash())
-                && new Confinement(situation, wanted).holds()
-                && wanted.spec().equals(situation.checks().of(instance))
+                && LaunchInputs.difference(instance, workload, target.directory())
+                        .isEmpty()
+                && Traits.of(workload).configHash().equals(instance.configHash())
+                && new Confinement(situation, workload).holds()
+                && workload.spec().equals(situation.checks().of(instance))
                 && (running.health() == null || running.health().verdict() == Health.Verdict.HEALTHY)
                 && notes.history().run().healthFailures() == 0;
-        if (runs) {
-            notes.knownGood(declared, target);
-        }
     }
 
     /**

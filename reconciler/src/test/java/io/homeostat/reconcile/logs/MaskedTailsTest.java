@@ -120,7 +120,8 @@ class MaskedTailsTest {
                 Instant.EPOCH,
                 Optional.empty(),
                 Optional.of(Instant.EPOCH),
-                "")));
+                "",
+                Optional.empty())));
 
         assertEquals("(masked), then (masked)", masked("old-token-1, then new-token-2"));
     }

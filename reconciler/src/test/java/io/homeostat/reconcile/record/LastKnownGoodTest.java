@@ -16,14 +16,17 @@ import io.homeostat.desired.state.history.Attempts.Reported;
 import io.homeostat.desired.state.history.Attempts.Reported.ReportedFailure;
 import io.homeostat.desired.state.history.FailureCause;
 import io.homeostat.desired.state.history.WorkloadHistory;
+import io.homeostat.desired.state.history.WorkloadHistory.FailedRevision;
 import io.homeostat.desired.state.history.WorkloadHistory.LastKnownGood;
 import io.homeostat.observe.health.Health;
 import io.homeostat.reconcile.plan.Example;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.List;
 import java.util.Objects;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
@@ -126,6 +129,27 @@ class LastKnownGoodTest {
         });
         assertEquals("p_A", Objects.requireNonNull(after(moved).lastKnownGood()).directory());
         assertEquals(List.of(), told(moved));
+    }
+
+    @Test
+    void whatStandsInForAFailedUpgradeHasTakenItsPlaceOnceItWorks() {
+        Supplier<Example> undone = () -> plugin().wants("B")
+                .installed("A")
+                .installed("B")
+                .active("A")
+                .knownGood("A")
+                .undone(1, NOW.minus(LONG));
+
+        assertNull(replacedAt(undone.get().runs("A", Phase.START_SENT, LONG, Health.healthy(NOW))));
+        assertNull(replacedAt(undone.get().runs("B")), "it is the other one");
+        Example back = undone.get().runs("A");
+        assertEquals(NOW, replacedAt(back));
+        assertEquals(List.of(), told(back));
+    }
+
+    private static @Nullable Instant replacedAt(Example example) {
+        FailedRevision failed = after(example).failed();
+        return failed == null ? null : failed.replacedAt();
     }
 
     @Test

@@ -134,10 +134,26 @@ public record WorkloadHistory(
      * A declaration that was tried as an upgrade and undone, so many times, for this error the last time.
      *
      * @param byRequest whether somebody had it undone, who alone has it tried again
+     * @param replacedAt when the last good revision was seen to work in its place; null as long as it was not
      */
-    public record FailedRevision(String hash, String revision, int times, Instant at, String error, boolean byRequest) {
+    public record FailedRevision(
+            String hash,
+            String revision,
+            int times,
+            Instant at,
+            String error,
+            boolean byRequest,
+            @Nullable Instant replacedAt) {
+        public FailedRevision(String hash, String revision, int times, Instant at, String error, boolean byRequest) {
+            this(hash, revision, times, at, error, byRequest, null);
+        }
+
         public FailedRevision(String hash, String revision, int times, Instant at, String error) {
             this(hash, revision, times, at, error, false);
+        }
+
+        public FailedRevision withReplacedAt(Instant when) {
+            return new FailedRevision(hash, revision, times, at, error, byRequest, when);
         }
     }
 

@@ -12,9 +12,13 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.time.DateTimeException;
 import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.NoSuchElementException;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.function.Function;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -32,12 +36,19 @@ final class RevisionTable {
     private final Instant now;
     private final Function<Workload, String> texts;
 
-    /** The newest row. */
-    private record Newest(
+    /** A row, without what is declared in it. */
+    private record Row(
             int number,
             String hash,
+            @Nullable Integer backTo,
             @Nullable String goodAt,
-            @Nullable String failedAt) {}
+            @Nullable String failedAt,
+            @Nullable String error) {
+        /** Number of the row in which it was first tried. */
+        int first() {
+            return backTo == null ? number : backTo;
+        }
+    }
 
     /** @param texts prints a workload as it is stored */
     RevisionTable(Connection connection, String workload, Instant now, Function<Workload, String> texts) {
@@ -47,32 +58,48 @@ final class RevisionTable {
         this.texts = texts;
     }
 
-    /** Notes what another history tells of the declaration that is tried. */
+    /** Notes what another history tells of the declaration that is tried, and of what stands in for it. */
     void follow(WorkloadHistory history) throws SQLException {
-        Newest newest = newest();
         LastKnownGood good = history.lastKnownGood();
         String tried = history.attempts().hash();
-        if (newest == null && good != null && !good.hash().equals(tried)) {
+        FailedRevision undone = good == null ? null : history.undone(tried).orElse(null);
+        List<Row> rows = rows();
+        if (rows.isEmpty() && good != null && !good.hash().equals(tried)) {
             // From before there was this table.
-            add(1, good.hash(), "", texts.apply(good.workload()));
-            newest = good(new Newest(1, good.hash(), null, null));
+            add(rows, good.hash(), null, "", texts.apply(good.workload()), now);
+            update(rows, "good_at = ?", now.toString());
         }
-        if (!tried.isEmpty() && (newest == null || !newest.hash().equals(tried))) {
-            newest = addDeclared(newest == null ? 1 : newest.number() + 1, tried, good, newest);
+        boolean declaredAnew = !tried.isEmpty()
+                && rows.reversed().stream()
+                        .filter(row -> row.backTo() == null)
+                        .findFirst()
+                        .filter(row -> row.hash().equals(tried))
+                        .isEmpty();
+        if (declaredAnew) {
+            addDeclared(rows, tried, null);
         }
-        if (newest == null) {
+        if (rows.isEmpty() || tried.isEmpty()) {
             return;
         }
-        FailedRevision failed = history.failed();
-        if (failed != null && failed.hash().equals(newest.hash())) {
-            if (!failed.at().toString().equals(newest.failedAt())) {
-                update(newest, "failed_at = ?, error = ?", failed.at().toString(), failed.error());
+        String wanted = undone == null ? tried : Objects.requireNonNull(good).hash();
+        if (!rows.getLast().hash().equals(wanted)) {
+            if (undone != null && rows.getLast().failedAt() == null) {
+                update(rows, "failed_at = ?, error = ?", undone.at().toString(), undone.error());
             }
-        } else if (good != null
-                && good.hash().equals(newest.hash())
-                && (newest.goodAt() == null || newest.failedAt() != null)) {
-            good(newest);
+            goBack(rows, wanted, undone, good);
+        } else if (undone != null && !undone.byRequest()) {
+            noteLatestFailure(rows, undone);
         }
+        Row newest = rows.getLast();
+        if (newest.hash().equals(wanted) && newest.goodAt() == null) {
+            Instant goodAt = undone != null
+                    ? undone.replacedAt()
+                    : good != null && good.hash().equals(wanted) ? now : null;
+            if (goodAt != null) {
+                update(rows, "good_at = ?", goodAt.toString());
+            }
+        }
+        prune(rows, good);
     }
 
     void forget() throws SQLException {
@@ -110,23 +137,75 @@ final class RevisionTable {
                 Instant.parse(row.getString("tried_at")),
                 Optional.ofNullable(row.getString("good_at")).map(Instant::parse),
                 Optional.ofNullable(row.getString("failed_at")).map(Instant::parse),
-                Optional.ofNullable(row.getString("error")).orElse(""));
+                Optional.ofNullable(row.getString("error")).orElse(""),
+                Optional.ofNullable(backTo(row)));
     }
 
-    private @Nullable Newest newest() throws SQLException {
+    private static @Nullable Integer backTo(ResultSet row) throws SQLException {
+        int number = row.getInt("back_to");
+        return row.wasNull() ? null : number;
+    }
+
+    private List<Row> rows() throws SQLException {
+        return new ArrayList<>(Database.list(
+                connection,
+                "SELECT number, hash, back_to, good_at, failed_at, error FROM revision WHERE workload = ? ORDER BY number",
+                row -> new Row(
+                        row.getInt(1),
+                        row.getString(2),
+                        backTo(row),
+                        row.getString(4),
+                        row.getString(5),
+                        row.getString(6)),
+                workload));
+    }
+
+    /** Adds a row for what is wanted again: the last good revision in place of one that was undone, or that one after all. */
+    private void goBack(List<Row> rows, String wanted, @Nullable FailedRevision undone, @Nullable LastKnownGood good)
+            throws SQLException {
+        // Of what is forgotten the new row is the first.
+        int first = rows.reversed().stream()
+                .filter(row -> row.hash().equals(wanted))
+                .mapToInt(Row::first)
+                .findFirst()
+                .orElse(rows.getLast().number() + 1);
+        if (undone == null) {
+            addDeclared(rows, wanted, first);
+        } else if (good != null) {
+            add(rows, wanted, first, sourceOf(first), texts.apply(good.workload()), undone.at());
+        }
+    }
+
+    private String sourceOf(int number) throws SQLException {
         return Database.list(
                         connection,
-                        "SELECT number, hash, good_at, failed_at FROM revision WHERE workload = ? ORDER BY number DESC LIMIT 1",
-                        row -> new Newest(row.getInt(1), row.getString(2), row.getString(3), row.getString(4)),
-                        workload)
+                        "SELECT source FROM revision WHERE workload = ? AND number = ?",
+                        row -> row.getString(1),
+                        workload,
+                        number)
                 .stream()
                 .findFirst()
+                .orElse("");
+    }
+
+    /** What was undone is tried again from time to time; the last failure tells most. */
+    private void noteLatestFailure(List<Row> rows, FailedRevision undone) throws SQLException {
+        Row failed = rows.reversed().stream()
+                .filter(row -> row.hash().equals(undone.hash()) && row.failedAt() != null)
+                .findFirst()
                 .orElse(null);
+        if (failed != null && !undone.error().equals(failed.error())) {
+            Database.update(
+                    connection,
+                    "UPDATE revision SET error = ? WHERE workload = ? AND number = ?",
+                    undone.error(),
+                    workload,
+                    failed.number());
+        }
     }
 
     /** The row of a declaration, which may have been replaced by another one meanwhile; then there is nothing to be kept of it. */
-    private @Nullable Newest addDeclared(int number, String hash, @Nullable LastKnownGood good, @Nullable Newest before)
-            throws SQLException {
+    private void addDeclared(List<Row> rows, String hash, @Nullable Integer backTo) throws SQLException {
         String[] found = Database.list(
                         connection,
                         "SELECT source, document FROM declaration WHERE workload = ? AND hash = ?"
@@ -137,45 +216,51 @@ final class RevisionTable {
                 .stream()
                 .findFirst()
                 .orElse(null);
-        if (found == null) {
-            return before;
+        if (found != null) {
+            add(rows, hash, backTo, found[0], found[1], now);
         }
-        add(number, hash, found[0], found[1]);
-        // What a failed revision is replaced by may be as old as that.
-        Database.update(
-                connection,
-                "DELETE FROM revision WHERE workload = ? AND number <= ? AND hash <> ?",
-                workload,
-                number - KEPT,
-                good == null ? "" : good.hash());
-        return new Newest(number, hash, null, null);
     }
 
-    private void add(int number, String hash, String source, String document) throws SQLException {
+    private void add(
+            List<Row> rows, String hash, @Nullable Integer backTo, String source, String document, Instant triedAt)
+            throws SQLException {
+        int number = rows.isEmpty() ? 1 : rows.getLast().number() + 1;
         Database.update(
                 connection,
-                "INSERT INTO revision(workload, number, hash, source, document, tried_at) VALUES (?, ?, ?, ?, ?, ?)",
+                "INSERT INTO revision(workload, number, hash, back_to, source, document, tried_at)"
+                        + " VALUES (?, ?, ?, ?, ?, ?, ?)",
                 workload,
                 number,
                 hash,
+                backTo,
                 source,
                 document,
-                now.toString());
+                triedAt.toString());
+        rows.add(new Row(number, hash, backTo, null, null, null));
     }
 
-    private Newest good(Newest row) throws SQLException {
-        update(row, "good_at = ?, failed_at = ?, error = NULL", now.toString(), null);
-        return new Newest(row.number(), row.hash(), now.toString(), null);
-    }
-
-    private void update(Newest row, String changes, @Nullable String first, @Nullable String second)
-            throws SQLException {
+    /** Changes the newest row. */
+    private void update(List<Row> rows, String changes, Object... values) throws SQLException {
         Database.update(
                 connection,
                 "UPDATE revision SET " + changes + " WHERE workload = ? AND number = ?",
-                first,
-                second,
-                workload,
-                row.number());
+                Stream.concat(
+                                Stream.of(values),
+                                Stream.of(workload, rows.getLast().number()))
+                        .toArray());
+    }
+
+    /** What a failed revision is replaced by may be older than all that are kept. */
+    private void prune(List<Row> rows, @Nullable LastKnownGood good) throws SQLException {
+        int last = rows.getLast().number() - KEPT;
+        if (rows.getFirst().number() <= last) {
+            Database.update(
+                    connection,
+                    "DELETE FROM revision WHERE workload = ?1 AND number <= ?2 AND number <>"
+                            + " (SELECT coalesce(max(number), 0) FROM revision WHERE workload = ?1 AND hash = ?3)",
+                    workload,
+                    last,
+                    good == null ? "" : good.hash());
+        }
     }
 }

@@ -27,7 +27,8 @@ final class Schema {
             "schema-4.sql",
             "schema-5.sql",
             "schema-6.sql",
-            "schema-7.sql"));
+            "schema-7.sql",
+            "schema-8.sql"));
 
     private static final ImmutableList<String> TABLES = ImmutableList.of(
             "meta",

@@ -39,7 +39,8 @@ final class ReadOnlyStateTest {
             "schema-5.sql",
             "schema-6.sql",
             "schema-7.sql",
-            "schema-8-of-a-test.sql"));
+            "schema-8.sql",
+            "schema-9-of-a-test.sql"));
 
     @TempDir
     Path directory;

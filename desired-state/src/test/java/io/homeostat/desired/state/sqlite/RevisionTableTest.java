@@ -15,7 +15,9 @@ import io.homeostat.desired.state.history.WorkloadHistory;
 import io.homeostat.desired.state.history.WorkloadHistory.FailedRevision;
 import io.homeostat.desired.state.history.WorkloadHistory.LastKnownGood;
 import java.nio.file.Path;
+import java.time.Instant;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -24,6 +26,8 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** The table of revisions follows what the history tells. */
 class RevisionTableTest {
+    private static final Instant LATER = NOON.plusSeconds(60);
+
     @TempDir
     Path directory;
 
@@ -57,20 +61,69 @@ class RevisionTableTest {
     }
 
     @Test
-    void whatIsUndoneKeepsWhyAndWhoComesBackGetsANewNumber() {
+    void whatComesBackGetsARowOfItsOwnAndWhatWasUndoneKeepsWhy() {
         trying("A");
         works("A");
         trying("B");
-        fails("B");
-        trying("A");
-        works("A");
+        fails("B", "it does not listen");
 
-        assertEquals(List.of("1 A good", "2 B failed: it does not listen", "3 A good"), told());
+        assertEquals(List.of("1 A good", "2 B failed: it does not listen", "3 A back to 1"), told());
+        assertEquals(Optional.of(LATER), store.revisions(AGENT).get(1).failedAt());
+        assertEquals(LATER, store.revisions(AGENT).get(2).triedAt());
 
-        trying("B");
-        fails("B");
+        replaced();
+        fails("B", "it listens elsewhere");
+        assertEquals(
+                List.of("1 A good", "2 B failed: it listens elsewhere", "3 A back to 1 good"),
+                told(),
+                "tried again and failed again");
+
         works("B");
-        assertEquals("4 B good", told().getLast());
+        assertEquals(List.of("3 A back to 1 good", "4 B back to 2 good"), told().subList(2, 4));
+    }
+
+    @Test
+    void eachRollbackByRequestHasItsOwnTimeAndCause() {
+        trying("A");
+        works("A");
+        trying("B");
+        works("B");
+        trying("C");
+        fails("C", "it does not listen");
+        replaced();
+        rolledBack("A", "B to A", LATER.plusSeconds(1));
+
+        assertEquals(
+                List.of(
+                        "1 A good",
+                        "2 B good",
+                        "3 C failed: it does not listen",
+                        "4 B back to 2 good failed: B to A",
+                        "5 A back to 1"),
+                told());
+        assertEquals(Optional.of(LATER), store.revisions(AGENT).get(2).failedAt());
+        assertEquals(
+                Optional.of(LATER.plusSeconds(1)), store.revisions(AGENT).get(3).failedAt());
+
+        replaced();
+        trying("C");
+        assertEquals(List.of("5 A back to 1 good", "6 C back to 3"), told().subList(4, 6), "resumed");
+        works("C");
+        rolledBack("A", "C to A", LATER.plusSeconds(2));
+        assertEquals(List.of("6 C back to 3 good failed: C to A", "7 A back to 1"), told().subList(5, 7));
+    }
+
+    @Test
+    void whatIsRolledBackBeforeAnybodyHasTriedItIsToldAllTheSame() {
+        trying("A");
+        works("A");
+        Samples.apply(store, "/a", false, Samples.plugin("ops-agent", "B"));
+        commit(store.history(AGENT).withFailed(undone("B", "B to A", true, LATER)));
+        assertEquals(List.of("1 A good"), told());
+
+        commit(store.history(AGENT).withAttempts(1, Attempts.of(declaredHash())));
+
+        assertEquals(List.of("1 A good", "2 B failed: B to A", "3 A back to 1"), told());
     }
 
     @Test
@@ -79,13 +132,17 @@ class RevisionTableTest {
         works("A");
         for (int i = 0; i < 12; i++) {
             trying("B" + i);
-            fails("B" + i);
         }
 
         List<String> told = told();
         assertEquals(11, told.size());
         assertEquals("1 A good", told.getFirst());
-        assertEquals("4 B2 failed: it does not listen", told.get(1));
+        assertEquals("4 B2 tried", told.get(1));
+
+        fails("B11", "it does not listen");
+        told = told();
+        assertEquals(10, told.size());
+        assertEquals("14 A back to 1", told.getLast());
     }
 
     @Test
@@ -132,9 +189,27 @@ class RevisionTableTest {
                 .withFailed(null));
     }
 
-    private void fails(String revision) {
+    private void fails(String revision, String error) {
+        commit(store.history(AGENT).withFailed(undone(revision, error, false, LATER)));
+    }
+
+    private void rolledBack(String to, String words, Instant at) {
+        StoredRevision former = store.revisions(AGENT).stream()
+                .filter(one -> one.workload().revision().equals(to))
+                .findFirst()
+                .orElseThrow();
         commit(store.history(AGENT)
-                .withFailed(new FailedRevision(declaredHash(), revision, 1, NOON, "it does not listen")));
+                .rolledBack(
+                        undone("whatever", words, true, at), new LastKnownGood(former.workload(), former.hash(), to)));
+    }
+
+    private FailedRevision undone(String revision, String error, boolean byRequest, Instant at) {
+        return new FailedRevision(declaredHash(), revision, 1, at, error, byRequest);
+    }
+
+    private void replaced() {
+        WorkloadHistory history = store.history(AGENT);
+        commit(history.withFailed(Objects.requireNonNull(history.failed()).withReplacedAt(LATER)));
     }
 
     private void commit(WorkloadHistory history) {
@@ -148,7 +223,11 @@ class RevisionTableTest {
     private List<String> told() {
         return store.revisions(AGENT).stream()
                 .map(one -> one.number() + " " + one.workload().revision()
-                        + (one.failedAt().isPresent() ? " failed: " + one.error() : one.wasGood() ? " good" : " tried"))
+                        + one.backTo().map(number -> " back to " + number).orElse("")
+                        + (one.wasGood()
+                                ? " good"
+                                : one.wasUndone() || one.backTo().isPresent() ? "" : " tried")
+                        + (one.wasUndone() ? " failed: " + one.error() : ""))
                 .toList();
     }
 }

@@ -50,7 +50,8 @@ final class SchemaTest {
             "schema-5.sql",
             "schema-6.sql",
             "schema-7.sql",
-            "schema-8-of-a-test.sql"));
+            "schema-8.sql",
+            "schema-9-of-a-test.sql"));
 
     @TempDir
     Path directory;
@@ -263,7 +264,8 @@ final class SchemaTest {
                 "schema-5.sql",
                 "schema-6.sql",
                 "schema-7.sql",
-                "schema-8-that-fails.sql"));
+                "schema-8.sql",
+                "schema-9-that-fails.sql"));
 
         StoreException failure =
                 assertThrows(StoreException.class, () -> new StateStores(broken).open(layout, Samples.CLOCK));
