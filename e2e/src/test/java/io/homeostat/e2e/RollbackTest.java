@@ -8,6 +8,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.fasterxml.jackson.databind.JsonNode;
 import io.homeostat.e2e.Bucket.Stored;
 import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
@@ -90,13 +92,10 @@ final class RollbackTest {
         assertEquals("RUNNING 1", homeostat.state(WEB));
         homeostat.declare("web.yaml", web("4", stored(4)));
         eventually().until(() -> homeostat.state(WEB), "RUNNING 4"::equals);
-        List<String> standings = homeostat
-                .run("history", WEB, "-o", "json")
-                .exits(0)
-                .json()
-                .get("revisions")
-                .findValuesAsText("status");
-        assertEquals(List.of("SUPERSEDED", "SUPERSEDED", "ROLLED_BACK"), standings.subList(0, 3));
+        assertEquals(
+                List.of("SUPERSEDED", "SUPERSEDED", "ROLLED_BACK", "SUPERSEDED", "CURRENT"),
+                eventually().until(this::standings, all -> all.getLast().equals("CURRENT")));
+        homeostat.run("history", WEB).exits(0).says("superseded   back to number 1");
     }
 
     @Test
@@ -143,7 +142,7 @@ final class RollbackTest {
                 since.subList(launches, since.size()).stream().noneMatch(event -> event.contains("START_FAILED")),
                 since::toString);
         homeostat.applied(web("5", stored(5)));
-        homeostat.run("rollback", WEB).exits(0).says("rolled back 5 -> 3");
+        homeostat.run("rollback", WEB).exits(0).says("rolled back 5 -> 1");
         homeostat.run("stop", WEB).exits(0);
         homeostat.run("rollback", WEB, "--to", "2").exits(0).doesNotSay("upgraded");
         assertEquals("RUNNING 2", homeostat.state(WEB));
@@ -159,12 +158,58 @@ final class RollbackTest {
         Trees.delete(homeostat.stateDir().resolve("cache"));
         bucket.expire(second);
 
-        homeostat.run("rollback", WEB).exits(1).says("2");
+        homeostat
+                .run("rollback", WEB)
+                .exits(1)
+                .says("no agent runs that would try again, homeostat start process/web does")
+                .says("homeostat rollback process/web --to NUMBER chooses another revision")
+                .says("homeostat resume process/web goes back to what is declared");
         assertEquals("RUNNING 3", homeostat.state(WEB));
         homeostat.run("rollback", WEB).exits(1).says("could not install 2");
+        homeostat.run("start", WEB).exits(1).says("could not install 2");
 
         homeostat.run("rollback", WEB, "--to", "1").exits(0).says("rolled back 3 -> 1");
         assertEquals("RUNNING 1", homeostat.state(WEB));
+    }
+
+    @Test
+    void whatCrashesWhileAFormerRevisionCanNotBeFetchedIsStartedAgain() throws IOException {
+        Stored first = stored(1);
+        homeostat.applied(web("1", first).with("keepRevisions", 1));
+        homeostat.applied(web("2", stored(2)).with("keepRevisions", 1));
+        Trees.delete(homeostat.stateDir().resolve("cache"));
+        bucket.expire(first);
+        homeostat.agent().awaitReady();
+        homeostat.run("rollback", WEB).exits(1).says("could not install 1");
+        long pid = homeostat.pid(WEB);
+        assertEquals(List.of("SUPERSEDED", "ROLLED_BACK", "PENDING"), standings());
+
+        homeostat.kill(WEB);
+
+        eventually().until(() -> homeostat.state(WEB).equals("RUNNING 2") && homeostat.pid(WEB) != pid);
+    }
+
+    @Test
+    void whoWantsSomethingElseMeanwhileIsTold() throws IOException {
+        Path well = homeostat.file("well", "");
+        homeostat.applied(
+                web("1", stored(1)).with("probe.exec.command", new String[] {"/usr/bin/test", "-e", well.toString()}));
+        homeostat.applied(web("2", stored(2)));
+        homeostat.agent().awaitReady();
+        Files.delete(well);
+        Command rollback = homeostat.start("rollback", WEB);
+        eventually().until(() -> homeostat.state(WEB).startsWith("STARTING 1"));
+
+        homeostat.applied(web("3", stored(3)));
+
+        rollback.await(Patience.LONGEST)
+                .exits(1)
+                .says("process/web  failed: something else was declared meanwhile, by somebody else");
+        homeostat.run("rollback", WEB, "--to", "2").exits(0);
+        Command again = homeostat.start("rollback", WEB, "--to", "1");
+        eventually().until(() -> homeostat.state(WEB).startsWith("STARTING 1"));
+        homeostat.run("resume", WEB).exits(0);
+        again.await(Patience.LONGEST).exits(1).says("failed: the rollback was taken back meanwhile");
     }
 
     @Test
@@ -175,17 +220,19 @@ final class RollbackTest {
         homeostat.run("rollback", WEB).exits(1).says("nothing is remembered of process/web that worked before");
         homeostat.run("rollback", "process/no").exits(1).says("process/no is not declared, so nothing was rolled back");
         homeostat.run("rollback", WEB, "--to", "-1").exits(64);
-        homeostat.run("history", "process/no").exits(3).says("nothing was ever done for process/no");
+        homeostat.run("history", "process/no").exits(3).says("nothing is remembered of process/no");
 
         assertEquals(pid, homeostat.pid(WEB));
-        assertEquals(
-                List.of("CURRENT"),
-                homeostat
-                        .run("history", WEB, "-o", "json")
-                        .exits(0)
-                        .json()
-                        .get("revisions")
-                        .findValuesAsText("status"));
+        assertEquals(List.of("CURRENT"), standings());
+    }
+
+    private List<String> standings() {
+        return homeostat
+                .run("history", WEB, "-o", "json")
+                .exits(0)
+                .json()
+                .get("revisions")
+                .findValuesAsText("status");
     }
 
     @Test

@@ -3,7 +3,6 @@ package io.homeostat.reconcile.command;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
 import io.homeostat.actuate.fetch.Downloader.Progress;
-import io.homeostat.desired.model.DesiredState;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.model.schema.Notation;
 import io.homeostat.desired.state.history.Reason;
@@ -11,6 +10,7 @@ import io.homeostat.reconcile.command.environment.Environment;
 import io.homeostat.reconcile.command.environment.ExitStatus;
 import io.homeostat.reconcile.command.output.Console;
 import io.homeostat.reconcile.command.output.Json;
+import io.homeostat.reconcile.command.output.Overtaken;
 import io.homeostat.reconcile.command.output.PassSummary;
 import io.homeostat.reconcile.command.output.ProgressDisplay;
 import io.homeostat.reconcile.command.output.ProgressDisplay.LiveDisplay;
@@ -28,7 +28,6 @@ import java.time.Duration;
 import java.util.Set;
 import java.util.function.Function;
 import java.util.stream.Collectors;
-import org.jspecify.annotations.Nullable;
 
 /** How a set of workloads is brought to what is declared: shown while it lasts, waited for, and summed up at the end. */
 public final class ApplyProgress implements PassListener, AutoCloseable {
@@ -42,7 +41,7 @@ public final class ApplyProgress implements PassListener, AutoCloseable {
 
     /**
      * @param asked the workloads that decide the exit status, and whose failures are told; empty: all
-     * @param wanted what was declared for it; null when it is about what runs, whatever is declared
+     * @param overtaken whether somebody else wants something else meanwhile
      * @param rest why a workload may be at rest and is done, though it is not as declared; empty: for nothing
      * @param all the workloads that passes are about
      * @param declared those of them that are wanted
@@ -51,7 +50,7 @@ public final class ApplyProgress implements PassListener, AutoCloseable {
     public ApplyProgress(
             Workspace workspace,
             Set<WorkloadId> asked,
-            @Nullable DesiredState wanted,
+            Overtaken overtaken,
             ImmutableSet<Reason> rest,
             Set<WorkloadId> all,
             Set<WorkloadId> declared,
@@ -67,7 +66,7 @@ public final class ApplyProgress implements PassListener, AutoCloseable {
                 asked,
                 changed,
                 display,
-                wanted,
+                overtaken,
                 rest,
                 workspace.environment().ticker());
         this.convergence = new Convergence(all, summary);

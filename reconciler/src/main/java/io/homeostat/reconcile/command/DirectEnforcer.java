@@ -168,7 +168,7 @@ public final class DirectEnforcer implements Enforcer {
             try (ApplyProgress progress = new ApplyProgress(
                     workspace,
                     goal.asked(),
-                    goal.only().isEmpty() ? desired : null,
+                    goal.overtaken().apply(desired),
                     goal.rest(),
                     all,
                     declared,

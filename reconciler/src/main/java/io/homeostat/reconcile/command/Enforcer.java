@@ -3,6 +3,7 @@ package io.homeostat.reconcile.command;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.model.AgentConfig;
+import io.homeostat.desired.model.DesiredState;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.state.StateReader;
@@ -12,6 +13,7 @@ import io.homeostat.desired.state.sqlite.StateStores;
 import io.homeostat.observe.usage.UsageReport;
 import io.homeostat.observe.usage.UsageReport.Usage;
 import io.homeostat.reconcile.command.environment.AgentIdentity;
+import io.homeostat.reconcile.command.output.Overtaken;
 import io.homeostat.reconcile.controlplane.ControlPlane.ControlPlaneStatus;
 import io.homeostat.reconcile.loop.Turns;
 import io.homeostat.reconcile.secrets.LaunchedValues;
@@ -29,20 +31,23 @@ public interface Enforcer {
      * @param store changes what is stored; if it throws, nothing is done to the machine
      * @param only the workloads to wait for, and without an agent the only ones touched; empty: all
      * @param rest why a workload may be at rest and is done, though it is not as declared: it is wanted so; empty: for nothing
+     * @param overtaken whether somebody else wants something else than what is declared once {@code store} has returned
      * @param asked the workloads that decide the exit status, known once {@code store} has returned; empty: all
      */
     record Goal(
             Consumer<StateStore> store,
             ImmutableList<WorkloadId> only,
             ImmutableSet<Reason> rest,
+            Function<DesiredState, Overtaken> overtaken,
             Duration timeout,
             Set<WorkloadId> asked) {
         public Goal(
                 Consumer<StateStore> store,
                 ImmutableList<WorkloadId> only,
                 ImmutableSet<Reason> rest,
+                Function<DesiredState, Overtaken> overtaken,
                 Duration timeout) {
-            this(store, only, rest, timeout, Set.of());
+            this(store, only, rest, overtaken, timeout, Set.of());
         }
 
         boolean concerns(WorkloadId id) {

@@ -22,6 +22,7 @@ import io.homeostat.reconcile.command.environment.ExitStatus;
 import io.homeostat.reconcile.command.environment.UsageException;
 import io.homeostat.reconcile.command.output.Console;
 import io.homeostat.reconcile.command.output.Json;
+import io.homeostat.reconcile.command.output.Overtaken;
 import io.homeostat.reconcile.command.output.Text;
 import io.homeostat.reconcile.command.output.WorkloadResult;
 import java.time.Duration;
@@ -129,6 +130,7 @@ public record HoldCommand(Hold hold, Selection selection, String reason, Duratio
                                         store -> start(store, now),
                                         workloads(),
                                         ImmutableSet.of(Reason.ROLLED_BACK),
+                                        Overtaken::withdrawn,
                                         timeout));
             case RESTART, TRIGGER ->
                 workspace
@@ -140,6 +142,7 @@ public record HoldCommand(Hold hold, Selection selection, String reason, Duratio
                                         workloads(),
                                         // It brings about nothing else.
                                         ImmutableSet.of(Reason.WAITING_FOR_WINDOW, Reason.ROLLED_BACK),
+                                        Overtaken::withdrawn,
                                         timeout));
         };
     }
@@ -329,17 +332,34 @@ public record HoldCommand(Hold hold, Selection selection, String reason, Duratio
 
     private int stop(Workspace workspace, Instant now) throws InterruptedException {
         ImmutableList<WorkloadId> idle = workspace.idle(workloads());
+        // Whatever depends on these may be among them; nobody has seen it end yet, if that stop was broken off.
+        ImmutableList<WorkloadId> touched = Stream.concat(workloads().stream(), stopping(workspace))
+                .distinct()
+                .collect(ImmutableList.toImmutableList());
         int status = workspace
                 .enforcer()
                 .enforce(
                         workspace,
                         new Enforcer.Goal(
                                 store -> workloads().forEach(id -> store.stop(id, reason, now)),
-                                workloads(),
+                                touched,
                                 ImmutableSet.of(Reason.STOPPED),
-                                timeout));
+                                declared -> Overtaken.started(),
+                                timeout,
+                                ImmutableSet.copyOf(workloads())));
         idle.forEach(id -> workspace.console().say(id + " was not running; it stays so until homeostat start " + id));
         return status;
+    }
+
+    private static Stream<WorkloadId> stopping(Workspace workspace) {
+        return workspace
+                .remembered(reader -> reader.pauses().stream()
+                        .filter(Pause::stopped)
+                        .map(Pause::workload)
+                        .filter(id -> reader.instances(id).stream().anyMatch(instance -> !instance.isOver()))
+                        .collect(ImmutableList.toImmutableList()))
+                .orElse(ImmutableList.of())
+                .stream();
     }
 
     private static ImmutableMap<WorkloadId, Pause> pauses(Workspace workspace) {

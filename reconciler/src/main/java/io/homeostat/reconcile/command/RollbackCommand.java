@@ -23,12 +23,14 @@ import io.homeostat.proto.agent.RollbackRequest;
 import io.homeostat.reconcile.command.environment.CommandFailure;
 import io.homeostat.reconcile.command.environment.ExitStatus;
 import io.homeostat.reconcile.command.environment.UsageException;
+import io.homeostat.reconcile.command.output.Overtaken;
 import io.homeostat.reconcile.command.output.Text;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -68,6 +70,7 @@ public record RollbackCommand(WorkloadId workload, int to, Duration timeout) imp
     public int run(Workspace workspace) throws InterruptedException {
         Instant now = workspace.environment().clock().instant();
         List<String> notes = new ArrayList<>();
+        AtomicReference<String> back = new AtomicReference<>("");
         int status = workspace
                 .enforcer()
                 .enforce(
@@ -77,10 +80,11 @@ public record RollbackCommand(WorkloadId workload, int to, Duration timeout) imp
                                     store.pause(workload)
                                             .ifPresent(pause ->
                                                     notes.add(HoldCommand.former(pause) + "; that ended with this"));
-                                    rollBack(store, now, notes);
+                                    back.set(rollBack(store, now, notes).hash());
                                 },
                                 ImmutableList.of(workload),
                                 ImmutableSet.of(Reason.ROLLED_BACK),
+                                declared -> Overtaken.rolledBack(declared, back.get()),
                                 timeout));
         notes.forEach(workspace.console()::say);
         if (status != ExitStatus.OK) {
@@ -92,8 +96,12 @@ public record RollbackCommand(WorkloadId workload, int to, Duration timeout) imp
         return status;
     }
 
-    /** @throws CommandFailure when there is nothing to go back to */
-    private void rollBack(StateStore store, Instant now, List<String> notes) {
+    /**
+     * Stores that a former revision is to run, and which.
+     *
+     * @throws CommandFailure when there is nothing to go back to
+     */
+    private StoredRevision rollBack(StateStore store, Instant now, List<String> notes) {
         DesiredState desired = StoredState.desired(store.declarations());
         Declaration declared = desired.declarations().get(workload);
         if (declared == null) {
@@ -124,7 +132,7 @@ public record RollbackCommand(WorkloadId workload, int to, Duration timeout) imp
             // Asked for once more: whatever holds it back does so no longer.
             store.resume(workload, undone.get().error(), now);
             store.commit(Change.ofHistory(workload, history.rolledBack(undone.get(), good)));
-            return;
+            return former;
         } else if (undone.isPresent()) {
             notes.add("revision " + declaredRevision + " was undone already, and " + back.revision()
                     + " ran in its place; " + declaredRevision + " is not tried again now until homeostat resume "
@@ -142,6 +150,7 @@ public record RollbackCommand(WorkloadId workload, int to, Duration timeout) imp
                 ImmutableList.of(),
                 ImmutableList.of(),
                 ImmutableList.of(new Event(now, workload, declaredRevision, EventType.AGENT_ROLLED_BACK, words))));
+        return former;
     }
 
     /** What an earlier rollback chose, as long as that has never worked: who repeats it does not want to go further back. */

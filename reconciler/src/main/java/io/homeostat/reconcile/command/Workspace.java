@@ -23,6 +23,7 @@ import io.homeostat.observe.process.ProcFs;
 import io.homeostat.reconcile.command.environment.CommandFailure;
 import io.homeostat.reconcile.command.environment.Environment;
 import io.homeostat.reconcile.command.output.Console;
+import io.homeostat.reconcile.command.output.Overtaken;
 import io.homeostat.reconcile.plan.Situations;
 import io.homeostat.reconcile.plan.WorkloadPlan;
 import io.homeostat.reconcile.runtime.InstanceObservers;
@@ -84,7 +85,12 @@ public record Workspace(String word, Environment environment, Console console, L
         int status = enforcer.enforce(
                 this,
                 new Enforcer.Goal(
-                        store -> change.accept(store, notes), ImmutableList.of(), ImmutableSet.of(), timeout, asked));
+                        store -> change.accept(store, notes),
+                        ImmutableList.of(),
+                        ImmutableSet.of(),
+                        Overtaken::declared,
+                        timeout,
+                        asked));
         notes.forEach(console::say);
         return status;
     }

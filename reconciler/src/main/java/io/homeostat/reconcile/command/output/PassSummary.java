@@ -4,8 +4,6 @@ import com.github.benmanes.caffeine.cache.Ticker;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
 import io.homeostat.actuate.fetch.Downloader.Progress;
-import io.homeostat.desired.model.Declaration;
-import io.homeostat.desired.model.DesiredState;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.StoreException;
 import io.homeostat.desired.state.history.Reason;
@@ -32,7 +30,7 @@ public final class PassSummary implements PassListener {
     private final Set<WorkloadId> asked;
     private final Function<WorkloadId, ImmutableList<Change>> changed;
     private final ProgressDisplay display;
-    private final @Nullable DesiredState wanted;
+    private final Overtaken overtaken;
     private final ImmutableSet<Reason> rest;
     private final Ticker ticker;
     private final Map<WorkloadId, Track> tracks = new TreeMap<>();
@@ -76,7 +74,7 @@ public final class PassSummary implements PassListener {
      * @param declared those of them that are wanted
      * @param asked those that somebody asked about: of others only what was done is told, not what was not; empty: all
      * @param changed what was just declared otherwise of one, in place or not
-     * @param wanted what was declared for it; null when it is about what runs, whatever is declared
+     * @param overtaken whether somebody else wants something else meanwhile
      * @param rest why a workload may be at rest and is done, though it is not as declared; empty: for nothing
      * @param ticker measures how fast downloads are
      */
@@ -86,11 +84,11 @@ public final class PassSummary implements PassListener {
             Set<WorkloadId> asked,
             Function<WorkloadId, ImmutableList<Change>> changed,
             ProgressDisplay display,
-            @Nullable DesiredState wanted,
+            Overtaken overtaken,
             ImmutableSet<Reason> rest,
             Ticker ticker) {
         this.ticker = ticker;
-        this.wanted = wanted;
+        this.overtaken = overtaken;
         this.rest = rest;
         this.changed = changed;
         this.declared = declared;
@@ -134,20 +132,12 @@ public final class PassSummary implements PassListener {
         }
     }
 
-    /** What is declared now is what was asked for, or taken back meanwhile: then it does not come about, whatever becomes of the workload. */
     @Override
     public synchronized void looked(Situation situation, WorkloadPlan plan) {
         Track track = tracks.get(situation.id());
-        Declaration now = situation.declared();
-        if (track == null || wanted == null || !isAsked(situation.id())) {
-            return;
+        if (track != null && isAsked(situation.id())) {
+            track.superseded = overtaken.by(situation, plan);
         }
-        String hash = wanted.get(situation.id()).map(Declaration::hash).orElse("");
-        track.superseded = hash.equals(now == null ? "" : now.hash())
-                ? ""
-                : now == null
-                        ? "it was withdrawn meanwhile, by somebody else"
-                        : "something else was declared meanwhile, by somebody else";
     }
 
     private boolean isAsked(WorkloadId id) {
@@ -160,7 +150,12 @@ public final class PassSummary implements PassListener {
         WorkloadPlan plan = next.plan();
         track.last = plan;
         track.step = null;
-        boolean nothingYet = track.intent == null || track.intent.action() == Action.WAIT;
+        WorkloadPlan intent = track.intent;
+        boolean nothingYet = intent == null
+                || intent.action() == Action.WAIT
+                // What it waited for is over.
+                || (intent.action() == plan.action()
+                        && intent.next().filter(Step.Wait.class::isInstance).isPresent());
         if (nothingYet && plan.action() != Action.NONE) {
             track.intent = plan;
         }

@@ -13,6 +13,7 @@ import io.homeostat.desired.model.DesiredState;
 import io.homeostat.desired.model.Source;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.history.Reason;
+import io.homeostat.desired.state.history.WorkloadHistory.FailedRevision;
 import io.homeostat.reconcile.command.environment.GlobalOptions.OutputFormat;
 import io.homeostat.reconcile.loop.PassResult;
 import io.homeostat.reconcile.plan.Action;
@@ -30,18 +31,18 @@ import java.time.Instant;
 import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicLong;
-import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 class PassSummaryTest {
     private static final WorkloadId A = WorkloadId.process("a");
+    private static final WorkloadPlan STAYS = plan(Action.NONE, Reason.AT_DESIRED_STATE);
 
     private final ByteArrayOutputStream written = new ByteArrayOutputStream();
     private final PrintStream out = new PrintStream(written, true, StandardCharsets.UTF_8);
     private final AtomicLong now = new AtomicLong(1);
-    private final PassSummary summary = summary(A, null);
+    private final PassSummary summary = summary(A, Overtaken.NEVER);
 
-    private PassSummary summary(WorkloadId id, @Nullable DesiredState wanted) {
+    private PassSummary summary(WorkloadId id, Overtaken overtaken) {
         return new PassSummary(
                 Set.of(id),
                 Set.of(id),
@@ -53,7 +54,7 @@ class PassSummaryTest {
                         9,
                         ProgressDisplay.Plain.SILENCE,
                         Ticker.systemTicker()),
-                wanted,
+                overtaken,
                 ImmutableSet.of(),
                 () -> now.get());
     }
@@ -88,30 +89,104 @@ class PassSummaryTest {
     @Test
     void whatSomebodyElseTakesBackMeanwhileHasNotComeAbout() {
         Situation asked = Example.process().wants("A").situation();
-        DesiredState wanted = new DesiredState(
-                ImmutableSortedMap.of(asked.id(), Objects.requireNonNull(asked.declared())),
-                DesiredState.EMPTY.policy());
+        DesiredState wanted = desired(asked);
         Situation other = Example.process().wants("B").situation();
         PassResult.Settled done = new PassResult.Settled(plan(Action.NONE, Reason.AT_DESIRED_STATE));
 
-        PassSummary late = summary(asked.id(), wanted);
+        PassSummary late = summary(asked.id(), Overtaken.declared(wanted));
         late.looked(other, plan(Action.INSTALL, Reason.NOT_INSTALLED));
         late.finished(asked.id(), done);
         WorkloadResult result = late.results("not done in time", Set.of()).getFirst();
         assertTrue(result.isLeftUndone());
         assertEquals("failed: something else was declared meanwhile, by somebody else", result.words());
 
-        PassSummary back = summary(asked.id(), wanted);
+        PassSummary back = summary(asked.id(), Overtaken.declared(wanted));
         back.looked(other, plan(Action.INSTALL, Reason.NOT_INSTALLED));
         back.looked(asked, plan(Action.INSTALL, Reason.NOT_INSTALLED));
         back.finished(asked.id(), done);
         assertFalse(back.results("not done in time", Set.of()).getFirst().isLeftUndone());
+    }
 
-        PassSummary ofWhatRuns = summary(asked.id(), null);
-        ofWhatRuns.looked(asked, plan(Action.INSTALL, Reason.NOT_INSTALLED));
-        ofWhatRuns.looked(other, plan(Action.INSTALL, Reason.NOT_INSTALLED));
-        ofWhatRuns.finished(asked.id(), done);
-        assertFalse(ofWhatRuns.results("not done in time", Set.of()).getFirst().isLeftUndone());
+    @Test
+    void aStopThatSomebodyEndsHasNotComeAbout() {
+        assertEquals("", Overtaken.started().by(process("A").stopped("").situation(), STAYS));
+        assertEquals("", Overtaken.started().by(Example.process().situation(), STAYS), "deleted, so it is stopped");
+        assertEquals(
+                "it was started meanwhile, by somebody else",
+                Overtaken.started().by(process("A").situation(), STAYS));
+    }
+
+    @Test
+    void whatIsToRunNeedOnlyStayDeclared() {
+        Overtaken start = Overtaken.withdrawn(desired(process("A").situation()));
+
+        assertEquals("", start.by(process("B").situation(), STAYS));
+        assertEquals(
+                "it was withdrawn meanwhile, by somebody else",
+                start.by(Example.process().situation(), STAYS));
+        assertEquals(
+                "",
+                Overtaken.withdrawn(DesiredState.EMPTY).by(Example.process().situation(), STAYS),
+                "it was not declared before");
+    }
+
+    @Test
+    void aRollbackHoldsUntilSomebodyTakesItBackOrChoosesAnotherOne() {
+        Situation before = process("B").knownGood("A").situation();
+        String back = Objects.requireNonNull(before.history().lastKnownGood()).hash();
+        Overtaken rollback = Overtaken.rolledBack(desired(before), back);
+
+        assertEquals("", rollback.by(rolledBackTo("A"), STAYS));
+        assertEquals(
+                "it was rolled back to another revision meanwhile, by somebody else",
+                rollback.by(rolledBackTo("0"), STAYS));
+        assertEquals("the rollback was taken back meanwhile, by somebody else", rollback.by(before, STAYS));
+        assertEquals(
+                "something else was declared meanwhile, by somebody else",
+                rollback.by(process("C").knownGood("A").situation(), STAYS));
+        assertEquals(
+                "it is not to run here: disabled",
+                rollback.by(
+                        rolledBackTo("A"),
+                        new WorkloadPlan(A, Action.NONE, Reason.DISABLED, "disabled", ImmutableList.of(), null, null)));
+    }
+
+    private static Example process(String revision) {
+        return Example.process().wants(revision);
+    }
+
+    private static Situation rolledBackTo(String revision) {
+        Situation now = process("B").knownGood(revision).situation();
+        String hash = Objects.requireNonNull(now.declared()).hash();
+        return now.withHistory(
+                now.history().withFailed(new FailedRevision(hash, "B", 1, now.now(), "by request", true)));
+    }
+
+    private static DesiredState desired(Situation situation) {
+        return new DesiredState(
+                ImmutableSortedMap.of(situation.id(), Objects.requireNonNull(situation.declared())),
+                DesiredState.EMPTY.policy());
+    }
+
+    @Test
+    void whatIsDoneIsToldWithoutWhatItWaitedFor() {
+        Step.Wait wait = new Step.Wait(A, Instant.EPOCH, Step.Wait.Kind.PROGRESS, "after process/b");
+        WorkloadPlan waiting = new WorkloadPlan(
+                A, Action.RESTART, Reason.STOPPED, "asked for; after process/b", ImmutableList.of(wait), null, null);
+        WorkloadPlan doing = new WorkloadPlan(
+                A,
+                Action.RESTART,
+                Reason.STOPPED,
+                "asked for",
+                ImmutableList.of(new Step.Activate(A, null)),
+                null,
+                null);
+
+        summary.finished(A, new PassResult.Later(waiting, wait));
+        summary.finished(A, new PassResult.Again(doing, new Step.Activate(A, null), Outcome.done()));
+        summary.finished(A, new PassResult.Settled(STAYS));
+
+        assertEquals("process/a  restarted (asked for)\n", written.toString(StandardCharsets.UTF_8));
     }
 
     @Test

@@ -65,7 +65,7 @@ class WorkloadResultTest {
                 ImmutableSet.of(),
                 any -> ImmutableList.of(),
                 display,
-                null,
+                Overtaken.NEVER,
                 ImmutableSet.of(),
                 () -> 0);
         Wait wait = new Wait(id, OPENS, Wait.Kind.RETRY, why);
