@@ -37,7 +37,7 @@ public final class FilesSource {
                 inputs.add(new Input.Watched(path));
             }
         }
-        ReadResult read = DocumentReader.readAll(inputs);
+        ReadResult read = DocumentReader.parse(DocumentReader.collect(inputs), stored.originById());
         read.workloads().forEach(found -> retention.declared(found.workload(), found.file()));
         read.errors().forEach(retention::problem);
         return retention.reading();

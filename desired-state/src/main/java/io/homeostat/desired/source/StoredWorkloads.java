@@ -3,11 +3,14 @@ package io.homeostat.desired.source;
 import com.google.common.collect.ImmutableCollection;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableListMultimap;
+import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.model.Workload;
+import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.StateReader.StoredDeclaration;
 import java.nio.file.Path;
+import java.util.Map;
 
 /** What is in force of one source from when it was last read: the workloads by the file they came from. */
 public record StoredWorkloads(ImmutableListMultimap<String, Workload> byOrigin) {
@@ -24,6 +27,11 @@ public record StoredWorkloads(ImmutableListMultimap<String, Workload> byOrigin) 
 
     ImmutableSet<String> origins() {
         return byOrigin.keySet();
+    }
+
+    ImmutableMap<WorkloadId, String> originById() {
+        return byOrigin.entries().stream()
+                .collect(ImmutableMap.toImmutableMap(entry -> entry.getValue().id(), Map.Entry::getKey));
     }
 
     ImmutableList<Workload> from(String origin) {

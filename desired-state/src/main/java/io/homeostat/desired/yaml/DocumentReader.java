@@ -31,13 +31,18 @@ import org.jspecify.annotations.Nullable;
  * Not for use by several threads.
  */
 public final class DocumentReader {
+    private static final String NAME = "metadata.name";
+
     private final List<ReadWorkload> workloads = new ArrayList<>();
     private final List<Problem> errors = new ArrayList<>();
     private final List<Problem> warnings = new ArrayList<>();
     private final ListMultimap<WorkloadId, Problem> unmet = ArrayListMultimap.create();
     private final Map<WorkloadId, Problem> places = new LinkedHashMap<>();
+    private final ImmutableMap<WorkloadId, String> inForce;
 
-    private DocumentReader() {}
+    private DocumentReader(ImmutableMap<WorkloadId, String> inForce) {
+        this.inForce = inForce;
+    }
 
     /** Reads files and directories, in this order; see {@link Input.At}. */
     public static ReadResult read(List<Path> paths) {
@@ -58,7 +63,17 @@ public final class DocumentReader {
 
     /** The workloads of texts; what could not be read is among the errors. A workload that two texts declare is an error at the later one. */
     public static ReadResult parse(Texts texts) {
-        DocumentReader reader = new DocumentReader();
+        return parse(texts, ImmutableMap.of());
+    }
+
+    /**
+     * As {@link #parse(Texts)}, but where one of two texts that declare a workload is in force, the error is at the other one, wherever
+     * that stands.
+     *
+     * @param inForce the names of the texts by the workloads that are in force from there
+     */
+    public static ReadResult parse(Texts texts, ImmutableMap<WorkloadId, String> inForce) {
+        DocumentReader reader = new DocumentReader(inForce);
         reader.errors.addAll(texts.errors());
         texts.texts().forEach(reader::text);
         reader.order();
@@ -116,20 +131,27 @@ public final class DocumentReader {
 
     private void document(Node root, Report report, String input, @Nullable Path base) {
         Documents.read(root, report, base).ifPresent(named -> {
+            WorkloadId id = named.workload().id();
             Node name = named.name();
             Problem place = new Problem(Problem.Kind.DUPLICATE, report.file(), name.line(), name.column(), "");
-            Problem first = places.putIfAbsent(named.workload().id(), place);
-            if (first == null) {
-                workloads.add(new ReadWorkload(named.workload(), input, report.file(), root.line()));
-            } else {
-                report.error(
-                        Problem.Kind.DUPLICATE,
-                        name,
-                        "metadata.name",
-                        named.workload().id() + " is declared twice, first at " + first.place()
-                                + "; remove or rename one");
+            Problem first = places.get(id);
+            if (first != null
+                    && (first.file().equals(inForce.get(id)) || !report.file().equals(inForce.get(id)))) {
+                report.error(Problem.Kind.DUPLICATE, name, NAME, twice(id, first));
+                return;
             }
+            if (first != null) {
+                workloads.removeIf(read -> read.workload().id().equals(id));
+                errors.add(new Problem(
+                        first.kind(), "", first.file(), first.line(), first.column(), NAME, twice(id, place)));
+            }
+            places.put(id, place);
+            workloads.add(new ReadWorkload(named.workload(), input, report.file(), root.line()));
         });
+    }
+
+    private static String twice(WorkloadId id, Problem first) {
+        return id + " is declared twice, first at " + first.place() + "; remove or rename one";
     }
 
     /** Reads texts and parses none. */

@@ -98,6 +98,27 @@ class FilesSourceTest {
     }
 
     @Test
+    void whereTheLaterOneIsInForceTheErrorIsAtTheEarlierOne() throws IOException {
+        Path earlier = files.write("1.yaml", process("b"));
+        Path later = files.write("2.yaml", process("a", "c"));
+        read();
+        files.write("1.yaml", process("a", "b"));
+        SourceSnapshot reading = read();
+        assertEquals(
+                ImmutableList.of(earlier + ":4:18: metadata.name: process/a is declared twice, first at " + later
+                        + ":4:18; remove or rename one"),
+                messages(reading));
+        assertEquals(ImmutableSet.of(earlier.toString()), reading.content().retainedOrigins());
+        assertEquals(List.of("a", "b", "c"), files.inForce());
+        assertTrue(reading.content().documents().stream()
+                .allMatch(document -> document.origin().equals(later.toString())));
+
+        Files.delete(later);
+        assertEquals(ImmutableList.of(), messages(read()));
+        assertEquals(List.of("a", "b"), files.inForce());
+    }
+
+    @Test
     void aWorkloadThatMovesToAnotherFileIsDeclaredThroughout() throws IOException {
         files.write("1.yaml", process("a"));
         read();
