@@ -3,9 +3,6 @@ package io.homeostat.e2e;
 import static io.homeostat.e2e.Patience.eventually;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import java.io.IOException;
-import java.io.UncheckedIOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
@@ -35,7 +32,7 @@ record Aftermath(
         }
         if (agent != null && agent.isEnforcing()) {
             commands.killAllBut(agent.pid());
-            Path _ = homeostat.file("agent.yaml", withoutDeclarations().toString());
+            Path _ = homeostat.file("agent.yaml", AgentConfig.of().toString());
             agent.hangUp();
             withdrawAndDelete(agent);
             return;
@@ -46,7 +43,7 @@ record Aftermath(
             return;
         }
         if (commands.hadAgent()) {
-            withdrawAndDelete(homeostat.agent(withoutDeclarations()));
+            withdrawAndDelete(homeostat.agent(AgentConfig.of()));
             return;
         }
         // All at once: a command repairs what is still declared, and what a test has killed would run again after it.
@@ -59,14 +56,6 @@ record Aftermath(
                 .map(Processes.Seen::workload)
                 .filter(workload -> !workload.isEmpty())
                 .collect(Collectors.toCollection(TreeSet::new));
-    }
-
-    private AgentConfig withoutDeclarations() {
-        try {
-            return AgentConfig.of(Files.createDirectories(homeostat.directory().resolve("nothing.d")));
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        }
     }
 
     /** @param enforcing one whose configuration declares nothing: only an agent withdraws what files declare */

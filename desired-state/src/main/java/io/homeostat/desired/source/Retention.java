@@ -110,6 +110,7 @@ final class Retention {
     }
 
     SourceSnapshot reading() {
+        boolean nothingYet = declaresNothingYet();
         Set<String> wrong = new HashSet<>();
         for (SourceProblem problem : problems) {
             wrong.add(problem.origin());
@@ -123,7 +124,7 @@ final class Retention {
             if (loses && !retained.contains(origin) && configured(origin)) {
                 withdrawn(origin);
             }
-            if (elsewhereStays && !configured(origin)) {
+            if (!configured(origin) && (elsewhereStays || (nothingYet && !isGone(origin)))) {
                 elsewhere(origin, declared);
             }
         }
@@ -136,6 +137,35 @@ final class Retention {
                         ImmutableSet.copyOf(retained),
                         ImmutableList.copyOf(problems)),
                 lookAgain);
+    }
+
+    /**
+     * Whether other paths are configured than those that all is stored from, and there is nothing in them: they may be mistyped, too, or not
+     * be filled yet. Without any path nothing is meant to be declared.
+     */
+    private boolean declaresNothingYet() {
+        if (source != SourceName.FILES
+                || roots.isEmpty()
+                || !documents.isEmpty()
+                || stored.origins().stream().anyMatch(this::configured)
+                || stored.origins().stream().allMatch(Retention::isGone)) {
+            return false;
+        }
+        if (!elsewhereStays) {
+            Path root = roots.getFirst();
+            problem(
+                    root.toString(),
+                    Problem.Kind.UNREADABLE,
+                    "",
+                    root
+                            + ": nothing is declared there. Put files there, correct sources.files, or remove the files where it"
+                            + " pointed before");
+        }
+        return true;
+    }
+
+    private static boolean isGone(String origin) {
+        return Whereabouts.of(Path.of(origin)) instanceof Whereabouts.Gone;
     }
 
     /** A file is retained as a whole; of one that has workloads which are declared elsewhere now, the others are declared as they are stored. */

@@ -219,6 +219,42 @@ class FilesSourceTest {
                 messages(reading));
 
         Files.createDirectory(mistyped);
+        files.write("wsa/c.yaml", process("c"));
+        assertEquals(ImmutableList.of(), messages(read()));
+        assertEquals(List.of("c"), files.inForce());
+    }
+
+    @Test
+    void norDoesOneInWhichNothingIsDeclaredYet() throws IOException {
+        Path was = files.write("was/a.yaml", process("a", "b"));
+        source = new FilesSource(ImmutableList.of(directory.resolve("was")), InstantSource.fixed(NOW));
+        read();
+        Path other = Files.createDirectory(directory.resolve("other"));
+        source = new FilesSource(ImmutableList.of(other), InstantSource.fixed(NOW));
+
+        for (int again = 0; again < 2; again++) {
+            assertEquals(
+                    ImmutableList.of(other + ": nothing is declared there. Put files there, correct sources.files, or"
+                            + " remove the files where it pointed before"),
+                    messages(read()));
+            assertEquals(List.of("a", "b"), files.inForce());
+        }
+
+        Path bad = files.write("other/c.yaml", process("-"));
+        assertEquals(2, messages(read()).size());
+        assertEquals(List.of("a", "b"), files.inForce());
+
+        Files.delete(bad);
+        Files.delete(was);
+        assertEquals(ImmutableList.of(), messages(read()));
+        assertEquals(List.of(), files.inForce());
+    }
+
+    @Test
+    void withoutAnyConfiguredPathNothingIsDeclared() throws IOException {
+        files.write("a.yaml", process("a"));
+        read();
+        source = new FilesSource(ImmutableList.of(), InstantSource.fixed(NOW));
         assertEquals(ImmutableList.of(), messages(read()));
         assertEquals(List.of(), files.inForce());
     }

@@ -198,6 +198,8 @@ class AgentTest {
 
         bench.running(B);
         bench.awaitNone(A);
+        // While it is there, the empty directory of the agent that cleans up would withdraw nothing.
+        Files.delete(other.resolve("b.yaml"));
     }
 
     @Test
