@@ -21,7 +21,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <pre>
  * 2026-11-20T12:00:00Z INFO [plugin/ops-agent #42 exit] launch done in 12 ms
- * 2026-11-20T12:00:00Z WARN Agent: what isn't a pass's, with the name of the logger
+ * 2026-11-20T12:00:00Z WARN controlplane: what isn't a pass's, with the part of the agent that it comes from
  *   | java.lang.IllegalStateException: an exception's lines, marked so that nobody takes them for the log's own
  * {"time":"2026-11-20T12:00:00Z","level":"INFO","logger":"...","message":"...","workload":"plugin/ops-agent","reconciliation":42,"trigger":"exit","thread":"..."}
  * </pre>
@@ -59,8 +59,7 @@ final class LogLines {
                     .append(marks.get(PassMarks.TRIGGER))
                     .append("] ");
         } else {
-            String logger = event.getLoggerName();
-            line.append(logger, logger.lastIndexOf('.') + 1, logger.length()).append(": ");
+            line.append(area(event.getLoggerName())).append(": ");
         }
         line.append(escaped(message(event))).append('\n');
         String trace = trace(event);
@@ -70,6 +69,12 @@ final class LogLines {
             }
         }
         return line.toString();
+    }
+
+    /** The package of a class says to an operator what it is about, its name does not. */
+    private static String area(String logger) {
+        String area = logger.contains(".") ? logger.substring(0, logger.lastIndexOf('.')) : logger;
+        return area.substring(area.lastIndexOf('.') + 1);
     }
 
     private static String json(ILoggingEvent event) {

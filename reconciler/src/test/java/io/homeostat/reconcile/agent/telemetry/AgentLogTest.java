@@ -65,7 +65,7 @@ class AgentLogTest {
         String time = lines.getFirst().substring(0, lines.getFirst().indexOf(' '));
         assertTrue(Instant.parse(time).isAfter(Instant.EPOCH));
         assertEquals(time + " INFO [plugin/ops-agent #42 exit] launch done in 12 ms", lines.get(0));
-        assertTrue(lines.get(1).endsWith(" WARN Some: no pass"), lines.get(1));
+        assertTrue(lines.get(1).endsWith(" WARN homeostat: no pass"), lines.get(1));
     }
 
     @Test
