@@ -13,6 +13,7 @@ import io.homeostat.reconcile.plan.Action;
 import io.homeostat.reconcile.plan.CleanEnd;
 import io.homeostat.reconcile.plan.Schedule;
 import io.homeostat.reconcile.plan.Situation;
+import io.homeostat.reconcile.plan.Step;
 import io.homeostat.reconcile.plan.WorkloadPlan;
 import java.util.List;
 
@@ -90,7 +91,7 @@ public enum WorkloadState {
         if (ranBefore) {
             return STOPPED;
         }
-        if (plan.reason() == Reason.PAUSED || plan.reason() == Reason.FACTS_UNKNOWN) {
+        if (plan.reason() == Reason.PAUSED || plan.reason() == Reason.FACTS_UNKNOWN || waitsForDeclaration(plan)) {
             return STOPPED;
         }
         return history.attempts().start().count() > 0 ? STARTING : INSTALLING;
@@ -99,6 +100,13 @@ public enum WorkloadState {
     /** By its rules, or on request. */
     private static boolean isKeptStopped(WorkloadPlan plan) {
         return plan.reason() == Reason.DISABLED || plan.reason() == Reason.STOPPED;
+    }
+
+    /** It is not on its way, such as one whose dependency is declared by nobody. */
+    private static boolean waitsForDeclaration(WorkloadPlan plan) {
+        return plan.next()
+                .filter(step -> step instanceof Step.Wait wait && wait.kind() == Step.Wait.Kind.DECLARATION)
+                .isPresent();
     }
 
     private static WorkloadState ofOneShot(Situation situation, Declaration declared, WorkloadPlan plan) {
@@ -112,7 +120,9 @@ public enum WorkloadState {
         }
         if (run == null) {
             // It has never run and rests when only its calendar makes it run.
-            return plan.reason() == Reason.PAUSED || plan.action() == Action.NONE ? STOPPED : INSTALLING;
+            return plan.reason() == Reason.PAUSED || plan.action() == Action.NONE || waitsForDeclaration(plan)
+                    ? STOPPED
+                    : INSTALLING;
         }
         return switch (run.result()) {
             // Its end has not been stored yet.

@@ -6,12 +6,15 @@ import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.Lifecycle.Execution;
 import io.homeostat.desired.model.Lifecycle.Rule;
 import io.homeostat.desired.model.Lifecycle.Triggers;
+import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.Instance.Phase;
 import io.homeostat.desired.state.history.Attempts.Failures;
 import io.homeostat.desired.state.history.Exit;
 import io.homeostat.observe.ObservedInstance.Liveness;
 import io.homeostat.reconcile.plan.Example;
 import io.homeostat.reconcile.plan.Planner;
+import io.homeostat.reconcile.plan.Relations;
+import io.homeostat.reconcile.plan.Relations.Need;
 import io.homeostat.reconcile.record.ObservationRecorder.Learned;
 import java.time.Duration;
 import org.junit.jupiter.api.Test;
@@ -179,6 +182,33 @@ class WorkloadStateTest {
                     null);
             expect(WorkloadState.STOPPED, Example.plugin().wants("A", execution));
         }
+    }
+
+    @Test
+    void whatDependsOnSomethingThatNobodyDeclaresIsNotOnItsWay() {
+        Execution once = new Execution(
+                Execution.Type.ONE_SHOT,
+                false,
+                Execution.State.ENABLED,
+                Execution.State.ENABLED,
+                Execution.Match.ALL,
+                ImmutableList.of(),
+                new Triggers(true, false, null),
+                null);
+        for (Example waits :
+                ImmutableList.of(Example.plugin().wants("A"), Example.plugin().wants("A", once))) {
+            waits.installed("A").active("A");
+            expect(WorkloadState.STOPPED, waits.among(needing(Need.State.UNDECLARED)));
+            expect(WorkloadState.INSTALLING, waits.among(needing(Need.State.COMING)));
+        }
+    }
+
+    private static Relations needing(Need.State state) {
+        return new Relations(
+                ImmutableList.of(new Need(WorkloadId.process("db"), state)),
+                ImmutableList.of(),
+                ImmutableList.of(),
+                ImmutableList.of());
     }
 
     @Test
