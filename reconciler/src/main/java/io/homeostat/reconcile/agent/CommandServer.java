@@ -26,6 +26,7 @@ import io.homeostat.reconcile.command.environment.Version;
 import io.homeostat.reconcile.command.output.Ansi;
 import io.homeostat.reconcile.command.output.Console;
 import io.homeostat.reconcile.command.output.TerminalSize;
+import io.homeostat.reconcile.command.output.Text;
 import java.io.BufferedOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
@@ -115,8 +116,10 @@ public final class CommandServer implements ApiServer.Handler, AutoCloseable {
     @Override
     public int run(CommandRequest request, ApiOutput output) throws InterruptedException {
         calls.incrementAndGet();
-        String word = request.getCommandCase().name().toLowerCase(Locale.ROOT).replace('_', '-');
         Presentation presentation = request.getPresentation();
+        String word = presentation.getWord().isEmpty()
+                ? request.getCommandCase().name().toLowerCase(Locale.ROOT).replace('_', '-')
+                : Text.oneLine(presentation.getWord());
         try (PrintStream out = stream(output.standardOutput());
                 PrintStream err = stream(output.standardError())) {
             Console console = new Console(

@@ -108,6 +108,7 @@ public final class AgentSession {
     private Presentation presentation(Command command) throws InterruptedException {
         Environment environment = workspace.environment();
         Presentation.Builder presentation = Presentation.newBuilder()
+                .setWord(workspace.word())
                 .setFormat(console.json() ? Format.FORMAT_JSON : Format.FORMAT_TEXT)
                 .setColour(console.ansi().coloured())
                 .setOutputTerminal(environment.outIsDrawable())

@@ -133,6 +133,18 @@ class AgentCommandsTest {
     }
 
     @Test
+    void errorsOfDiffAreInItsNameThoughItAsksForAPlan() throws IOException {
+        String bad = shell.write("bad.yaml", "kind: Nonsense\n").toString();
+
+        Result through = shell.run("diff", "-f", bad, "-o", "json");
+        assertEquals(1, agent.calls());
+        agent.close();
+
+        assertEquals("diff", JSON.readTree(through.err()).at("/error/command").asText(), through.err());
+        assertEquals(through, shell.run("diff", "-f", bad, "-o", "json"));
+    }
+
+    @Test
     void statusSaysWhichAgentAnswersAndNullWithoutOne() throws IOException {
         shell.write("a.yaml", Shell.sleeper("a", 600));
         shell.run("apply", "-f", directory + "/a.yaml");
