@@ -238,7 +238,7 @@ final class Syntax {
                         isYaml ? ImmutableList.of("yaml", "json") : words(OutputFormat.class),
                         isYaml ? "yaml|json" : "text|json",
                         "How results are written; " + (isYaml ? "yaml" : "text") + " is the default.")
-                .text(STATE_DIR, "DIR", "Where state is kept.", false)
+                .text(STATE_DIR, "DIR", "Where state is kept; --run-dir stays where it is.", false)
                 .text(RUN_DIR, "DIR", "Where sockets are.", false)
                 .choice(
                         LOG_LEVEL,

@@ -217,6 +217,11 @@ class UsageTest {
     }
 
     @Test
+    void helpSaysThatTheStateDirectoryTakesNoSocketsAlong() {
+        assertTrue(shell.plain("--help").out().contains("Where state is kept; --run-dir stays where it is.\n"));
+    }
+
+    @Test
     void helpIsAlsoACommandAsInOtherPrograms() {
         assertEquals(shell.plain("--help").out(), shell.plain("help").out());
         assertEquals(
