@@ -41,6 +41,14 @@ final class SecretForms {
     private static final Pattern ATTACHED =
             Pattern.compile("(?<!\\S)-p(?=[A-Za-z]*+[0-9])(?=[0-9]*+[A-Za-z])([^\\s/=-]{5,})");
 
+    /** curl's option with its value, within a line for a shell; a number is a group, a path is socat's. */
+    private static final Pattern LOGIN_OPTION = Pattern.compile(
+            "(?<!\\S)(?:-u|--(?:proxy-)?user)(?:[ \\t]{1,3}|=)[\"']?[\\w.@-]{1,64}+:(?!/|[0-9]++(?![^\\s\"']))([^\\s\"']++)");
+
+    /** The same in one word. Many single words begin like that, so the password has to look like one. */
+    private static final Pattern ATTACHED_LOGIN = Pattern.compile(
+            "(?<!\\S)-u[\\w.@-]{1,64}+:(?=[^\\s/\"'0-9]*+[0-9])(?=[^\\s/\"'A-Za-z]*+[A-Za-z])([^\\s/\"']{5,})");
+
     private static final Pattern WORD =
             Pattern.compile("(?<!sha256[:=])(?<![A-Za-z0-9+/_.~-])[A-Za-z0-9+/_.~-]{20,}+=*");
     private static final Pattern RUN = Pattern.compile("[A-Za-z0-9+]{20,}+");
@@ -83,6 +91,8 @@ final class SecretForms {
         groups(LOGIN.matcher(text), secret);
         groups(ISSUED.matcher(text), secret);
         groups(ATTACHED.matcher(text), secret);
+        groups(LOGIN_OPTION.matcher(text), secret);
+        groups(ATTACHED_LOGIN.matcher(text), secret);
         Matcher word = WORD.matcher(text);
         while (word.find()) {
             if (isOfUrl(text, word.start())) {

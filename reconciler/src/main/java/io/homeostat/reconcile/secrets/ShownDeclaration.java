@@ -113,14 +113,17 @@ public final class ShownDeclaration {
                 : assigned(word);
     }
 
-    /** The value of {@code --env=TOKEN=abc} is an assignment, too. */
+    /** The value of {@code --env=TOKEN=abc} is an assignment, too, that of {@code --user=name:password} a login. */
     private String assigned(String word) {
         Matcher assignment = ASSIGNMENT.matcher(word);
         if (!assignment.matches() || assignment.group(2).isEmpty()) {
             return forms(word);
         }
-        return assignment.group(1)
-                + (SecretForms.isName(assignment.group(1)) ? SecretMask.MASK : assigned(assignment.group(2)));
+        String name = assignment.group(1);
+        return name
+                + (SecretForms.isName(name)
+                        ? SecretMask.MASK
+                        : word(name.substring(0, name.length() - 1), assignment.group(2)));
     }
 
     private String forms(String text) {

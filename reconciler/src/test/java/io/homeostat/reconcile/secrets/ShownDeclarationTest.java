@@ -61,6 +61,7 @@ class ShownDeclarationTest {
                 "web-server-v2-canary-2025-11-23T10:10:10Z",
                 "git@github.com:org/repo.git user@host",
                 "--user 1000:1000 --public-key abc",
+                "--user=1000:1000 -u1000:1000 -udp:53 -unix:/run/a1.sock -update:always -url:http://h/a1",
                 "550e8400-e29b-41d4-a716-446655440000",
                 "org/app@sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
                 "https://user@example.org/path",
@@ -83,6 +84,9 @@ class ShownDeclarationTest {
                 "postgres://app:hunter2@db/x | postgres://app:(masked)@db/x",
                 "--db=app:hun@ter:2@db | --db=app:(masked)@db",
                 "-u app:hunter2 | -u app:(masked)",
+                "-uapp:hunter2 https://h/a | -uapp:(masked) https://h/a",
+                "--user=app:hunter2 | --user=app:(masked)",
+                "--proxy-user=app:hunter | --proxy-user=app:(masked)",
                 "-psecr3t99 | -p(masked)",
                 "https://h/a?X-Goog-Signature=abc | https://h/a?(masked)",
                 "https://discord.com/api/webhooks/123/q7Rk2Zp0LmX9aVb4TnW8cYd1EfG/x |"
@@ -99,6 +103,28 @@ class ShownDeclarationTest {
             })
     void whatNameOrFormGiveAwayIsNot(String words, String shown) {
         assertEquals(shown, arguments(words));
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            quoteCharacter = '`',
+            value = {
+                "curl -u app:hunter https://h/a | curl -u app:(masked) https://h/a",
+                "curl -s --user 'app:hunter' https://h/a | curl -s --user 'app:(masked)' https://h/a",
+                "curl --proxy-user=app:hunter https://h | curl --proxy-user=app:(masked) https://h",
+                "curl -uapp:hunter2 https://h | curl -uapp:(masked) https://h",
+                "docker run -u 1000:1000 a:b | docker run -u 1000:1000 a:b",
+                "socat -u OPEN:/dev/ttyS0 STDOUT | socat -u OPEN:/dev/ttyS0 STDOUT",
+                "date -u +%H:%M | date -u +%H:%M",
+            })
+    void loginsOfALineForAShellAreMasked(String line, String shown) {
+        assertEquals(
+                shown,
+                shown("arguments: [-c, \"" + line + "\"]")
+                        .path("arguments")
+                        .path(1)
+                        .asText());
     }
 
     @ParameterizedTest
