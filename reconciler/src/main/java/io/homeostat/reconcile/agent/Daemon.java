@@ -156,11 +156,7 @@ public final class Daemon {
                         new Agent(layout, config, sources, store, metadata, environment.clock(), true, telemetry);
                 ControlPlane controlPlane = controlPlane(agent, claimed.metadataId(), store, metadata);
                 JournalForwarding journal = new JournalForwarding(
-                        layout,
-                        store,
-                        agent::config,
-                        environment.variable(JournalForwarding.VARIABLE),
-                        JournalForwarding.PAUSE);
+                        layout, store, agent::config, environment.journalSocket(), JournalForwarding.PAUSE);
                 MetricsEndpoint metrics = new MetricsEndpoint(telemetry);
                 Hooks hooks = new Hooks(store, layout, telemetry.metrics().hooks())) {
             telemetry.metrics().controlPlane(controlPlane::status);

@@ -33,11 +33,6 @@ import org.slf4j.LoggerFactory;
 final class JournalForwarding implements AutoCloseable {
     static final Duration PAUSE = Duration.ofMillis(500);
 
-    /** Where the journal listens, unless this variable says otherwise. */
-    static final String VARIABLE = "HOMEOSTAT_JOURNAL_SOCKET";
-
-    static final String SOCKET = "/run/systemd/journal/socket";
-
     private static final Logger LOG = LoggerFactory.getLogger(JournalForwarding.class);
     private static final Duration PATIENCE = Duration.ofSeconds(1);
     private static final Duration MOMENT = Duration.ofMillis(20);
@@ -67,13 +62,14 @@ final class JournalForwarding implements AutoCloseable {
 
     /**
      * @param config says at each round whether this is wanted
+     * @param socket where the journal listens
      * @param pause between two rounds
      */
     JournalForwarding(Layout layout, StateReader store, Supplier<AgentConfig> config, String socket, Duration pause) {
         this.layout = layout;
         this.store = store;
         this.config = config;
-        this.socket = socket.isEmpty() ? SOCKET : socket;
+        this.socket = socket;
         this.pause = pause;
     }
 

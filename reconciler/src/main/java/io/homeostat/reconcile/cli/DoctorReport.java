@@ -9,6 +9,7 @@ import io.homeostat.desired.yaml.AgentConfigReader;
 import io.homeostat.reconcile.command.diagnostics.ControlPlaneCheck;
 import io.homeostat.reconcile.command.diagnostics.Doctor;
 import io.homeostat.reconcile.command.diagnostics.Doctor.Finding;
+import io.homeostat.reconcile.command.diagnostics.ReceiverChecks;
 import io.homeostat.reconcile.command.environment.CommandFailure;
 import io.homeostat.reconcile.command.environment.ConfigFile;
 import io.homeostat.reconcile.command.environment.ExitStatus;
@@ -71,6 +72,7 @@ record DoctorReport(Invocation typed) {
         if (controlPlane != null) {
             findings.add(ControlPlaneCheck.look(controlPlane));
         }
+        findings.addAll(ReceiverChecks.look(config, Path.of(typed.environment().journalSocket())));
         return findings.addAll(new Doctor(layout, all, typed.environment().clock()).look())
                 .build();
     }

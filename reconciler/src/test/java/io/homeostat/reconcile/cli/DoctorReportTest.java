@@ -10,6 +10,7 @@ import io.homeostat.reconcile.cli.Shell.Result;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Map;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -83,5 +84,31 @@ class DoctorReportTest {
         assertEquals(1, result.status(), result.out());
         assertTrue(result.out().contains("fail  configuration"), result.out());
         assertTrue(result.out().contains("database"), result.out());
+    }
+
+    @Test
+    void whoIsToldByTheConfigurationIsLookedAt() throws IOException {
+        shell.write(
+                "agent.yaml",
+                "notify: [{exec: [\"%s/pager\", s3cret]}, {exec: [sh]}, {webhook: \"http://127.0.0.1:1/\"}]\n"
+                                .formatted(directory)
+                        + "log: {target: journal}\n");
+        shell = shell.with(Map.of("HOMEOSTAT_JOURNAL_SOCKET", directory + "/journal"));
+
+        Result result = doctor();
+
+        assertEquals(1, result.status(), result.out());
+        assertTrue(
+                result.out()
+                        .contains("fail  notify           notify[0]: " + directory + "/pager is not there, or this"),
+                result.out());
+        assertTrue(result.out().contains("ok    notify           notify[1]: sh can be executed"), result.out());
+        assertTrue(
+                result.out().contains("warn  journal          " + directory + "/journal is not there, or this user"),
+                result.out());
+        assertFalse(result.out().contains("s3cret"), result.out());
+
+        Files.createFile(directory.resolve("journal"));
+        assertTrue(doctor().out().contains("ok    journal "));
     }
 }

@@ -33,6 +33,12 @@ public record Environment(
         return variables.getOrDefault(name, "");
     }
 
+    /** Where systemd's journal listens; HOMEOSTAT_JOURNAL_SOCKET names another place. */
+    public String journalSocket() {
+        String other = variable("HOMEOSTAT_JOURNAL_SOCKET");
+        return other.isEmpty() ? "/run/systemd/journal/socket" : other;
+    }
+
     /** The cloud's, which is asked nothing before somebody wants to know something. */
     public MetadataClient metadata() {
         return new MetadataClient(MetadataClient.host(variables));
