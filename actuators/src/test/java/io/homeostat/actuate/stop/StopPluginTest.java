@@ -4,28 +4,38 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import com.google.common.base.Stopwatch;
+import com.github.benmanes.caffeine.cache.Ticker;
 import com.google.common.collect.MoreCollectors;
 import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
 import io.homeostat.actuate.TestBed;
+import io.homeostat.actuate.launch.PluginProtocol;
 import io.homeostat.actuate.stop.StoppablePlugin.AtStop;
 import io.homeostat.actuate.stop.Stopper.StopResult;
 import io.homeostat.actuate.stop.Stopper.StopResult.How;
+import io.homeostat.desired.model.Lifecycle;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.Instance.Phase;
+import io.homeostat.observe.limits.CgroupLayout;
+import io.homeostat.observe.limits.LimitObserver;
 import io.homeostat.proto.plugin.StopRequest;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** The plugin protocol's Stop comes before signals, and never before Start. */
+@Timeout(60)
 class StopPluginTest {
-    private static final Duration LONG = Duration.ofSeconds(60);
+    /** Who waits for it runs into the limit of the tests. */
+    private static final Duration LONG = Duration.ofDays(1);
+
     private static final Duration SHORT = Duration.ofSeconds(3);
 
     @TempDir
@@ -96,12 +106,10 @@ class StopPluginTest {
     @Test
     void aPluginThatHasAnsweredGetsSigtermAtOnce() throws Exception {
         Instance instance = launched(Phase.STARTED);
-        Stopwatch time = Stopwatch.createStarted();
         try (StoppablePlugin plugin = listening(StoppablePlugin::agree)) {
             assertEquals(How.ASKED, bed.stop(instance, LONG).how());
             assertEquals(1, plugin.requests.size());
         }
-        assertTrue(time.elapsed().compareTo(LONG.dividedBy(2)) < 0, time.toString());
     }
 
     @Test
@@ -110,12 +118,34 @@ class StopPluginTest {
         Instance instance =
                 bed.launch(TestBed.PLUGIN, trapping("echo > " + told)).withPhase(Phase.STARTED, "");
         bed.awaitFile(ready());
-        Stopwatch time = Stopwatch.createStarted();
+        AtomicInteger looks = new AtomicInteger();
+        AtomicBoolean killedBefore = new AtomicBoolean();
+        // Time stands still until it was looked at a few times since it got the signal.
+        Ticker ticker = () -> {
+            if (Files.exists(told)) {
+                looks.incrementAndGet();
+            }
+            if (looks.get() > 10) {
+                return LONG.toNanos();
+            }
+            if (ProcessHandle.of(TestBed.pid(instance)).isEmpty()) {
+                killedBefore.set(true);
+            }
+            return 0;
+        };
+        Stopper stopper = new Stopper(
+                bed.layout,
+                bed.procFs,
+                new PluginProtocol(bed.layout, bed.plugins),
+                new LimitObserver(CgroupLayout.NONE),
+                ticker);
         try (StoppablePlugin plugin = listening(StoppablePlugin::agree)) {
-            assertEquals(How.KILLED, bed.stop(instance, SHORT).how());
+            assertEquals(
+                    How.KILLED,
+                    stopper.stop(new Stopper.StopRequest(instance, false, new Lifecycle.Stop(LONG)))
+                            .how());
         }
-        assertTrue(time.elapsed().compareTo(SHORT) >= 0, time.toString());
-        assertTrue(Files.exists(told), "it got no SIGTERM");
+        assertFalse(killedBefore.get());
         assertEquals(0, bed.members(instance));
     }
 
@@ -150,24 +180,19 @@ class StopPluginTest {
     @Test
     void aPluginThatRefusesGetsSigtermAtOnce() throws Exception {
         Instance instance = launched(Phase.STARTED);
-        Stopwatch time = Stopwatch.createStarted();
         try (StoppablePlugin plugin = listening(answer -> {
             throw new StatusRuntimeException(Status.FAILED_PRECONDITION);
         })) {
             assertEquals(How.TERMINATED, bed.stop(instance, LONG).how());
             assertEquals(1, plugin.requests.size());
         }
-        assertTrue(time.elapsed().compareTo(LONG.dividedBy(2)) < 0, time.toString());
     }
 
     @Test
     void aPluginThatNobodyCanReachGetsSigtermAtOnce() throws Exception {
         Instance instance = launched(Phase.STARTED);
-        Stopwatch time = Stopwatch.createStarted();
 
         assertEquals(How.TERMINATED, bed.stop(instance, LONG).how());
-
-        assertTrue(time.elapsed().compareTo(LONG.dividedBy(2)) < 0, time.toString());
     }
 
     @Test
@@ -176,12 +201,11 @@ class StopPluginTest {
         Instance instance =
                 bed.launch(TestBed.PLUGIN, trapping("echo > " + told)).withPhase(Phase.STARTED, "");
         bed.awaitFile(ready());
-        Stopwatch time = Stopwatch.createStarted();
         try (StoppablePlugin plugin = listening(answer -> {})) {
             assertEquals(How.KILLED, bed.stop(instance, SHORT).how());
-            assertEquals(1, plugin.requests.size());
+            StopRequest request = plugin.requests.stream().collect(MoreCollectors.onlyElement());
+            assertEquals(SHORT.toSeconds(), request.getDeadline().getSeconds());
         }
-        assertTrue(time.elapsed().compareTo(SHORT) >= 0, time.toString());
         assertFalse(Files.exists(told), "it got SIGTERM while it still had time");
         assertEquals(0, bed.members(instance));
     }
