@@ -119,6 +119,33 @@ class JournalForwardingTest {
     }
 
     @Test
+    void aJournalThatTakesNothingIsAProblemForAsLongAsThatLastsAndIsWanted() throws IOException {
+        use("{target: journal}");
+        try (JournalForwarding forwarding = begin()) {
+            assertEquals(ImmutableList.of(), forwarding.problems());
+            write("nobody hears of this\n");
+            await().atMost(DEADLINE).until(() -> !forwarding.problems().isEmpty());
+            String problem = forwarding.problems().getFirst();
+            assertTrue(
+                    problem.startsWith("the journal does not take the output of workloads, which is in their logs: "),
+                    problem);
+
+            use("{target: files}");
+            assertEquals(ImmutableList.of(), forwarding.problems());
+            use("{target: journal}");
+            assertEquals(ImmutableList.of(problem), forwarding.problems());
+
+            try (FakeNotifySocket journal = new FakeNotifySocket(socket)) {
+                forwarding.use();
+                await().atMost(DEADLINE).until(() -> {
+                    write("again\n");
+                    return forwarding.problems().isEmpty();
+                });
+            }
+        }
+    }
+
+    @Test
     void itIsTurnedOnAndOffByTheConfiguration() throws IOException {
         try (FakeNotifySocket journal = new FakeNotifySocket(socket);
                 JournalForwarding forwarding = begin()) {

@@ -4,11 +4,16 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import ch.qos.logback.classic.Level;
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.read.ListAppender;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.google.common.collect.ImmutableMap;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.observe.usage.UsageReport.Usage;
+import io.homeostat.reconcile.agent.CommandServer;
 import io.homeostat.reconcile.cli.Shell.Result;
 import io.homeostat.reconcile.command.environment.ExitStatus;
 import io.homeostat.reconcile.command.environment.Version;
@@ -24,6 +29,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.slf4j.LoggerFactory;
 
 /** Commands while an agent runs on the state directory: they are done inside it, and print what they print without one. */
 @Timeout(value = 60, unit = TimeUnit.SECONDS)
@@ -142,6 +148,33 @@ class AgentCommandsTest {
 
         assertEquals("diff", JSON.readTree(through.err()).at("/error/command").asText(), through.err());
         assertEquals(through, shell.run("diff", "-f", bad, "-o", "json"));
+    }
+
+    @Test
+    void whereADefectHappenedIsLoggedByTheAgentAndAFailureIsNot() {
+        ListAppender<ILoggingEvent> log = new ListAppender<>();
+        log.start();
+        Logger logger = (Logger) LoggerFactory.getLogger(CommandServer.class);
+        logger.addAppender(log);
+        try {
+            assertEquals(1, shell.run("logs", "process/nobody").status());
+            assertEquals(List.of(), log.list);
+
+            agent.close();
+            agent = TestAgent.start(shell, request -> {
+                throw new IllegalStateException("planted");
+            });
+            Result defect = shell.run("status");
+
+            assertEquals(1, defect.status());
+            assertTrue(defect.err().startsWith("homeostat: status: planted\n"), defect.err());
+            ILoggingEvent logged = log.list.getFirst();
+            assertEquals("status ended by a defect of homeostat", logged.getFormattedMessage());
+            assertEquals(Level.ERROR, logged.getLevel());
+            assertEquals("planted", logged.getThrowableProxy().getMessage());
+        } finally {
+            logger.detachAppender(log);
+        }
     }
 
     @Test

@@ -53,6 +53,9 @@ class DiagnosticsTest {
             "endpointpw-31",
             "commentsecret-9");
 
+    private static final String PROCESS = "\\S+/\\S+ \\S+ launched \\S+ as \\S+, [A-Z_]+, .+";
+    private static final String DECLARATION = "\\S+/\\S+ of applied from /\\S+, generation 1";
+
     @TempDir
     Path directory;
 
@@ -195,7 +198,17 @@ class DiagnosticsTest {
                 talker.path("spec").path("arguments").path(3).asText());
         assertEquals("(masked)", talker.path("spec").path("env").path("CODE").asText());
         assertTrue(of(files, "processes.txt").contains("process/talker local launched"));
-        assertTrue(of(files, "histories.txt").contains("plugin/fetched"));
+        assertTrue(
+                of(files, "processes.txt").lines().allMatch(line -> line.matches(PROCESS)), of(files, "processes.txt"));
+        assertTrue(of(files, "histories.txt").contains("plugin/fetched\n  observed generation: 1\n  run: "));
+        assertTrue(
+                of(files, "declarations.txt").lines().allMatch(line -> line.matches(DECLARATION)),
+                of(files, "declarations.txt"));
+        assertEquals(5, of(files, "declarations.txt").lines().count());
+        assertEquals(
+                "homeostat: wrote " + directory + "/d.tar.gz; what is known to be secret is masked, but look through it"
+                        + " before you give it away\n",
+                result.err());
         assertTrue(of(files, "doctor.txt").contains("database"));
         assertTrue(of(files, "agent-config.json").contains("\"level\":\"warn\""));
         assertTrue(of(files, "version.txt").startsWith("homeostat "));

@@ -87,6 +87,26 @@ class LogsTest {
     }
 
     @Test
+    void ofSeveralLogsTheOneThatCanNotBeReadIsNamed() throws IOException {
+        Files.createSymbolicLink(shell.layout().workloadState(B), shell.layout().workloadState(B));
+        Result result = shell.run("logs", "process/a", B.toString(), "process/long");
+        assertEquals(1, result.status(), result.out());
+        assertTrue(
+                result.err()
+                        .startsWith(
+                                "homeostat: logs: cannot read " + shell.layout().log(B) + ": "),
+                result.err());
+
+        WorkloadId plugin = WorkloadId.plugin("p");
+        log(plugin, "", "output\n");
+        Path errors = shell.layout().log(plugin).resolveSibling("errors.log");
+        Files.createDirectory(errors);
+        Result ofPlugin = shell.run("logs", "process/a", "plugin/p");
+        assertEquals(1, ofPlugin.status(), ofPlugin.out());
+        assertTrue(ofPlugin.err().startsWith("homeostat: logs: " + errors + " "), ofPlugin.err());
+    }
+
+    @Test
     void linesAreObjectsForPrograms() throws IOException {
         changed(LONG, 7);
         assertEquals("""

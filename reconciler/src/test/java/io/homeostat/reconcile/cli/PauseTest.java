@@ -104,6 +104,22 @@ class PauseTest {
     }
 
     @Test
+    void soItDoesWhenItIsPruned() throws IOException {
+        String[] apply = {"apply", "-f", directory + "/b.yaml", "--prune", "--timeout", "1s"};
+        String waits = Shell.sleeper("b", 600) + "  dependsOn: [process/nobody]\n";
+        shell.write("b.yaml", waits + Shell.sleeper("c", 600));
+        assertEquals(1, shell.run(apply).status());
+        shell.run("pause", "process/b", "--reason", "not yet");
+        shell.write("b.yaml", Shell.sleeper("c", 600));
+
+        Result pruned = shell.run(apply);
+
+        assertEquals(0, pruned.status(), pruned.err());
+        shell.write("b.yaml", Shell.sleeper("b", 600) + Shell.sleeper("c", 600));
+        assertEquals(0, shell.run("apply", "-f", directory + "/b.yaml").status());
+    }
+
+    @Test
     void whatIsResumedIsTriedAtOnce() throws IOException {
         String failing = Shell.sleeper("b", 1).replace("/bin/sleep", "/bin/false") + "  start: {attempts: 1}\n";
         shell.write("b.yaml", failing);

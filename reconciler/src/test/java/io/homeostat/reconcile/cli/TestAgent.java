@@ -9,7 +9,9 @@ import io.homeostat.desired.state.StateReader;
 import io.homeostat.desired.state.StateStore;
 import io.homeostat.desired.yaml.AgentConfigReader;
 import io.homeostat.observe.usage.UsageReport.Usage;
+import io.homeostat.proto.agent.CommandRequest;
 import io.homeostat.reconcile.agent.CommandServer;
+import io.homeostat.reconcile.command.Command;
 import io.homeostat.reconcile.command.DirectEnforcer;
 import io.homeostat.reconcile.command.Enforcer;
 import io.homeostat.reconcile.command.Workspace;
@@ -38,7 +40,7 @@ final class TestAgent implements AutoCloseable {
     private final DocumentCounter documents = new DocumentCounter();
     private final Map<WorkloadId, Usage> usage = new ConcurrentHashMap<>();
 
-    private TestAgent(Shell shell) {
+    private TestAgent(Shell shell, Function<CommandRequest, Command> commands) {
         PrintStream nowhere = new PrintStream(OutputStream.nullOutputStream(), false, StandardCharsets.UTF_8);
         Environment environment = new Environment(
                 shell.variables(),
@@ -55,11 +57,16 @@ final class TestAgent implements AutoCloseable {
                 Interrupts.none());
         new UserDirectories(environment).createRunDirectory(shell.layout().runDir());
         new UserDirectories(environment).createRunDirectory(shell.layout().stateDir());
-        server = new CommandServer(environment, shell.layout(), new Direct(), Verb::asked);
+        server = new CommandServer(environment, shell.layout(), new Direct(), commands);
     }
 
     static TestAgent start(Shell shell) {
-        return new TestAgent(shell);
+        return start(shell, Verb::asked);
+    }
+
+    /** @param commands what is done for a request */
+    static TestAgent start(Shell shell, Function<CommandRequest, Command> commands) {
+        return new TestAgent(shell, commands);
     }
 
     /** What a workload is said to use from now on. */

@@ -122,6 +122,21 @@ class LogFilesTest {
     }
 
     @Test
+    void theEndsOfSeveralLogsAreKeptApartThoughOneOfThemIsRotated() throws IOException, ActuationFailure {
+        WorkloadId plugin = WorkloadId.plugin("p");
+        Files.createDirectories(layout.workloadState(plugin));
+        Path log = Files.writeString(layout.log(plugin), "old output\n");
+        Path errors = Files.writeString(layout.workloadState(plugin).resolve("errors.log"), "old\n");
+        new LogEnds(layout).note(plugin);
+
+        Files.writeString(log, "new output\n", StandardOpenOption.APPEND);
+        Files.writeString(errors, "new\n", StandardOpenOption.APPEND);
+        assertTrue(new LogRotation().rotate(log, 100, 4).isPresent());
+
+        assertEquals("new output\nerrors.log:\nnew", logs.lastLines(plugin));
+    }
+
+    @Test
     void whatWasWrittenBeforeTheLastLaunchIsNoneOfItsLines() throws IOException, ActuationFailure {
         write("old1\nold2\n");
         new LogEnds(layout).note(ID);

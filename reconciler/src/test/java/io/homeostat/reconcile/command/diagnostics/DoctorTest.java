@@ -5,9 +5,14 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.state.sqlite.StateLock;
 import io.homeostat.desired.state.sqlite.StateStores;
+import io.homeostat.observe.limits.CgroupHierarchy;
+import io.homeostat.observe.limits.CgroupLayout;
+import io.homeostat.observe.limits.Controller;
 import io.homeostat.reconcile.command.diagnostics.Doctor.Finding;
 import io.homeostat.reconcile.command.diagnostics.Doctor.Finding.Level;
 import java.io.IOException;
@@ -19,6 +24,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.time.ZoneOffset;
 import java.util.List;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -111,6 +117,50 @@ class DoctorTest {
         Finding finding = finding("disk", new Layout(memory.resolve("none"), directory, "m"));
 
         assertTrue(finding.level() != Level.OK, finding.toString());
+    }
+
+    @Test
+    void theLineAboutToolsNamesWhatIsMissingOrSaysThatNothingIs() {
+        Finding tools = finding("tools", layout());
+
+        assertTrue(
+                tools.equals(Finding.ok("tools", "all that launching needs is there"))
+                        || tools.message().matches("not in PATH: .*; (without them nothing|what has these can't) .*"),
+                tools.toString());
+    }
+
+    @Test
+    void theLineAboutTheDiskSaysHowMuchRoomThereIsAndForWhat() {
+        Finding disk = finding("disk", layout());
+
+        assertTrue(
+                disk.message()
+                        .matches("[0-9]+ MiB left on \\S+ for "
+                                + Pattern.quote(layout().stateDir().toString()) + ".*"),
+                disk.toString());
+    }
+
+    @Test
+    void theLineAboutControlGroupsNamesThemAndWhatTheyDoNotEnforce() {
+        HostChecks host = new HostChecks(Path.of("/proc"), NOW);
+        CgroupHierarchy memory = new CgroupHierarchy(
+                CgroupHierarchy.Version.V1,
+                ImmutableSet.of(Controller.MEMORY),
+                directory,
+                ImmutableList.of(),
+                ImmutableList.of());
+
+        Finding none = host.cgroups(CgroupLayout.NONE);
+        Finding one = host.cgroups(new CgroupLayout(ImmutableList.of(memory)));
+
+        assertEquals(
+                "no controllers for memory and processor time; not enforced: memory (" + CgroupLayout.NO_CONTROLLER
+                        + ") and cpu (" + CgroupLayout.NO_CONTROLLER
+                        + "); workloads that require such limits are not started",
+                none.message());
+        assertEquals(Level.WARN, none.level());
+        assertTrue(one.message().startsWith("v1 memory at " + directory + "; not enforced: "), one.toString());
+        assertTrue(one.message().contains("cpu (" + CgroupLayout.NO_CONTROLLER + ")"), one.toString());
     }
 
     @Test
