@@ -15,6 +15,7 @@ import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.BasicFileAttributes;
+import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 
@@ -93,6 +94,18 @@ public final class LogRotation {
     /** What has been rotated last; empty when nothing has. */
     public static Optional<Path> newestCopy(Path log) {
         return Optional.of(copy(log, 1)).filter(copy -> Files.isRegularFile(copy, LinkOption.NOFOLLOW_LINKS));
+    }
+
+    /**
+     * Tells a copy from every other one of its log, whatever it is called later. Not by its inode alone, which a later copy gets when this
+     * one is removed. It changes as long as the rotation goes on: what is written meanwhile is added.
+     *
+     * @throws NoSuchFileException when it is not there any more
+     */
+    public static String identity(Path copy) throws IOException {
+        Map<String, Object> facts =
+                Files.readAttributes(copy, "unix:ino,size,lastModifiedTime", LinkOption.NOFOLLOW_LINKS);
+        return facts.get("ino") + "+" + facts.get("size") + "@" + facts.get("lastModifiedTime");
     }
 
     private static Path copy(Path log, int number) {

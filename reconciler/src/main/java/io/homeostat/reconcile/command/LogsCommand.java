@@ -284,7 +284,7 @@ public record LogsCommand(Selection selection, Instant since, OptionalInt tail, 
         private Instant changed = Instant.EPOCH;
 
         /** Tells the copy that was the newest one when the file was last read. */
-        private @Nullable Object moved;
+        private @Nullable String moved;
 
         public LogFile(Path path) {
             this.path = path;
@@ -357,8 +357,8 @@ public record LogsCommand(Selection selection, Instant since, OptionalInt tail, 
          * @throws CommandFailure when it is no file any more; its directory is the workload's own
          */
         public boolean copyTo(OutputStream out, long most) throws IOException {
-            // Before anything is read: a rotation from now on makes another one.
-            Object newest = keyOfNewestCopy();
+            // Before anything is read: a rotation that begins or goes on from now on makes it another one.
+            String newest = newestCopy();
             BasicFileAttributes there = attributes();
             long left = most;
             if (channel != null && (there == null || !there.fileKey().equals(key))) {
@@ -385,7 +385,7 @@ public record LogsCommand(Selection selection, Instant since, OptionalInt tail, 
         /** What was written before a rotation and after the last call: it is in a copy that was not there then. */
         private long copyMoved(long position, OutputStream out) throws IOException {
             Path copy = LogRotation.newestCopy(path).orElse(null);
-            if (copy == null || Objects.equals(moved, keyOfNewestCopy())) {
+            if (copy == null || Objects.equals(moved, newestCopy())) {
                 // Somebody else has emptied it.
                 return 0;
             }
@@ -397,13 +397,10 @@ public record LogsCommand(Selection selection, Instant since, OptionalInt tail, 
             }
         }
 
-        private @Nullable Object keyOfNewestCopy() throws IOException {
+        private @Nullable String newestCopy() throws IOException {
             Path copy = LogRotation.newestCopy(path).orElse(null);
             try {
-                return copy == null
-                        ? null
-                        : Files.readAttributes(copy, BasicFileAttributes.class, LinkOption.NOFOLLOW_LINKS)
-                                .fileKey();
+                return copy == null ? null : LogRotation.identity(copy);
             } catch (NoSuchFileException e) {
                 return null;
             }
@@ -464,7 +461,7 @@ public record LogsCommand(Selection selection, Instant since, OptionalInt tail, 
                 return;
             }
             SeekableByteChannel opened;
-            moved = keyOfNewestCopy();
+            moved = newestCopy();
             try {
                 opened = PinnedFile.read(path);
             } catch (NoSuchFileException e) {

@@ -14,6 +14,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.FileTime;
 import java.util.List;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -56,6 +57,43 @@ class LogFileTest {
             log.copyTo(out);
         }
         assertEquals("one, as usual\ntwo, late\nnew\n", read());
+    }
+
+    @Test
+    void aCopyThatTakesTheInodeOfTheOneBeforeItIsAnotherOne() throws Exception {
+        StringBuilder written = new StringBuilder();
+        try (LogsCommand.LogFile log = new LogsCommand.LogFile(path)) {
+            for (int round = 0; round < 6; round++) {
+                String seen = ("seen " + round + "\n").repeat(20);
+                String late = ("late " + round + "\n").repeat(20);
+                append(seen);
+                log.copyTo(out);
+                append(late);
+                // So long that the copies before it are dropped, and their inodes can be used again.
+                assertTrue(new LogRotation().rotate(path, 500, 4).isPresent());
+                log.copyTo(out);
+                // Looks that are this close may fall into one tick of the file system's clock.
+                Files.setLastModifiedTime(directory.resolve("process.log.1"), FileTime.fromMillis(round));
+                log.copyTo(out);
+                written.append(seen).append(late);
+            }
+        }
+        assertEquals(written.toString(), read());
+    }
+
+    @Test
+    void aRotationThatIsReadInItsMidstIsReadToItsEnd() throws Exception {
+        Path copy = directory.resolve("process.log.1");
+        try (LogsCommand.LogFile log = new LogsCommand.LogFile(path)) {
+            Files.writeString(path, "one\n");
+            log.copyTo(out);
+            Files.copy(path, copy);
+            log.copyTo(out);
+            Files.writeString(copy, "two, late\n", StandardOpenOption.APPEND);
+            Files.writeString(path, "");
+            log.copyTo(out);
+        }
+        assertEquals("one\ntwo, late\n", read());
     }
 
     @Test
@@ -183,7 +221,7 @@ class LogFileTest {
     }
 
     private void append(String text) throws IOException {
-        Files.writeString(path, text, StandardOpenOption.APPEND);
+        Files.writeString(path, text, StandardOpenOption.CREATE, StandardOpenOption.APPEND);
     }
 
     private String read() {
