@@ -6,6 +6,8 @@ import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 
 /**
  * What a short command prints, read while it is waited for, or it would stand still once its pipe is full; the end of it is kept. No thread
@@ -21,8 +23,11 @@ public final class CommandOutput {
     private static final int LINES_SHOWN = 3;
     private static final int CHARACTERS_SHOWN = 300;
 
-    /** Where JSON has no spaces. */
-    private static final String BETWEEN_VALUES = ",;{}[]\"";
+    /**
+     * Where a word begins, or a member of a JSON object, which may be written without spaces. Not at every comma and quote: they are in
+     * passwords, too.
+     */
+    private static final Pattern BEGINNING = Pattern.compile("(?<=\\s)|(?=[,{]\"[A-Za-z0-9_.-]{1,40}\":)");
 
     private final byte[] end = new byte[KEPT];
     private long length;
@@ -88,12 +93,7 @@ public final class CommandOutput {
 
     /** Without the rest of a word that is cut: a part of a secret could not be told as one, and masked. */
     private static String fromNextWord(String text, int from) {
-        int at = from;
-        while (at < text.length()
-                && !Character.isWhitespace(text.charAt(at - 1))
-                && BETWEEN_VALUES.indexOf(text.charAt(at - 1)) < 0) {
-            at++;
-        }
-        return text.substring(at);
+        Matcher beginning = BEGINNING.matcher(text).region(from, text.length()).useTransparentBounds(true);
+        return beginning.find() ? text.substring(beginning.start()) : "";
     }
 }

@@ -41,6 +41,8 @@ class CommandOutputTest {
         assertEquals("...was refused", said("echo " + line.formatted("x".repeat(9000))));
         assertEquals("...", said("echo " + "x".repeat(9000)));
         assertEquals("...,\"b\":\"c\"}", said("echo '{\"a\":\"" + "x".repeat(900) + "\",\"b\":\"c\"}'"));
+        String password = "aaaaaaaaaa,Zx9;kQ\"72{\"h]unter2";
+        assertEquals("..." + "y ".repeat(140).strip(), said("echo '" + password + " " + "y ".repeat(140) + "'"));
     }
 
     @Test
