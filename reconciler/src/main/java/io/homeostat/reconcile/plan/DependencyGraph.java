@@ -37,6 +37,7 @@ import java.util.Map;
 import java.util.function.Function;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** Who has to do with whom, as long as the same is wanted; how they fare is asked anew for each decision. Pure. */
@@ -245,9 +246,7 @@ public final class DependencyGraph {
 
     /** Somebody's wish that it, or what it waits for, be stopped or left alone; empty when nobody has one. */
     private String whoHoldsIt(WorkloadId id, HostFacts host, Function<WorkloadId, Remembered> look) {
-        return Streams.stream(Traverser.forGraph((WorkloadId next) ->
-                                isWell(next, host, look.apply(next)) ? ImmutableSet.of() : needs.get(next))
-                        .breadthFirst(id))
+        return notWell(id, host, look)
                 .filter(next -> look.apply(next).pause() != null)
                 .findFirst()
                 .map(next -> (next.equals(id) ? "it" : next.toString()) + " is "
@@ -268,17 +267,21 @@ public final class DependencyGraph {
 
     /** Whether it, or anything that it has to wait for, does not become well by itself as far as is known. */
     private boolean isStuck(WorkloadId id, HostFacts host, Function<WorkloadId, Remembered> look) {
+        return notWell(id, host, look).anyMatch(next -> {
+            Declaration declared = desired.declarations().get(next);
+            return declared == null
+                    || isStuck(declared, look.apply(next))
+                    || !Dependencies.cycle(next, needs::get).isEmpty();
+        });
+    }
+
+    /** Of a workload and all that it has to wait for, those that are not well, the nearest first. */
+    private Stream<WorkloadId> notWell(WorkloadId id, HostFacts host, Function<WorkloadId, Remembered> look) {
         Predicate<WorkloadId> well = next -> isWell(next, host, look.apply(next));
         return Streams.stream(
                         Traverser.forGraph((WorkloadId next) -> well.test(next) ? ImmutableSet.of() : needs.get(next))
                                 .breadthFirst(id))
-                .filter(well.negate())
-                .anyMatch(next -> {
-                    Declaration declared = desired.declarations().get(next);
-                    return declared == null
-                            || isStuck(declared, look.apply(next))
-                            || !Dependencies.cycle(next, needs::get).isEmpty();
-                });
+                .filter(well.negate());
     }
 
     private static boolean isStuck(Declaration declared, Remembered neighbour) {

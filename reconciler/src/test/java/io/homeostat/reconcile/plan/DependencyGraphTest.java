@@ -118,6 +118,25 @@ class DependencyGraphTest {
     }
 
     @Test
+    void whatIsPausedAndWellHoldsNobodyBack() {
+        DependencyGraph dependencies = dependencies(
+                process("other", ""),
+                process("db", "dependsOn: [process/other]"),
+                process("web", "dependsOn: [process/db]"));
+        remembered.put(DB, new Remembered(startFailed(3), ImmutableList.of(), null));
+        remember(OTHER, healthy(1), "this-boot");
+        remembered.put(OTHER, new Remembered(look(OTHER).history(), look(OTHER).instances(), PAUSED));
+        assertEquals(
+                List.of(new Need(DB, Need.State.STUCK)),
+                relations(dependencies, WEB).needs());
+
+        remembered.put(OTHER, new Remembered(WorkloadHistory.NONE, ImmutableList.of(), PAUSED));
+        assertEquals(
+                List.of(new Need(DB, Need.State.STUCK, "process/other is paused")),
+                relations(dependencies, WEB).needs());
+    }
+
+    @Test
     void whatIsTriedAgainAtOnceIsOnItsWay() {
         declaredAndNeeded();
         remembered.put(DB, new Remembered(startFailed(1), ImmutableList.of(), null));
