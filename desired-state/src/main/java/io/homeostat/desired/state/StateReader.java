@@ -2,6 +2,7 @@ package io.homeostat.desired.state;
 
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
+import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadId;
@@ -14,6 +15,12 @@ import java.util.Optional;
 public interface StateReader extends AutoCloseable {
     /** What each source declares; several may declare the same workload. */
     ImmutableList<StoredDeclaration> declarations();
+
+    /**
+     * What was applied and can't be read any more, at which {@link #declarations} fails. Applying it again or deleting it does not need to
+     * read it.
+     */
+    ImmutableSet<WorkloadId> unreadable();
 
     /** What could not be read of the sources when they were last looked at. */
     ImmutableList<SourceProblem> problems();

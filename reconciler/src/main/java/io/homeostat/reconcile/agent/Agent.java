@@ -168,9 +168,9 @@ public final class Agent implements ControlPlane.Host, AutoCloseable {
         try {
             readSources();
         } catch (StoreException e) {
-            LOG.error("{}; what was declared before is enforced", e.getMessage());
             // Where that can't be read either, nothing would count as declared, and all that runs would be removed.
             updates.goByWhatIsStored(Trigger.START);
+            LOG.error("{}; what was declared before is enforced", e.getMessage());
         }
         ImmutableSortedSet<WorkloadId> critical = BootGate.critical(declared.now());
         boot.await(critical, whenUp);

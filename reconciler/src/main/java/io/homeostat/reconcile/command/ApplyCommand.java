@@ -56,6 +56,7 @@ public record ApplyCommand(DocumentTexts documents, Duration timeout) implements
                 workspace.console(),
                 CONSEQUENCE_OF_ERRORS,
                 workspace.beside(documents));
+        repair(workspace, valid);
         Set<WorkloadId> asked = new HashSet<>(valid.ids());
         Instant now = workspace.environment().clock().instant();
         ImmutableSet<WorkloadId> traces = documents.prune() ? workspace.traces() : ImmutableSet.of();
@@ -80,6 +81,19 @@ public record ApplyCommand(DocumentTexts documents, Duration timeout) implements
             store.retryUndone(valid.ids(), true)
                     .forEach(id -> notes.add(id + " was rolled back by request, which is taken back"));
         });
+    }
+
+    /** Stores first what takes the place of documents that can't be read: what follows reads all of them. */
+    private static void repair(Workspace workspace, DocumentSet valid) throws InterruptedException {
+        ImmutableSet<WorkloadId> unreadable = workspace.unreadable(valid.ids());
+        if (!unreadable.isEmpty()) {
+            ImmutableList<ToApply> again = valid.documents().stream()
+                    .filter(document -> unreadable.contains(document.workload().id()))
+                    .collect(ImmutableList.toImmutableList());
+            workspace
+                    .enforcer()
+                    .remember(workspace, unreadable.asList(), store -> store.apply(again, valid.origins(), false));
+        }
     }
 
     /** Whose these were before: nobody else's change of them has an effect from now on. */

@@ -58,12 +58,17 @@ public record DeleteCommand(Selection selection, Duration timeout) implements Co
         if (selection.isOpen()) {
             return runOnChosen(workspace);
         }
+        ImmutableSet<WorkloadId> unreadable = workspace.unreadable(selection.names());
+        if (!unreadable.isEmpty()) {
+            // First: what follows reads all documents.
+            workspace.enforcer().remember(workspace, unreadable.asList(), store -> store.delete(unreadable));
+        }
         Map<WorkloadId, String> refused = new LinkedHashMap<>();
         Set<WorkloadId> deleted = new HashSet<>();
         // By others, which is told when all is done.
         Map<WorkloadId, String> kept = new LinkedHashMap<>();
         int status = workspace.enforce(timeout, deleted, (store, notes) -> {
-            deleted.addAll(withdraw(workspace, store, notes, refused, kept));
+            deleted.addAll(withdraw(workspace, store, unreadable, notes, refused, kept));
             // How the others fare is the business of whoever declares them now.
             if (!kept.keySet().containsAll(deleted)) {
                 deleted.removeAll(kept.keySet());
@@ -122,11 +127,13 @@ public record DeleteCommand(Selection selection, Duration timeout) implements Co
     /**
      * Returns those that were.
      *
+     * @param unreadable were applied, and are deleted already
      * @throws CommandFailure when none of them can be withdrawn
      */
     private ImmutableList<WorkloadId> withdraw(
             Workspace workspace,
             StateStore store,
+            ImmutableSet<WorkloadId> unreadable,
             List<String> notes,
             Map<WorkloadId, String> refused,
             Map<WorkloadId, String> kept) {
@@ -142,7 +149,10 @@ public record DeleteCommand(Selection selection, Duration timeout) implements Co
         ImmutableSet.Builder<WorkloadId> deletable = ImmutableSet.builder();
         for (WorkloadId id : ImmutableSet.copyOf(selection.names())) {
             ImmutableList<StoredDeclaration> others = SourceConflicts.of(id, declarations);
-            if (applied.contains(id) || abandoned.contains(id) || (others.isEmpty() && found.contains(id))) {
+            if (applied.contains(id)
+                    || unreadable.contains(id)
+                    || abandoned.contains(id)
+                    || (others.isEmpty() && found.contains(id))) {
                 deletable.add(id);
             } else if (others.isEmpty()) {
                 refused.put(id, Text.declared(others(applied)));

@@ -33,6 +33,7 @@ import io.homeostat.reconcile.status.Survey.Finding;
 import io.homeostat.reconcile.status.Survey.Memory;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
@@ -117,6 +118,18 @@ public record Workspace(String word, Environment environment, Console console, L
         } catch (StoreException e) {
             // A damaged database is set aside by whoever changes it, and told of by whoever only looks.
             return Known.NOTHING;
+        }
+    }
+
+    /** Those of which what was applied can't be read any more: nothing else can be done before it is applied again or deleted. */
+    ImmutableSet<WorkloadId> unreadable(Collection<WorkloadId> among) {
+        try {
+            return remembered(StateReader::unreadable).orElse(ImmutableSet.of()).stream()
+                    .filter(among::contains)
+                    .collect(ImmutableSet.toImmutableSet());
+        } catch (StoreException e) {
+            // As above.
+            return ImmutableSet.of();
         }
     }
 

@@ -107,6 +107,11 @@ public class MemoryStore implements StateStore {
     }
 
     @Override
+    public ImmutableSet<WorkloadId> unreadable() {
+        throw new UnsupportedOperationException("tests declare by themselves");
+    }
+
+    @Override
     public ImmutableSet<WorkloadId> replace(SourceContent content, Instant now) {
         throw new UnsupportedOperationException("tests declare by themselves");
     }

@@ -5,6 +5,7 @@ import com.google.common.cache.Cache;
 import com.google.common.cache.CacheBuilder;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
+import com.google.common.collect.ImmutableSet;
 import com.google.common.collect.Iterables;
 import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.model.Workload;
@@ -52,6 +53,25 @@ sealed class SqliteStateReader implements StateReader permits SqliteStateStore {
                 SELECT source, workload, document, origin, newest, hash
                 FROM declaration JOIN generation USING (source, workload)
                 """, this::declaration));
+    }
+
+    @Override
+    public ImmutableSet<WorkloadId> unreadable() {
+        return database.read("read what is declared from", connection -> {
+            ImmutableSet.Builder<WorkloadId> found = ImmutableSet.builder();
+            Database.query(
+                    connection,
+                    "SELECT workload, document FROM declaration WHERE source = ?",
+                    row -> {
+                        try {
+                            documents.read(row.getString(2));
+                        } catch (RuntimeException e) {
+                            WorkloadId.parse(row.getString(1)).ifPresent(found::add);
+                        }
+                    },
+                    SourceName.APPLIED.word());
+            return found.build();
+        });
     }
 
     @Override
@@ -196,13 +216,20 @@ sealed class SqliteStateReader implements StateReader permits SqliteStateStore {
                     row.getString("hash"),
                     document.length());
         } catch (RuntimeException e) {
-            // Never skipped: what is no longer declared would be removed from the machine. The cause may quote secrets.
+            // Never skipped: what is no longer declared would be removed from the machine.
+            // The codec quotes no secrets; what else is thrown may.
             throw new StoreException("cannot read the document of " + id + " (" + source.word() + ") in "
-                    + database.file() + " (" + e.getClass().getSimpleName() + "): "
+                    + database.file() + " ("
+                    + (e instanceof IllegalArgumentException
+                            ? e.getMessage()
+                            : e.getClass().getSimpleName())
+                    + "): "
                     + switch (source) {
                         case APPLIED -> "apply it again, or delete " + id;
                         case CONTROL_PLANE -> "move the database away; what can be observed is adopted again";
-                        case FILES, LOCAL -> "it is read again from " + row.getString("origin") + " by the agent";
+                        case FILES, LOCAL ->
+                            "move the database away; the agent reads " + row.getString("origin")
+                                    + " again, and what can be observed is adopted";
                     });
         }
     }

@@ -190,11 +190,14 @@ final class SqliteStateStoreTest extends StateStoreContract {
     @Test
     void aDocumentThatCantBeReadIsAnErrorThatApplyingAgainRepairs() {
         Samples.apply(store, "/a", false, Samples.plugin("ops-agent", "A1"));
+        assertEquals(ImmutableSet.of(), store.unreadable());
         sql("UPDATE declaration SET document = '{\"secret\": \"hunter2\"'");
+        assertEquals(ImmutableSet.of(AGENT), store.unreadable());
 
         StoreException failure = assertThrows(StoreException.class, () -> store.declarations());
         assertTrue(failure.getMessage().contains("plugin/ops-agent"), failure::getMessage);
         assertTrue(!failure.getMessage().contains("hunter2"), failure::getMessage);
+        assertTrue(failure.getMessage().contains("a stored document is not JSON"), failure::getMessage);
 
         Samples.apply(store, "/a", false, Samples.plugin("ops-agent", "A1"));
         assertEquals(1, store.declarations().getFirst().generation());
