@@ -2,6 +2,7 @@ package io.homeostat.observe.process;
 
 import java.io.IOException;
 import java.nio.channels.FileChannel;
+import java.nio.file.AccessDeniedException;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.FileSystemException;
 import java.nio.file.Files;
@@ -55,6 +56,9 @@ public final class PinnedFile implements AutoCloseable {
                 throw new FileSystemException(file.toString(), null, "it is no regular file");
             }
             return FileChannel.open(pinned.path(), StandardOpenOption.READ);
+        } catch (AccessDeniedException e) {
+            // It names the open file.
+            throw new AccessDeniedException(file.toString());
         }
     }
 

@@ -272,6 +272,9 @@ public record LogsCommand(Selection selection, Instant since, OptionalInt tail, 
     public static final class LogFile implements AutoCloseable {
         private static final int BUFFER = 64 * 1024;
 
+        /** As much of what was read last is looked for where it was: a line or two. */
+        private static final int COMPARED = 256;
+
         /** No inode has this number. */
         private static final long NONE = 0;
 
@@ -282,6 +285,9 @@ public record LogsCommand(Selection selection, Instant since, OptionalInt tail, 
         private @Nullable SeekableByteChannel channel;
         private @Nullable Object key;
         private Instant changed = Instant.EPOCH;
+
+        /** What was moved into a copy before it was read; null when all of that has been read. */
+        private @Nullable SeekableByteChannel rotated;
 
         /** Tells the copy that was the newest one when the file was last read. */
         private @Nullable String moved;
@@ -357,10 +363,13 @@ public record LogsCommand(Selection selection, Instant since, OptionalInt tail, 
          * @throws CommandFailure when it is no file any more; its directory is the workload's own
          */
         public boolean copyTo(OutputStream out, long most) throws IOException {
+            long left = most - copyRotated(out, most);
+            if (left <= 0) {
+                return true;
+            }
             // Before anything is read: a rotation that begins or goes on from now on makes it another one.
             String newest = newestCopy();
             BasicFileAttributes there = attributes();
-            long left = most;
             if (channel != null && (there == null || !there.fileKey().equals(key))) {
                 left -= copy(channel, out, left);
                 if (left <= 0) {
@@ -372,9 +381,16 @@ public record LogsCommand(Selection selection, Instant since, OptionalInt tail, 
                 open();
             }
             if (channel != null) {
-                if (channel.size() < channel.position()) {
-                    left -= copyMoved(channel.position(), out);
+                boolean emptied = channel.size() < channel.position()
+                        || (!Objects.equals(moved, newest) && hasOtherText(channel));
+                if (emptied) {
+                    openRotated(channel.position());
                     channel.position(0);
+                    moved = newest;
+                    left -= copyRotated(out, left);
+                    if (left <= 0) {
+                        return true;
+                    }
                 }
                 left -= copy(channel, out, left);
                 moved = newest;
@@ -382,19 +398,51 @@ public record LogsCommand(Selection selection, Instant since, OptionalInt tail, 
             return left <= 0;
         }
 
-        /** What was written before a rotation and after the last call: it is in a copy that was not there then. */
-        private long copyMoved(long position, OutputStream out) throws IOException {
+        /** Whether what was read last is no longer there, but in the newest copy: it was emptied, and has grown as long again. */
+        private boolean hasOtherText(SeekableByteChannel live) throws IOException {
+            Path newest = LogRotation.newestCopy(path).orElse(null);
+            if (newest == null) {
+                return false;
+            }
+            long end = live.position();
+            int length = (int) Math.min(end, COMPARED);
+            try (SeekableByteChannel copy = PinnedFile.read(newest)) {
+                return copy.size() >= end
+                        && !read(copy, end - length, length)
+                                .flip()
+                                .equals(read(live, end - length, length).flip());
+            } catch (NoSuchFileException e) {
+                return false;
+            } finally {
+                live.position(end);
+            }
+        }
+
+        /** What was written before a rotation and after the last call is read first: it is in a copy that was not there then. */
+        private void openRotated(long position) throws IOException {
             Path copy = LogRotation.newestCopy(path).orElse(null);
             if (copy == null || Objects.equals(moved, newestCopy())) {
                 // Somebody else has emptied it.
-                return 0;
+                return;
             }
-            try (SeekableByteChannel open = PinnedFile.read(copy)) {
-                open.position(position);
-                return copy(open, out, Long.MAX_VALUE);
+            try {
+                rotated = PinnedFile.read(copy);
+                rotated.position(position);
             } catch (NoSuchFileException e) {
+                // It has been dropped already.
+            }
+        }
+
+        private long copyRotated(OutputStream out, long most) throws IOException {
+            if (rotated == null) {
                 return 0;
             }
+            long copied = copy(rotated, out, most);
+            if (rotated.position() >= rotated.size()) {
+                rotated.close();
+                rotated = null;
+            }
+            return copied;
         }
 
         private @Nullable String newestCopy() throws IOException {
@@ -492,6 +540,10 @@ public record LogsCommand(Selection selection, Instant since, OptionalInt tail, 
 
         @Override
         public void close() throws IOException {
+            if (rotated != null) {
+                rotated.close();
+                rotated = null;
+            }
             if (channel != null) {
                 channel.close();
                 channel = null;

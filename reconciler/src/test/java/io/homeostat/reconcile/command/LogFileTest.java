@@ -138,6 +138,25 @@ class LogFileTest {
     }
 
     @Test
+    void ofMuchThatWasRotatedAwayOnlySoMuchIsCopiedAtATime() throws Exception {
+        String block = "x".repeat(64 << 10);
+        try (LogsCommand.LogFile log = new LogsCommand.LogFile(path)) {
+            Files.writeString(path, "one\n");
+            log.copyTo(out);
+            append(block + block + "end\n");
+            assertTrue(new LogRotation().rotate(path, 300_000, 2).isPresent());
+            // As long as what was read before: it does not look shorter.
+            append("new\n");
+            assertTrue(log.copyTo(out, block.length()));
+            assertEquals("one\n" + block, read());
+            assertTrue(log.copyTo(out, block.length()));
+            assertEquals("one\n" + block + block, read());
+            assertFalse(log.copyTo(out, block.length()));
+        }
+        assertEquals("one\n" + block + block + "end\nnew\n", read());
+    }
+
+    @Test
     void theLastLinesAreFoundWhereverTheyBegin() throws IOException {
         String line = "x".repeat(50_000) + "\n";
         for (String text : new String[] {"", "a", "a\n", "a\nb\nc\n", "a\nb\nc", "\n\n\n", line.repeat(5) + "end"}) {
