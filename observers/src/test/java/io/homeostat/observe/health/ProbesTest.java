@@ -166,6 +166,27 @@ class ProbesTest {
     }
 
     @Test
+    void whoTurnsTlsDownIsNotToldToDoWithoutIt() throws Exception {
+        // A fatal alert, handshake_failure (RFC 8446, 6.2).
+        byte[] alert = {21, 3, 3, 0, 2, 2, 40};
+        try (ServerSocket server = listen()) {
+            Thread answering = Thread.ofVirtual().start(() -> {
+                try (Socket socket = server.accept()) {
+                    socket.getOutputStream().write(alert);
+                    socket.getInputStream().readAllBytes();
+                } catch (IOException e) {
+                    throw new UncheckedIOException(e);
+                }
+            });
+            String url = "https://127.0.0.1:" + server.getLocalPort() + "/";
+            assertEquals(
+                    unhealthy("GET " + url + " failed: (handshake_failure) Received fatal alert: handshake_failure"),
+                    probes.ask(http(url), LONG));
+            answering.join();
+        }
+    }
+
+    @Test
     void httpThatDoesNotAnswerHangs() throws Exception {
         try (ServerSocket mute = listen()) {
             String url = "http://127.0.0.1:" + mute.getLocalPort() + "/";
