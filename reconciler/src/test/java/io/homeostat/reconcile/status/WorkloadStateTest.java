@@ -21,6 +21,16 @@ import org.junit.jupiter.api.Test;
 
 /** One row a state: where a workload is, and the word for it. */
 class WorkloadStateTest {
+    private static final Execution ONCE = new Execution(
+            Execution.Type.ONE_SHOT,
+            false,
+            Execution.State.ENABLED,
+            Execution.State.ENABLED,
+            Execution.Match.ALL,
+            ImmutableList.of(),
+            new Triggers(true, false, null),
+            null);
+
     private static final Exit KILLED = new Exit(137, 9, Exit.Reason.SIGNALED, Example.NOW);
 
     @Test
@@ -186,17 +196,8 @@ class WorkloadStateTest {
 
     @Test
     void whatDependsOnSomethingThatNobodyDeclaresIsNotOnItsWay() {
-        Execution once = new Execution(
-                Execution.Type.ONE_SHOT,
-                false,
-                Execution.State.ENABLED,
-                Execution.State.ENABLED,
-                Execution.Match.ALL,
-                ImmutableList.of(),
-                new Triggers(true, false, null),
-                null);
         for (Example waits :
-                ImmutableList.of(Example.plugin().wants("A"), Example.plugin().wants("A", once))) {
+                ImmutableList.of(Example.plugin().wants("A"), Example.plugin().wants("A", ONCE))) {
             waits.installed("A").active("A");
             expect(WorkloadState.STOPPED, waits.among(needing(Need.State.UNDECLARED)));
             expect(WorkloadState.INSTALLING, waits.among(needing(Need.State.COMING)));
@@ -213,21 +214,12 @@ class WorkloadStateTest {
 
     @Test
     void aPausedOneShotThatNeverRanIsStoppedAndNotOnItsWay() {
-        Execution once = new Execution(
-                Execution.Type.ONE_SHOT,
-                false,
-                Execution.State.ENABLED,
-                Execution.State.ENABLED,
-                Execution.Match.ALL,
-                ImmutableList.of(),
-                new Triggers(true, false, null),
-                null);
-        expect(WorkloadState.INSTALLING, Example.plugin().wants("A", once));
-        expect(WorkloadState.STOPPED, Example.plugin().wants("A", once).paused("why"));
+        expect(WorkloadState.INSTALLING, Example.plugin().wants("A", ONCE));
+        expect(WorkloadState.STOPPED, Example.plugin().wants("A", ONCE).paused("why"));
         expect(
                 WorkloadState.INSTALL_FAILED,
                 Example.plugin()
-                        .wants("A", once)
+                        .wants("A", ONCE)
                         .attempts(attempts -> attempts.withInstall(Example.failed(1, Example.NOW)))
                         .paused("why"));
     }
