@@ -277,17 +277,18 @@ public record HoldCommand(Hold hold, Selection selection, String reason, Duratio
         ImmutableSet<WorkloadId> paused = pauses(workspace).keySet();
         // Looked up before the pause ends: an agent removes them at once.
         ImmutableSet<WorkloadId> withdrawn = withdrawn(workspace);
-        for (WorkloadId id : workloads()) {
-            if (!paused.contains(id)) {
-                workspace.console().say(id + " was not paused; if it has failed, that holds it back no longer");
-            }
-        }
         List<WorkloadId> retried = new ArrayList<>();
         workspace.enforcer().remember(workspace, workloads(), store -> {
             release(store, now);
             retried.addAll(store.retryUndone(workloads(), false));
         });
-        retried.forEach(id -> workspace.console().say("what was undone of " + id + " is tried again"));
+        for (WorkloadId id : workloads()) {
+            if (retried.contains(id)) {
+                workspace.console().say("what was undone of " + id + " is tried again");
+            } else if (!paused.contains(id)) {
+                workspace.console().say(id + " was not paused; if it has failed, that holds it back no longer");
+            }
+        }
         if (workspace.enforcer().agent().isEmpty()) {
             workspace.console().say("no agent runs here; the next homeostat apply brings about what is declared");
         }

@@ -2,6 +2,7 @@ package io.homeostat.reconcile.command.output;
 
 import com.google.common.base.Strings;
 import com.google.common.collect.ImmutableList;
+import io.homeostat.desired.state.history.Reason;
 import io.homeostat.reconcile.command.output.Ansi.Colour;
 import io.homeostat.reconcile.plan.Plan;
 import io.homeostat.reconcile.plan.WorkloadPlan;
@@ -75,7 +76,11 @@ public final class PlanText {
         return switch (plan.action()) {
             case INSTALL -> join("installed", revision(plan.after()));
             case UPGRADE -> join("upgraded", revision(plan.before()), "->", revision(plan.after()));
-            case ROLLBACK -> because(join("rolled back", revision(plan.before()), "->", revision(plan.after())), plan);
+            case ROLLBACK -> {
+                String done = join("rolled back", revision(plan.before()), "->", revision(plan.after()));
+                // Whoever asked for it knows why.
+                yield plan.reason() == Reason.ROLLED_BACK ? done : because(done, plan);
+            }
             case REINSTALL -> because(join("reinstalled", revision(plan.after())), plan);
             case REMOVE -> join("removed", revision(plan.before()));
             case CONFIGURE -> "configured";
