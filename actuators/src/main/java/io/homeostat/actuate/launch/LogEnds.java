@@ -40,7 +40,7 @@ public final class LogEnds {
     /** The file, and where in it what is wanted begins, in bytes. */
     public record Part(Path file, long from) {}
 
-    /** Where a log ended. {@code newestCopy} is what was rotated last, see {@link LogRotation#identity}. */
+    /** Where a log ended. {@code newestCopy} is what was rotated last, see {@link #identity}. */
     private record End(long inode, long size, String newestCopy) {
         /** Empty when these are not the words of an end. */
         static Optional<End> parse(List<String> words) {
@@ -111,12 +111,17 @@ public final class LogEnds {
     /** How often a log was rotated since this was its newest copy, or since there was none; several times when that copy is gone. */
     private static int rotations(ImmutableList<Path> copies, String newestThen) throws IOException {
         for (int i = 0; i < copies.size(); i++) {
-            if (LogRotation.identity(copies.get(i)).equals(newestThen)) {
+            if (identity(copies.get(i)).equals(newestThen)) {
                 return i;
             }
         }
         // Where there are no copies at all, somebody has removed them.
         return newestThen.equals(NO_COPY) || copies.isEmpty() ? copies.size() : SEVERAL;
+    }
+
+    /** Without its size, as former versions have noted it. */
+    private static String identity(Path copy) throws IOException {
+        return LogRotation.identity(copy).replaceFirst("\\+[0-9]+@", "@");
     }
 
     private @Nullable End noted(WorkloadId id, Path log) throws IOException {
@@ -144,7 +149,7 @@ public final class LogEnds {
             return new End(
                     number(facts, "ino"),
                     number(facts, "size"),
-                    copies.isEmpty() ? NO_COPY : LogRotation.identity(copies.getLast()));
+                    copies.isEmpty() ? NO_COPY : identity(copies.getLast()));
         } catch (NoSuchFileException e) {
             return null;
         }

@@ -272,7 +272,7 @@ public record LogsCommand(Selection selection, Instant since, OptionalInt tail, 
     public static final class LogFile implements AutoCloseable {
         private static final int BUFFER = 64 * 1024;
 
-        /** As much of what was read last is looked for where it was: a line or two. */
+        /** As much of what was read last is looked for where it was, in bytes: a line or two. */
         private static final int COMPARED = 256;
 
         /** No inode has this number. */
@@ -288,6 +288,11 @@ public record LogsCommand(Selection selection, Instant since, OptionalInt tail, 
 
         /** What was moved into a copy before it was read; null when all of that has been read. */
         private @Nullable SeekableByteChannel rotated;
+
+        /** The end of what was read last, and where that was. */
+        private ByteBuffer readLast = ByteBuffer.allocate(0);
+
+        private long readTo;
 
         /** Tells the copy that was the newest one when the file was last read. */
         private @Nullable String moved;
@@ -394,28 +399,26 @@ public record LogsCommand(Selection selection, Instant since, OptionalInt tail, 
                 }
                 left -= copy(channel, out, left);
                 moved = newest;
+                if (readTo != channel.position()) {
+                    readLast = lastOf(channel);
+                    readTo = channel.position();
+                }
             }
             return left <= 0;
         }
 
-        /** Whether what was read last is no longer there, but in the newest copy: it was emptied, and has grown as long again. */
+        /** Whether what was read last is no longer there: it was emptied, and has grown as long again. */
         private boolean hasOtherText(SeekableByteChannel live) throws IOException {
-            Path newest = LogRotation.newestCopy(path).orElse(null);
-            if (newest == null) {
-                return false;
-            }
+            return readTo == live.position() && !readLast.equals(lastOf(live));
+        }
+
+        /** The end of what has been read. */
+        private static ByteBuffer lastOf(SeekableByteChannel live) throws IOException {
             long end = live.position();
             int length = (int) Math.min(end, COMPARED);
-            try (SeekableByteChannel copy = PinnedFile.read(newest)) {
-                return copy.size() >= end
-                        && !read(copy, end - length, length)
-                                .flip()
-                                .equals(read(live, end - length, length).flip());
-            } catch (NoSuchFileException e) {
-                return false;
-            } finally {
-                live.position(end);
-            }
+            ByteBuffer last = read(live, end - length, length).flip();
+            live.position(end);
+            return last;
         }
 
         /** What was written before a rotation and after the last call is read first: it is in a copy that was not there then. */

@@ -97,6 +97,25 @@ class LogFileTest {
     }
 
     @Test
+    void aCopyThatChangesAfterItWasReadIsNotReadAgain() throws Exception {
+        Path copy = directory.resolve("process.log.1");
+        try (LogsCommand.LogFile log = new LogsCommand.LogFile(path)) {
+            Files.writeString(path, "one\n");
+            log.copyTo(out);
+            append("two, late\n");
+            assertTrue(new LogRotation().rotate(path, 40, 2).isPresent());
+            append("new, and more\n");
+            log.copyTo(out);
+            Files.setLastModifiedTime(copy, FileTime.fromMillis(1));
+            log.copyTo(out);
+            append("end\n");
+            Files.setLastModifiedTime(copy, FileTime.fromMillis(2));
+            log.copyTo(out);
+        }
+        assertEquals("one\ntwo, late\nnew, and more\nend\n", read());
+    }
+
+    @Test
     void ofAFileThatSomebodyElseEmptiesNothingIsReadTwice() throws Exception {
         try (LogsCommand.LogFile log = new LogsCommand.LogFile(path)) {
             Files.writeString(directory.resolve("process.log.1"), "what was rotated long ago\n".repeat(3));
