@@ -11,6 +11,7 @@ import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.source.StoredState;
 import io.homeostat.desired.state.Event;
 import io.homeostat.desired.state.EventType;
+import io.homeostat.desired.state.Pause;
 import io.homeostat.desired.state.StateReader.StoredRevision;
 import io.homeostat.desired.state.StateStore;
 import io.homeostat.desired.state.StateStore.Change;
@@ -140,11 +141,14 @@ public record RollbackCommand(WorkloadId workload, int to, Duration timeout) imp
         }
         String words = "rolled back by request from revision " + from + " to " + back.revision() + " (number "
                 + former.number() + ")" + failure(history, declared);
+        boolean runsOn = store.pause(workload).filter(Pause::stopped).isEmpty()
+                && undone.map(before -> before.runsOn() && before.replacedAt() == null)
+                        .orElse(good != null && good.hash().equals(declared.hash()));
         store.resume(workload, words, now);
         store.commit(new Change(
                 workload,
                 history.rolledBack(
-                        new FailedRevision(declared.hash(), declaredRevision, 1, now, words, true),
+                        FailedRevision.byRequest(declared.hash(), declaredRevision, now, words, runsOn),
                         new LastKnownGood(back, former.hash(), directory(back))),
                 false,
                 ImmutableList.of(),
@@ -156,9 +160,11 @@ public record RollbackCommand(WorkloadId workload, int to, Duration timeout) imp
     /** What an earlier rollback chose, as long as that has never worked: who repeats it does not want to go further back. */
     private Optional<StoredRevision> underWay(WorkloadHistory history, Declaration declared, StateStore store) {
         LastKnownGood chosen = history.lastKnownGood();
+        // What can't be fetched has not been tried; what goes on running instead may crash meanwhile.
+        boolean hasFailed = history.attempts().upkeep().count() == 0
+                && (history.run().crashes().count() > 0 || history.run().healthFailures() > 0);
         boolean underWay = to == 0
-                && history.run().crashes().count() == 0
-                && history.run().healthFailures() == 0
+                && !hasFailed
                 && history.undone(declared.hash())
                         .filter(undone -> undone.byRequest() && undone.replacedAt() == null)
                         .isPresent();

@@ -1,11 +1,8 @@
 package io.homeostat.reconcile.plan;
 
 import com.google.common.collect.ImmutableList;
-import com.google.common.collect.Iterables;
 import io.homeostat.desired.model.Declaration;
-import io.homeostat.desired.state.history.Exit;
 import io.homeostat.desired.state.history.Reason;
-import io.homeostat.desired.state.history.WorkloadHistory;
 import io.homeostat.desired.state.history.WorkloadHistory.FailedRevision;
 import io.homeostat.desired.state.history.WorkloadHistory.LastKnownGood;
 import io.homeostat.observe.ObservedInstance;
@@ -35,7 +32,7 @@ final class DaemonPlanner {
             if (situation.now().isBefore(retry)) {
                 WorkloadPlan undoing = holdAtLastGood(lastGood, wanted, failed, retry);
                 // What is declared goes on, if that is what runs, until what somebody wants in its place is here.
-                return failed.byRequest() && !lastGood.installed() && mayGoOn(wanted)
+                return failed.byRequest() && !lastGood.installed() && mayGoOn(wanted, failed)
                         ? prepareBeside(wanted, undoing)
                         : undoing;
             }
@@ -55,23 +52,15 @@ final class DaemonPlanner {
                 : changing;
     }
 
-    /** Whether that is what runs, as it is installed, and nothing else does; or it is what ran until it ended by itself. */
-    private boolean mayGoOn(Target target) {
+    /** Whether that is what runs, as it is installed, and nothing else does; or nothing runs, and it did when it was undone. */
+    private boolean mayGoOn(Target target, FailedRevision undone) {
         boolean nothingRuns = situation.instances().isEmpty();
         return target.installed()
-                && (!nothingRuns || hasEndedByItself(target))
+                && (!nothingRuns || undone.runsOn())
                 && situation.instances().stream()
                         .map(ObservedInstance::instance)
                         .allMatch(instance -> LaunchInputs.matches(instance, target.workload())
                                 && Objects.equals(instance.directory(), target.directory()));
-    }
-
-    private boolean hasEndedByItself(Target target) {
-        WorkloadHistory history = situation.history();
-        Exit exit = history.run().lastExit();
-        return target.directory() != null
-                && target.directory().equals(Iterables.getFirst(history.former(), null))
-                && (exit == null || (exit.reason() != Exit.Reason.STOPPED && exit.reason() != Exit.Reason.TIMED_OUT));
     }
 
     /** Whether the last good revision runs on until the change may begin, and so is repaired meanwhile. */

@@ -248,8 +248,8 @@ class RepairPlanningTest {
                 .succeeded("A")
                 .installed("A")
                 .installed("B")
-                .history(history -> history.withFailed(new FailedRevision(
-                        history.attempts().hash(), "B", 1, NOW.minusSeconds(1_000_000), "rolled back", true)));
+                .history(history -> history.withFailed(FailedRevision.byRequest(
+                        history.attempts().hash(), "B", NOW.minusSeconds(1_000_000), "rolled back", true)));
     }
 
     private static Example unhealthy(int before) {

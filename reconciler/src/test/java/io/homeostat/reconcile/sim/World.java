@@ -258,8 +258,13 @@ final class World implements StepExecutor, Observer {
             return;
         }
         LastKnownGood former = good.get(back.choice() % good.size());
-        FailedRevision undone = new FailedRevision(
-                declared.hash(), declared.workload().revision(), 1, clock.instant(), "rolled back by hand", true);
+        LastKnownGood last = machine.store.history(id).lastKnownGood();
+        FailedRevision undone = FailedRevision.byRequest(
+                declared.hash(),
+                declared.workload().revision(),
+                clock.instant(),
+                "rolled back by hand",
+                last != null && last.hash().equals(declared.hash()));
         machine.store.resume(id, "", clock.instant());
         machine.store.commit(Change.ofHistory(id, machine.store.history(id).rolledBack(undone, former)));
     }

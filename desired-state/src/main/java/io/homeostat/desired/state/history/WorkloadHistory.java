@@ -134,6 +134,7 @@ public record WorkloadHistory(
      * A declaration that was tried as an upgrade and undone, so many times, for this error the last time.
      *
      * @param byRequest whether somebody had it undone, who alone has it tried again
+     * @param runsOn whether it worked and ran when somebody had it undone, and so goes on until the last good revision is here
      * @param replacedAt when the last good revision was seen to work in its place; null as long as it was not
      */
     public record FailedRevision(
@@ -143,17 +144,19 @@ public record WorkloadHistory(
             Instant at,
             String error,
             boolean byRequest,
+            boolean runsOn,
             @Nullable Instant replacedAt) {
-        public FailedRevision(String hash, String revision, int times, Instant at, String error, boolean byRequest) {
-            this(hash, revision, times, at, error, byRequest, null);
+        public FailedRevision(String hash, String revision, int times, Instant at, String error) {
+            this(hash, revision, times, at, error, false, false, null);
         }
 
-        public FailedRevision(String hash, String revision, int times, Instant at, String error) {
-            this(hash, revision, times, at, error, false);
+        /** One that somebody had undone. */
+        public static FailedRevision byRequest(String hash, String revision, Instant at, String error, boolean runsOn) {
+            return new FailedRevision(hash, revision, 1, at, error, true, runsOn, null);
         }
 
         public FailedRevision withReplacedAt(Instant when) {
-            return new FailedRevision(hash, revision, times, at, error, byRequest, when);
+            return new FailedRevision(hash, revision, times, at, error, byRequest, runsOn, when);
         }
     }
 

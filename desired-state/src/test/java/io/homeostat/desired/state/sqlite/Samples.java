@@ -149,7 +149,7 @@ public final class Samples {
                         new Reported("B2", ImmutableList.of(DOWNLOAD_REFUSED))),
                 new LastKnownGood(plugin("ops-agent", "A1"), "h0", "ops-agent_A1"),
                 ImmutableList.of("ops-agent_A0"),
-                new FailedRevision("h2", "B2", 3, NOON, "never listened", true),
+                new FailedRevision("h2", "B2", 3, NOON, "never listened", true, true, NOON),
                 new RunRecord(
                         4,
                         attempts,
