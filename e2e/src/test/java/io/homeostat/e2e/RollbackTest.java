@@ -184,9 +184,29 @@ final class RollbackTest {
         long pid = homeostat.pid(WEB);
         assertEquals(List.of("SUPERSEDED", "ROLLED_BACK", "PENDING"), standings());
 
-        homeostat.kill(WEB);
+        homeostat.run("restart", WEB);
+        homeostat.awaitAnother(WEB, pid);
+        homeostat.awaitAnother(WEB, homeostat.kill(WEB));
+        eventually().until(() -> homeostat.state(WEB), "RUNNING 2"::equals);
 
-        eventually().until(() -> homeostat.state(WEB).equals("RUNNING 2") && homeostat.pid(WEB) != pid);
+        homeostat.run("rollback", WEB).exits(1).says("could not install 1");
+        homeostat.run("history", WEB).exits(0).says("pending      back to number 1; downloading");
+    }
+
+    @Test
+    void whatIsDeclaredAndNeverLaunchedEndsNothing() {
+        homeostat.applied(web("1", stored(1)));
+        homeostat.applied(web("2", stored(2)));
+        homeostat.run("rollback", WEB).exits(0);
+        homeostat.run("resume", WEB).exits(0);
+        homeostat.applied(web("3", stored(3)));
+
+        JsonNode revisions =
+                homeostat.run("history", WEB, "-o", "json").exits(0).json().get("revisions");
+
+        assertEquals(List.of("SUPERSEDED", "ROLLED_BACK", "SUPERSEDED", "ABANDONED", "CURRENT"), standings());
+        assertEquals(revisions.get(4).get("triedAt"), revisions.get(2).get("until"));
+        assertEquals(revisions.get(4).get("triedAt"), revisions.get(3).get("until"));
     }
 
     @Test

@@ -132,12 +132,11 @@ public record HistoryCommand(WorkloadId workload) implements Command {
         ImmutableList.Builder<Revision> revisions = ImmutableList.builder();
         for (int i = 0; i < stored.size(); i++) {
             StoredRevision one = stored.get(i);
-            StoredRevision next = i + 1 < stored.size() ? stored.get(i + 1) : null;
-            boolean again = stored.subList(i + 1, stored.size()).stream()
-                    .anyMatch(later -> later.hash().equals(one.hash()));
+            ImmutableList<StoredRevision> later = stored.subList(i + 1, stored.size());
+            boolean again = later.stream().anyMatch(other -> other.hash().equals(one.hash()));
             boolean current = i == lastGood && !again && !one.wasUndone();
-            Standing standing = standing(one, current, next != null);
-            Instant until = current ? null : one.failedAt().orElse(next == null ? null : next.triedAt());
+            Standing standing = standing(one, current, !later.isEmpty());
+            Instant until = current ? null : one.failedAt().orElseGet(() -> replacedAt(one, later));
             revisions.add(new Revision(
                     one, standing, until, standing == Standing.PENDING ? problem(reader.history(id)) : one.error()));
         }
@@ -155,10 +154,21 @@ public record HistoryCommand(WorkloadId workload) implements Command {
         return replaced ? Standing.ABANDONED : Standing.PENDING;
     }
 
+    /** When another one took its place: of what worked that is no earlier than one was launched, which abandoned ones need not have been. */
+    private static @Nullable Instant replacedAt(StoredRevision one, ImmutableList<StoredRevision> later) {
+        return later.stream()
+                .filter(other -> !one.wasGood() || other.wasGood() || other.wasUndone())
+                .findFirst()
+                .or(() -> later.stream().findFirst())
+                .map(StoredRevision::triedAt)
+                .orElse(null);
+    }
+
     private static String problem(WorkloadHistory history) {
         Attempts attempts = history.attempts();
         return Stream.of(
                         attempts.install().error(),
+                        attempts.upkeep().error(),
                         attempts.start().error(),
                         history.run().crashes().error())
                 .filter(error -> !error.isEmpty())

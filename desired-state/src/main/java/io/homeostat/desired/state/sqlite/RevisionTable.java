@@ -250,14 +250,15 @@ final class RevisionTable {
                         .toArray());
     }
 
-    /** What a failed revision is replaced by may be older than all that are kept. */
+    /** What a failed revision is replaced by may be older than all that are kept, and what is declared, too. */
     private void prune(List<Row> rows, @Nullable LastKnownGood good) throws SQLException {
         int last = rows.getLast().number() - KEPT;
         if (rows.getFirst().number() <= last) {
             Database.update(
                     connection,
-                    "DELETE FROM revision WHERE workload = ?1 AND number <= ?2 AND number <>"
-                            + " (SELECT coalesce(max(number), 0) FROM revision WHERE workload = ?1 AND hash = ?3)",
+                    "DELETE FROM revision WHERE workload = ?1 AND number <= ?2"
+                            + " AND number <> (SELECT coalesce(max(number), 0) FROM revision WHERE workload = ?1 AND hash = ?3)"
+                            + " AND number <> (SELECT coalesce(max(number), 0) FROM revision WHERE workload = ?1 AND back_to IS NULL)",
                     workload,
                     last,
                     good == null ? "" : good.hash());

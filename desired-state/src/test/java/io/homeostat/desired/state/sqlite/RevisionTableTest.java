@@ -146,6 +146,26 @@ class RevisionTableTest {
     }
 
     @Test
+    void whatGoesBackAndForthIsNeverTakenForDeclaredAnew() {
+        trying("A");
+        works("A");
+        trying("B");
+        works("B");
+        for (int i = 0; i < 8; i++) {
+            rolledBack("A", "B to A", LATER.plusSeconds(i));
+            replaced();
+            trying("B");
+            works("B");
+        }
+
+        List<String> told = told();
+        assertEquals("2 B good failed: B to A", told.getFirst());
+        assertEquals("18 B back to 2 good", told.getLast());
+        commit(store.history(AGENT));
+        assertEquals(told, told());
+    }
+
+    @Test
     void whatRanBeforeThereWasTheTableIsTheFirst() {
         Workload old = Samples.plugin("ops-agent", "A");
         Samples.apply(store, "/a", false, Samples.plugin("ops-agent", "B"));
@@ -204,7 +224,7 @@ class RevisionTableTest {
     }
 
     private FailedRevision undone(String revision, String error, boolean byRequest, Instant at) {
-        return new FailedRevision(declaredHash(), revision, 1, at, error, byRequest);
+        return new FailedRevision(declaredHash(), revision, 1, at, error, byRequest, false, null);
     }
 
     private void replaced() {

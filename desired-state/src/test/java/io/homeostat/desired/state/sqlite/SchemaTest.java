@@ -21,12 +21,14 @@ import io.homeostat.desired.state.Pause;
 import io.homeostat.desired.state.StateReader.SourceProblem;
 import io.homeostat.desired.state.StateReader.StoredDeclaration;
 import io.homeostat.desired.state.StateReader.StoredEvent;
+import io.homeostat.desired.state.StateReader.StoredRevision;
 import io.homeostat.desired.state.StateStore;
 import io.homeostat.desired.state.StateStore.SourceContent;
 import io.homeostat.desired.state.StoreException;
 import io.homeostat.desired.state.history.Attempts.ReloadFailures;
 import io.homeostat.desired.state.history.Attempts.Reported;
 import io.homeostat.desired.state.history.WorkloadHistory;
+import io.homeostat.desired.yaml.DocumentCodec;
 import io.homeostat.desired.yaml.Problem;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -35,6 +37,7 @@ import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Instant;
+import java.util.Optional;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -240,6 +243,37 @@ final class SchemaTest {
         assertEquals(NEXT.version(), version());
         try (Connection connection = Sqlite.openExisting(layout.database())) {
             assertEquals(2, Sqlite.integer(connection, "SELECT id FROM something_new"));
+        }
+    }
+
+    @Test
+    void revisionsOfBeforeTheyCouldComeBackAreReadAsTheyWere() throws SQLException {
+        Schema former = new Schema(ImmutableList.of(
+                "schema-1.sql",
+                "schema-2.sql",
+                "schema-3.sql",
+                "schema-4.sql",
+                "schema-5.sql",
+                "schema-6.sql",
+                "schema-7.sql"));
+        new StateStores(former).open(layout, Samples.CLOCK).store().close();
+        try (Connection connection = Sqlite.openExisting(layout.database())) {
+            Database.update(
+                    connection,
+                    "INSERT INTO revision(workload, number, hash, source, document, tried_at, good_at)"
+                            + " VALUES (?, 3, 'h', 'applied', ?, ?, ?)",
+                    AGENT.toString(),
+                    DocumentCodec.toJson(Samples.plugin("ops-agent", "A")),
+                    Samples.NOON.toString(),
+                    Samples.NOON.toString());
+        }
+
+        try (StateStore store =
+                StateStores.openForWriting(layout, Samples.CLOCK).store()) {
+            StoredRevision revision = store.revisions(AGENT).getFirst();
+            assertEquals(3, revision.number());
+            assertTrue(revision.wasGood());
+            assertEquals(Optional.empty(), revision.backTo());
         }
     }
 
