@@ -135,7 +135,13 @@ public final class ApplyProgress implements PassListener, AutoCloseable {
         if (asked.isEmpty()) {
             return undone.isEmpty() ? ExitStatus.OK : ExitStatus.FAILED;
         }
-        String others = words(undone, asked);
+        // What somebody has stopped is as he wants it.
+        String others = words(
+                results.stream()
+                        .filter(one -> one.isLeftUndone() && one.plan().reason() != Reason.STOPPED)
+                        .map(WorkloadResult::workload)
+                        .collect(ImmutableList.toImmutableList()),
+                asked);
         if (!others.isEmpty()) {
             console.say(others + ": not as declared; the exit status of this " + word + " is not about that");
         }

@@ -22,6 +22,7 @@ import java.time.Instant;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -123,6 +124,25 @@ class ApplyTest {
                         .get(0)
                         .get("restarts")
                         .asInt());
+    }
+
+    @Test
+    void whatSomebodyHasStoppedIsNoBusinessOfWhoAppliesSomethingElse() throws IOException {
+        shell.write("b.yaml", Shell.sleeper("b", 600));
+        assertEquals(0, shell.run("apply", "-f", directory + "/b.yaml").status());
+        assertEquals(0, shell.run("stop", "process/b").status());
+        shell.write("a.yaml", Shell.sleeper("a", 600));
+
+        Result others = apply();
+
+        assertEquals(0, others.status(), others.toString());
+        assertFalse(others.err().contains("process/b"), others.toString());
+        String status = shell.run("status", "process/b").out();
+        assertTrue(
+                Pattern.compile("Last exit: +was stopped, at [-0-9T:]{19}Z")
+                        .matcher(status)
+                        .find(),
+                status);
     }
 
     @Test

@@ -190,7 +190,7 @@ public final class StatusText {
     }
 
     private static String lastExit(@Nullable Exit exit) {
-        return exit == null ? NONE : exit.words() + ", at " + exit.at();
+        return exit == null ? NONE : exit.words() + ", at " + exit.at().truncatedTo(ChronoUnit.SECONDS);
     }
 
     private static String lastRun(@Nullable OneShotRun run) {
