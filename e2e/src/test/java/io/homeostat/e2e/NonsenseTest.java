@@ -62,13 +62,18 @@ final class NonsenseTest {
     private static long flood(int messages, long agent) throws Exception {
         Supplier<ByteString> nonsense = Nonsense.messages(SEED + messages);
         AtomicInteger poured = new AtomicInteger();
-        Connection connection = COMMANDED.plane().awaitConnection(Patience.LONGEST);
-        connection.flood(() -> {
-            poured.incrementAndGet();
-            return nonsense.get();
-        });
-        eventually().until(() -> poured.get() > messages);
-        connection.stopFlood();
+        while (poured.get() <= messages) {
+            Connection connection = COMMANDED.plane().awaitConnection(Patience.LONGEST);
+            connection.flood(() -> {
+                poured.incrementAndGet();
+                return nonsense.get();
+            });
+            // On a busy machine a stream may time out; the flood goes on over the next.
+            eventually()
+                    .atMost(Patience.LONGEST.multipliedBy(3))
+                    .until(() -> poured.get() > messages || hasEnded(connection));
+            connection.stopFlood();
+        }
         COMMANDED.awaitRunning("well", "1");
         return Processes.residentBytes(agent);
     }
@@ -84,8 +89,12 @@ final class NonsenseTest {
                     .awaitThat(
                             "the end of stream " + connection.number(),
                             Patience.LONGEST,
-                            transcript -> transcript.entries(Entry.Ended.class).stream()
-                                    .anyMatch(end -> end.connection() == connection.number()));
+                            transcript -> hasEnded(connection));
         }
+    }
+
+    private static boolean hasEnded(Connection connection) {
+        return COMMANDED.plane().transcript().entries(Entry.Ended.class).stream()
+                .anyMatch(end -> end.connection() == connection.number());
     }
 }

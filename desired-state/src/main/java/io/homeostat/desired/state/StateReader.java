@@ -97,7 +97,7 @@ public interface StateReader extends AutoCloseable {
      * @param triedAt since when it was acted on
      * @param goodAt since when it has been known to work; empty when it is not
      * @param failedAt when it was undone; empty when it was not
-     * @param error why it was undone; empty when it was not
+     * @param error why it was undone, or did not work before another one took its place; empty when there is nothing against it
      * @param backTo number that it had when it was first acted on; empty when this is the first time
      */
     record StoredRevision(
@@ -113,6 +113,11 @@ public interface StateReader extends AutoCloseable {
         /** Whether it was seen to work, whatever became of it. */
         public boolean wasGood() {
             return goodAt.isPresent();
+        }
+
+        /** Number that it had when it was first acted on. */
+        public int first() {
+            return backTo.orElse(number);
         }
 
         /** Whether it was undone, by itself or by request. */

@@ -8,7 +8,6 @@ import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.StateReader;
 import io.homeostat.desired.state.StateReader.StoredRevision;
-import io.homeostat.desired.state.history.Attempts;
 import io.homeostat.desired.state.history.WorkloadHistory;
 import io.homeostat.desired.state.history.WorkloadHistory.FailedRevision;
 import io.homeostat.desired.state.history.WorkloadHistory.LastKnownGood;
@@ -20,6 +19,7 @@ import io.homeostat.reconcile.command.output.Json;
 import io.homeostat.reconcile.command.output.Table;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
@@ -46,7 +46,7 @@ public record HistoryCommand(WorkloadId workload) implements Command {
         FAILED,
         /** Worked, and was undone because somebody asked for it. */
         ROLLED_BACK,
-        /** Another one was declared before it was known to work. */
+        /** Another one was declared, or gone back to, before it was known to work. */
         ABANDONED
     }
 
@@ -137,8 +137,7 @@ public record HistoryCommand(WorkloadId workload) implements Command {
             boolean current = i == lastGood && !again && !one.wasUndone();
             Standing standing = standing(one, current, !later.isEmpty());
             Instant until = current ? null : one.failedAt().orElseGet(() -> replacedAt(one, later));
-            revisions.add(new Revision(
-                    one, standing, until, standing == Standing.PENDING ? problem(reader.history(id)) : one.error()));
+            revisions.add(new Revision(one, standing, until, one.error()));
         }
         return revisions.build();
     }
@@ -162,18 +161,6 @@ public record HistoryCommand(WorkloadId workload) implements Command {
                 .or(() -> later.stream().findFirst())
                 .map(StoredRevision::triedAt)
                 .orElse(null);
-    }
-
-    private static String problem(WorkloadHistory history) {
-        Attempts attempts = history.attempts();
-        return Stream.of(
-                        attempts.install().error(),
-                        attempts.upkeep().error(),
-                        attempts.start().error(),
-                        history.run().crashes().error())
-                .filter(error -> !error.isEmpty())
-                .findFirst()
-                .orElse("");
     }
 
     static Table table(List<Revision> revisions) {
@@ -212,10 +199,19 @@ public record HistoryCommand(WorkloadId workload) implements Command {
             // What is declared is new, and not known to work.
             return running.filter(StoredRevision::wasGood);
         }
-        int before = running.map(one -> one.backTo().orElse(one.number())).orElse(Integer.MAX_VALUE);
-        return stored.reversed().stream()
-                .filter(one -> one.number() < before && one.wasGood() && !one.wasUndone())
+        int before = running.map(StoredRevision::first).orElse(Integer.MAX_VALUE);
+        return stored.stream()
                 .filter(one -> !one.hash().equals(declared) && !one.hash().equals(runs))
-                .findFirst();
+                .filter(one -> one.wasGood() && !newest(stored, one).wasUndone() && place(one, before) < before)
+                .max(Comparator.comparingInt(one -> place(one, before)));
+    }
+
+    private static StoredRevision newest(ImmutableList<StoredRevision> stored, StoredRevision one) {
+        return Iterables.find(stored.reverse(), other -> other.hash().equals(one.hash()));
+    }
+
+    /** Where it stands among what ran before that number; by where it was first, if all that is kept of it came later. */
+    private static int place(StoredRevision one, int before) {
+        return one.number() < before ? one.number() : one.first();
     }
 }

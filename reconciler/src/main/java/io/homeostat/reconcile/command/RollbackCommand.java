@@ -140,9 +140,9 @@ public record RollbackCommand(WorkloadId workload, int to, Duration timeout) imp
                     + workload);
         }
         String words = "rolled back by request from revision " + from + " to " + back.revision() + " (number "
-                + former.number() + ")" + failure(history, declared);
+                + former.number() + ")" + failure(history, declared, from);
         boolean runsOn = store.pause(workload).filter(Pause::stopped).isEmpty()
-                && undone.map(before -> before.runsOn() && before.replacedAt() == null)
+                && undone.map(FailedRevision::runsOn)
                         .orElse(good != null && good.hash().equals(declared.hash()));
         store.resume(workload, words, now);
         store.commit(new Change(
@@ -160,9 +160,10 @@ public record RollbackCommand(WorkloadId workload, int to, Duration timeout) imp
     /** What an earlier rollback chose, as long as that has never worked: who repeats it does not want to go further back. */
     private Optional<StoredRevision> underWay(WorkloadHistory history, Declaration declared, StateStore store) {
         LastKnownGood chosen = history.lastKnownGood();
-        // What can't be fetched has not been tried; what goes on running instead may crash meanwhile.
-        boolean hasFailed = history.attempts().upkeep().count() == 0
-                && (history.run().crashes().count() > 0 || history.run().healthFailures() > 0);
+        // What goes on running until it is fetched may crash meanwhile.
+        boolean hasFailed =
+                !history.undone(declared.hash()).filter(FailedRevision::runsOn).isPresent()
+                        && (history.run().crashes().count() > 0 || history.run().healthFailures() > 0);
         boolean underWay = to == 0
                 && !hasFailed
                 && history.undone(declared.hash())
@@ -184,13 +185,13 @@ public record RollbackCommand(WorkloadId workload, int to, Duration timeout) imp
                 .orElse("nothing is remembered of " + workload + " that worked before");
     }
 
-    /** Why what is declared failed, if it did: the rollback takes the place of that. */
-    private static String failure(WorkloadHistory history, Declaration declared) {
+    /** Why what was to run failed, if it did: the rollback takes the place of that. */
+    private static String failure(WorkloadHistory history, Declaration declared, String from) {
         String error = history.undone(declared.hash())
-                .filter(undone -> !undone.byRequest())
-                .map(FailedRevision::error)
+                .map(undone ->
+                        undone.byRequest() ? undone.replacedAt() == null ? history.problem() : "" : undone.error())
                 .orElse(history.attempts().start().error());
-        return error.isEmpty() ? "" : "; " + declared.workload().revision() + " had failed: " + error;
+        return error.isEmpty() ? "" : "; " + from + " had failed: " + error;
     }
 
     private void require(StoredRevision former, Declaration declared, StateStore store) {

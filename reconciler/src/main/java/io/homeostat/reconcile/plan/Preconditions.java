@@ -66,6 +66,13 @@ final class Preconditions {
         return undone().isPresent();
     }
 
+    /** Whether somebody wants the target in the place of what is declared, where it has neither worked nor failed yet. */
+    boolean isRollingBack() {
+        return situation.history().run().crashes().count() == 0
+                && undone().filter(undone -> undone.byRequest() && undone.replacedAt() == null)
+                        .isPresent();
+    }
+
     /** Whether that is so because somebody wants it. */
     boolean isRolledBack() {
         return undone().filter(FailedRevision::byRequest).isPresent();

@@ -344,7 +344,7 @@ final class Rollout {
         Completed completed = situation.history().run().completed();
         boolean stoppedByUs = lastExit != null
                 && (lastExit.reason() == Exit.Reason.STOPPED || lastExit.reason() == Exit.Reason.TIMED_OUT);
-        if (preconditions.isUndoing() && (stoppedByUs || needsActivation())) {
+        if (preconditions.isRollingBack() || (preconditions.isUndoing() && (stoppedByUs || needsActivation()))) {
             giveUndoing();
         } else if (completed != null && CleanEnd.isOf(target.workload(), completed)) {
             giveReasonToGoOn(completed);

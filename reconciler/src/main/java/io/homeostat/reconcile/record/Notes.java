@@ -195,6 +195,18 @@ final class Notes {
                 .withAttempts(Attempts.of(declared.hash()).withReported(Reported.of(workload.revision())));
     }
 
+    /** An instance was seen, alive or not; what stands in has begun with its first. */
+    void seen(Instance instance) {
+        FailedRevision failed = history.failed();
+        LastKnownGood lastKnownGood = history.lastKnownGood();
+        if (failed != null
+                && failed.runsOn()
+                && lastKnownGood != null
+                && instance.target().equals(lastKnownGood.hash())) {
+            history = history.withFailed(failed.withoutRunningOn());
+        }
+    }
+
     /** The last good revision, as long as it stands in for a declaration that was undone and is not known to work there yet. */
     Optional<Target> standIn(ImmutableList<Installation> installations) {
         LastKnownGood lastKnownGood = history.lastKnownGood();

@@ -102,6 +102,18 @@ public record WorkloadHistory(
         return Optional.ofNullable(failed).filter(one -> one.hash().equals(hash));
     }
 
+    /** Why what is wanted does not work so far; empty when there is nothing against it. */
+    public String problem() {
+        return Stream.of(
+                        attempts.install().error(),
+                        attempts.upkeep().error(),
+                        attempts.start().error(),
+                        run.crashes().error())
+                .filter(error -> !error.isEmpty())
+                .findFirst()
+                .orElse("");
+    }
+
     /** Undone by request: a former revision is to run in its place, and nothing counts against that. */
     public WorkloadHistory rolledBack(FailedRevision undone, LastKnownGood revision) {
         return succeededBy(revision)
@@ -153,6 +165,11 @@ public record WorkloadHistory(
         /** One that somebody had undone. */
         public static FailedRevision byRequest(String hash, String revision, Instant at, String error, boolean runsOn) {
             return new FailedRevision(hash, revision, 1, at, error, true, runsOn, null);
+        }
+
+        /** The last good revision was launched in its place. */
+        public FailedRevision withoutRunningOn() {
+            return new FailedRevision(hash, revision, times, at, error, byRequest, false, replacedAt);
         }
 
         public FailedRevision withReplacedAt(Instant when) {

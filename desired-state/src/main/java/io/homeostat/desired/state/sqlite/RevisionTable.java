@@ -84,7 +84,12 @@ final class RevisionTable {
         String wanted = undone == null ? tried : Objects.requireNonNull(good).hash();
         if (!rows.getLast().hash().equals(wanted)) {
             if (undone != null && rows.getLast().failedAt() == null) {
-                update(rows, "failed_at = ?, error = ?", undone.at().toString(), undone.error());
+                boolean neverWorked = undone.byRequest() && rows.getLast().goodAt() == null;
+                update(
+                        rows,
+                        "failed_at = ?, error = ?",
+                        neverWorked ? null : undone.at().toString(),
+                        undone.error());
             }
             goBack(rows, wanted, undone, good);
         } else if (undone != null && !undone.byRequest()) {
@@ -96,7 +101,9 @@ final class RevisionTable {
                     ? undone.replacedAt()
                     : good != null && good.hash().equals(wanted) ? now : null;
             if (goodAt != null) {
-                update(rows, "good_at = ?", goodAt.toString());
+                update(rows, "good_at = ?, error = NULL", goodAt.toString());
+            } else if (!history.problem().isEmpty() && !history.problem().equals(newest.error())) {
+                update(rows, "error = ?", history.problem());
             }
         }
         prune(rows, good);
@@ -164,15 +171,21 @@ final class RevisionTable {
     private void goBack(List<Row> rows, String wanted, @Nullable FailedRevision undone, @Nullable LastKnownGood good)
             throws SQLException {
         // Of what is forgotten the new row is the first.
-        int first = rows.reversed().stream()
+        Row before = rows.reversed().stream()
                 .filter(row -> row.hash().equals(wanted))
-                .mapToInt(Row::first)
                 .findFirst()
-                .orElse(rows.getLast().number() + 1);
+                .orElse(null);
+        int first = before == null ? rows.getLast().number() + 1 : before.first();
         if (undone == null) {
             addDeclared(rows, wanted, first);
         } else if (good != null) {
-            add(rows, wanted, first, sourceOf(first), texts.apply(good.workload()), undone.at());
+            add(
+                    rows,
+                    wanted,
+                    first,
+                    before == null ? "" : sourceOf(before.number()),
+                    texts.apply(good.workload()),
+                    undone.at());
         }
     }
 
@@ -240,7 +253,7 @@ final class RevisionTable {
     }
 
     /** Changes the newest row. */
-    private void update(List<Row> rows, String changes, Object... values) throws SQLException {
+    private void update(List<Row> rows, String changes, @Nullable Object... values) throws SQLException {
         Database.update(
                 connection,
                 "UPDATE revision SET " + changes + " WHERE workload = ? AND number = ?",

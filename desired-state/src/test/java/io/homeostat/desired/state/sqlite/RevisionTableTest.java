@@ -114,7 +114,7 @@ class RevisionTableTest {
     }
 
     @Test
-    void whatIsRolledBackBeforeAnybodyHasTriedItIsToldAllTheSame() {
+    void whatIsRolledBackBeforeAnybodyHasTriedItHasNotFailed() {
         trying("A");
         works("A");
         Samples.apply(store, "/a", false, Samples.plugin("ops-agent", "B"));
@@ -123,7 +123,8 @@ class RevisionTableTest {
 
         commit(store.history(AGENT).withAttempts(1, Attempts.of(declaredHash())));
 
-        assertEquals(List.of("1 A good", "2 B failed: B to A", "3 A back to 1"), told());
+        assertEquals(List.of("1 A good", "2 B tried", "3 A back to 1"), told());
+        assertEquals("B to A", store.revisions(AGENT).get(1).error());
     }
 
     @Test
