@@ -123,15 +123,16 @@ public final class ProbeHealth implements InstanceHealth {
     }
 
     /**
-     * An answer only counts when it is the workload's own: its port may be taken by another process. Where that can't be told, the
-     * process must have stayed alive for a while, since one whose port is taken mostly ends at once.
+     * An answer only counts when it is the workload's own: its port may be taken by another process, and a command may succeed without
+     * it. Where that can't be told, the process must have stayed alive for a while, since one whose port is taken mostly ends at once.
      */
     private Health attributed(Answer answer, Instance instance, Running running) {
         InetSocketAddress by = answer.by();
-        if (answer.health().verdict() != Verdict.HEALTHY
-                || by == null
-                || !(running.identity() instanceof ProcessIdentity main)) {
+        if (answer.health().verdict() != Verdict.HEALTHY || !(running.identity() instanceof ProcessIdentity main)) {
             return answer.health();
+        }
+        if (by == null) {
+            return longEnoughAlive(answer, running, "its command succeeds");
         }
         String where = by.getAddress().getHostAddress() + ":" + by.getPort();
         return switch (owners.of(instance, main, by)) {
@@ -141,14 +142,16 @@ public final class ProbeHealth implements InstanceHealth {
                         Verdict.UNHEALTHY,
                         "its port is taken: " + where + " is answered by " + words
                                 + ", which is none of its own; end that, or let one of the two listen elsewhere");
-            case Owner.Unknown() ->
-                running.age().compareTo(LONG_ENOUGH_ALIVE) >= 0
-                        ? answer.health()
-                        : failed(
-                                Verdict.UNKNOWN,
-                                "who answers on " + where + " can't be seen, and it has not stayed alive for "
-                                        + LONG_ENOUGH_ALIVE.toSeconds() + " s");
+            case Owner.Unknown() -> longEnoughAlive(answer, running, "who answers on " + where + " can't be seen");
         };
+    }
+
+    private Health longEnoughAlive(Answer answer, Running running, String what) {
+        return running.age().compareTo(LONG_ENOUGH_ALIVE) >= 0
+                ? answer.health()
+                : failed(
+                        Verdict.UNKNOWN,
+                        what + ", and it has not stayed alive for " + LONG_ENOUGH_ALIVE.toSeconds() + " s");
     }
 
     public Health ask(Probe probe, Duration timeout) {

@@ -1,0 +1,145 @@
+package io.homeostat.reconcile.command;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSet;
+import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.platform.Layout;
+import io.homeostat.desired.state.StateReader.StoredDeclaration;
+import io.homeostat.desired.state.StateReader.StoredRevision;
+import io.homeostat.desired.state.StateStore;
+import io.homeostat.desired.state.StateStore.Change;
+import io.homeostat.desired.state.StateStore.ToApply;
+import io.homeostat.desired.state.history.Attempts;
+import io.homeostat.desired.state.history.WorkloadHistory.FailedRevision;
+import io.homeostat.desired.state.history.WorkloadHistory.LastKnownGood;
+import io.homeostat.desired.state.sqlite.StateStores;
+import io.homeostat.reconcile.plan.Example;
+import java.nio.file.Path;
+import java.time.Clock;
+import java.time.Instant;
+import java.time.ZoneOffset;
+import java.util.List;
+import java.util.Objects;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Which revision a rollback goes back to, and what becomes of the others. */
+class HistoryCommandTest {
+    private static final WorkloadId ID = WorkloadId.process("p");
+    private static final Instant NOON = Instant.parse("2026-11-20T12:00:00Z");
+
+    @TempDir
+    Path directory;
+
+    private StateStore store;
+
+    @BeforeEach
+    void open() {
+        Layout layout = new Layout(directory.resolve("s"), directory.resolve("r"), "machine-1");
+        store = StateStores.openForWriting(layout, Clock.fixed(NOON, ZoneOffset.UTC))
+                .store();
+    }
+
+    @AfterEach
+    void close() {
+        store.close();
+    }
+
+    @Test
+    void backAndForthOftenIsAsBackAndForthOnce() {
+        works("1");
+        works("2");
+        works("3");
+        for (int i = 0; i < 12; i++) {
+            assertEquals("2", rollBack());
+            works("3");
+        }
+    }
+
+    @Test
+    void itGoesFurtherBackAndNotToWhatWasRolledBack() {
+        works("1");
+        works("2");
+        works("3");
+        assertEquals("2", rollBack());
+        assertEquals("1", rollBack());
+        assertEquals("none", former());
+
+        works("3");
+        assertEquals("1", former(), "2 was rolled back, and 1 ran last");
+        works("4");
+        assertEquals("3", former());
+    }
+
+    @Test
+    void whatWasDeclaredAndNeverLaunchedHasNotFailed() {
+        works("1");
+        works("2");
+        assertEquals("1", rollBack());
+        replaced();
+        declared("2");
+        store.commit(Change.ofHistory(ID, store.history(ID).withFailed(null)));
+        rollBack();
+
+        assertEquals(
+                List.of("1 SUPERSEDED", "2 ROLLED_BACK", "1 SUPERSEDED", "2 ABANDONED", "1 CURRENT"),
+                HistoryCommand.revisions(ID, store).stream()
+                        .map(one -> one.stored().workload().revision() + " " + one.standing())
+                        .toList());
+    }
+
+    private String former() {
+        return HistoryCommand.former(0, hash(), store, ID)
+                .map(one -> one.workload().revision())
+                .orElse("none");
+    }
+
+    private String rollBack() {
+        StoredRevision former = HistoryCommand.former(0, hash(), store, ID).orElseThrow();
+        store.commit(Change.ofHistory(
+                ID,
+                store.history(ID)
+                        .rolledBack(
+                                FailedRevision.byRequest(hash(), "whatever", NOON, "by request", false),
+                                new LastKnownGood(former.workload(), former.hash(), null))));
+        replaced();
+        return former.workload().revision();
+    }
+
+    private void replaced() {
+        FailedRevision failed = Objects.requireNonNull(store.history(ID).failed());
+        store.commit(Change.ofHistory(ID, store.history(ID).withFailed(failed.withReplacedAt(NOON))));
+    }
+
+    private void works(String revision) {
+        StoredDeclaration declared = declared(revision);
+        store.commit(Change.ofHistory(
+                ID,
+                store.history(ID)
+                        .withFailed(null)
+                        .succeededBy(new LastKnownGood(declared.workload(), declared.hash(), null))
+                        .withAttempts(1, Attempts.of(declared.hash()))));
+    }
+
+    private StoredDeclaration declared(String revision) {
+        store.apply(
+                ImmutableList.of(new ToApply(
+                        Objects.requireNonNull(Example.process()
+                                        .wants(revision)
+                                        .situation()
+                                        .declared())
+                                .workload(),
+                        "/a.yaml")),
+                ImmutableSet.of("/a.yaml"),
+                false);
+        return store.declarations().getFirst();
+    }
+
+    private String hash() {
+        return store.declarations().getFirst().hash();
+    }
+}
