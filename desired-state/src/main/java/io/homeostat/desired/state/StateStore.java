@@ -99,8 +99,11 @@ public interface StateStore extends StateReader {
      */
     long hooksTold();
 
-    /** Moves it on to this event. */
-    void hooksTold(long event);
+    /** Those that are further, by what tells one from another. */
+    ImmutableMap<String, Long> hooksAhead();
+
+    /** Moves all on to this event, and some further. */
+    void hooksTold(long event, ImmutableMap<String, Long> ahead);
 
     /** There are no hooks any more. */
     void forgetHooks();

@@ -181,7 +181,12 @@ public class MemoryStore implements StateStore {
     }
 
     @Override
-    public void hooksTold(long event) {
+    public ImmutableMap<String, Long> hooksAhead() {
+        throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public void hooksTold(long event, ImmutableMap<String, Long> ahead) {
         throw new UnsupportedOperationException();
     }
 

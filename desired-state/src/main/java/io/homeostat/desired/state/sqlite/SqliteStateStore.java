@@ -2,6 +2,7 @@ package io.homeostat.desired.state.sqlite;
 
 import com.google.common.collect.ImmutableCollection;
 import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.model.WorkloadId;
@@ -193,20 +194,42 @@ public final class SqliteStateStore extends SqliteStateReader implements StateSt
     }
 
     @Override
-    public void hooksTold(long event) {
-        write(
-                "note what hooks were told in",
-                connection -> Database.update(
+    public ImmutableMap<String, Long> hooksAhead() {
+        return database.read("find out what hooks were told in", connection -> {
+            ImmutableMap.Builder<String, Long> ahead = ImmutableMap.builder();
+            Database.query(
+                    connection,
+                    "SELECT substr(key, ?), value FROM meta WHERE key LIKE '" + HOOKS + ":%'",
+                    row -> ahead.put(row.getString(1), Long.parseLong(row.getString(2))),
+                    HOOKS.length() + 2);
+            return ahead.build();
+        });
+    }
+
+    @Override
+    public void hooksTold(long event, ImmutableMap<String, Long> ahead) {
+        write("note what hooks were told in", connection -> {
+            Database.update(connection, "DELETE FROM meta WHERE key LIKE '" + HOOKS + ":%'");
+            Database.update(
+                    connection,
+                    "INSERT OR REPLACE INTO meta(key, value) VALUES ('" + HOOKS + "', ?)",
+                    Long.toString(event));
+            for (Map.Entry<String, Long> one : ahead.entrySet()) {
+                Database.update(
                         connection,
-                        "INSERT OR REPLACE INTO meta(key, value) VALUES ('" + HOOKS + "', ?)",
-                        Long.toString(event)));
+                        "INSERT INTO meta(key, value) VALUES (?, ?)",
+                        HOOKS + ":" + one.getKey(),
+                        Long.toString(one.getValue()));
+            }
+        });
     }
 
     @Override
     public void forgetHooks() {
         write(
                 "forget what hooks were told in",
-                connection -> Database.update(connection, "DELETE FROM meta WHERE key = '" + HOOKS + "'"));
+                connection -> Database.update(
+                        connection, "DELETE FROM meta WHERE key = '" + HOOKS + "' OR key LIKE '" + HOOKS + ":%'"));
     }
 
     private void write(String tried, Writing writing) {

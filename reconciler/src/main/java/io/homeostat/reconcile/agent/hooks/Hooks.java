@@ -1,17 +1,19 @@
 package io.homeostat.reconcile.agent.hooks;
 
 import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableMap;
+import com.google.common.hash.Hashing;
 import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.platform.Backoff;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.state.StateStore;
 import io.homeostat.desired.state.StoreException;
 import io.homeostat.reconcile.agent.hooks.HookWorker.Retries;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.function.Consumer;
-import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -35,8 +37,13 @@ public final class Hooks implements AutoCloseable {
     private final Consumer<Delivery> deliveries;
     private ImmutableList<AgentConfig.Hook> configured = ImmutableList.of();
     private ImmutableList<HookWorker> workers = ImmutableList.of();
+
+    /** What tells the worker at the same place from others, whatever else of its configuration changes. */
+    private ImmutableList<String> keys = ImmutableList.of();
+
     private ImmutableList<String> unusable = ImmutableList.of();
     private long stored;
+    private ImmutableMap<String, Long> ahead = ImmutableMap.of();
     private long newestTold;
 
     /** How an attempt to tell a hook of an event ended. */
@@ -84,11 +91,22 @@ public final class Hooks implements AutoCloseable {
             store.forgetHooks();
         } else {
             stored = store.hooksTold();
+            ahead = store.hooksAhead();
             newestTold = stored;
-            workers = IntStream.range(0, wanted.size())
-                    .boxed()
-                    .flatMap(index -> worker("notify[" + index + "]", wanted.get(index)).stream())
-                    .collect(ImmutableList.toImmutableList());
+            ImmutableList.Builder<HookWorker> usable = ImmutableList.builder();
+            ImmutableList.Builder<String> theirs = ImmutableList.builder();
+            for (int index = 0; index < wanted.size(); index++) {
+                String key = key(wanted, index);
+                worker("notify[" + index + "]", wanted.get(index), ahead.getOrDefault(key, stored))
+                        .ifPresent(worker -> {
+                            usable.add(worker);
+                            theirs.add(key);
+                        });
+            }
+            workers = usable.build();
+            keys = theirs.build();
+            // Who is not wanted any more begins anew when he is.
+            remember(true);
             workers.forEach(HookWorker::start);
         }
         // One that could not be made is tried again when the configuration is read again, though it is the same.
@@ -105,19 +123,27 @@ public final class Hooks implements AutoCloseable {
                 .collect(ImmutableList.toImmutableList());
     }
 
-    /** @param name where it stands in the configuration */
-    private Optional<HookWorker> worker(String name, AgentConfig.Hook hook) {
+    /** A digest of whom it tells, since that may be secret, and how many before it tell the same. */
+    private static String key(ImmutableList<AgentConfig.Hook> hooks, int index) {
+        String whom = whom(hooks.get(index));
+        long before = hooks.subList(0, index).stream()
+                .filter(hook -> whom(hook).equals(whom))
+                .count();
+        return Hashing.sha256().hashString(whom, StandardCharsets.UTF_8) + "-" + before;
+    }
+
+    private static String whom(AgentConfig.Hook hook) {
+        return hook.exec().isEmpty() ? String.valueOf(hook.webhook()) : String.join("\0", hook.exec());
+    }
+
+    /**
+     * @param name where it stands in the configuration
+     * @param told the newest event that it need not be told of any more
+     */
+    private Optional<HookWorker> worker(String name, AgentConfig.Hook hook, long told) {
         try {
             return Optional.of(new HookWorker(
-                    name,
-                    hook,
-                    HookCall.of(hook, directory),
-                    store,
-                    machine,
-                    stored,
-                    retries,
-                    this::passed,
-                    deliveries));
+                    name, hook, HookCall.of(hook, directory), store, machine, told, retries, this::passed, deliveries));
         } catch (RuntimeException e) {
             LOG.error(
                     "{}: {}; it is told nothing until the configuration is read again", name, HookWorker.unexpected(e));
@@ -129,18 +155,31 @@ public final class Hooks implements AutoCloseable {
     /** Only what was told has to be remembered: the rest is passed over again in no time. */
     private synchronized void passed(long event, boolean told) {
         newestTold = told ? Math.max(newestTold, event) : newestTold;
-        if (stored < newestTold) {
-            remember();
+        if (told || stored < newestTold) {
+            remember(told);
         }
     }
 
-    /** What all of them have passed over is over: another configuration must not tell it after all. */
-    private void remember() {
+    /**
+     * What all of them have passed over is over: another configuration must not tell it after all.
+     *
+     * @param each whether it matters how far each of them is
+     */
+    private void remember(boolean each) {
         long all = workers.stream().mapToLong(HookWorker::position).min().orElse(stored);
+        ImmutableMap.Builder<String, Long> further = ImmutableMap.builder();
+        for (int i = 0; i < workers.size(); i++) {
+            long position = workers.get(i).position();
+            if (position > all) {
+                further.put(keys.get(i), position);
+            }
+        }
+        ImmutableMap<String, Long> now = further.build();
         try {
-            if (stored < all) {
-                store.hooksTold(all);
-                stored = all;
+            if (stored < all || (each && !now.equals(ahead))) {
+                store.hooksTold(Math.max(all, stored), now);
+                stored = Math.max(all, stored);
+                ahead = now;
             }
         } catch (StoreException e) {
             LOG.warn("how far hooks have been told is not stored, so they may be told again: {}", e.getMessage());
@@ -156,8 +195,9 @@ public final class Hooks implements AutoCloseable {
         // Not under the lock, which they need to come to an end.
         ending.forEach(HookWorker::close);
         synchronized (this) {
-            remember();
+            remember(true);
             workers = ImmutableList.of();
+            keys = ImmutableList.of();
             configured = ImmutableList.of();
             unusable = ImmutableList.of();
         }

@@ -316,6 +316,25 @@ class HooksTest {
     }
 
     @Test
+    void whoHasBeenToldIsNotToldAgainBecauseAnotherOneCanNotBeTold() throws Exception {
+        String both = webhook() + "\n- {exec: [/bin/sh, -c, 'exec sleep 1000'], timeout: 1m}";
+        hooks.use(config(both));
+        happens(EventType.PLUGIN_CRASHED, "one");
+        await().atMost(PATIENCE).until(() -> !store.hooksAhead().isEmpty());
+        hooks.close();
+        hooks = new Hooks(store, layout, RETRIES, deliveries::add);
+        hooks.use(config(both));
+        happens(EventType.PLUGIN_CRASHED, "two");
+
+        await().atMost(PATIENCE).until(() -> causes().contains("two"));
+        assertEquals(List.of("one", "two"), causes());
+
+        hooks.use(config(webhook()));
+        hooks.use(config(both));
+        assertEquals(0, store.hooksAhead().size(), "who comes anew begins behind nobody");
+    }
+
+    @Test
     void whatHappenedWhileThereWasNoHookIsToldToNobody() throws Exception {
         happens(EventType.PLUGIN_CRASHED, "before");
         hooks.use(config(webhook()));
