@@ -88,7 +88,13 @@ public record RollbackCommand(WorkloadId workload, int to, Duration timeout) imp
                                 declared -> Overtaken.rolledBack(declared, back.get()),
                                 timeout));
         notes.forEach(workspace.console()::say);
-        if (status != ExitStatus.OK) {
+        boolean stands = workspace
+                .remembered(
+                        reader -> Optional.ofNullable(reader.history(workload).failed())
+                                .filter(FailedRevision::byRequest)
+                                .isPresent())
+                .orElse(false);
+        if (status != ExitStatus.OK && stands) {
             workspace
                     .console()
                     .say("homeostat rollback " + workload + " --to NUMBER chooses another revision (" + shown()
