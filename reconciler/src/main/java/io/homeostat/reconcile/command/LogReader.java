@@ -2,8 +2,7 @@ package io.homeostat.reconcile.command;
 
 import com.google.common.collect.ImmutableList;
 import io.homeostat.actuate.launch.LogRotation;
-import io.homeostat.reconcile.command.LogsCommand.LogFile;
-import io.homeostat.reconcile.command.LogsCommand.LogFile.Place;
+import io.homeostat.reconcile.command.LogFile.Place;
 import io.homeostat.reconcile.command.environment.CommandFailure;
 import io.homeostat.reconcile.logs.LogTimes;
 import io.homeostat.reconcile.logs.LogTimes.Span;

@@ -33,6 +33,7 @@ public final class LogKeeper {
     private final LogRotation rotation = new LogRotation();
     private final LogIndexer indexer;
     private final Map<Path, FailureCause> told = new HashMap<>();
+    private final Set<Path> overflowing = new HashSet<>();
 
     public LogKeeper(Layout layout, InstantSource clock) {
         this.layout = layout;
@@ -57,6 +58,7 @@ public final class LogKeeper {
             }
         }
         told.keySet().retainAll(seen);
+        overflowing.retainAll(seen);
         indexer.retain(seen);
     }
 
@@ -103,14 +105,24 @@ public final class LogKeeper {
     private OptionalLong rotate(Path log, long bytes) {
         try {
             OptionalLong lost = rotation.rotate(log, bytes, COPIES);
-            if (lost.isPresent()) {
-                LOG.debug("{} was rotated", log);
-            }
             told.remove(log);
+            lost.ifPresent(given -> tellOfLoss(log, given));
             return lost;
         } catch (ActuationFailure e) {
             tell(log, e.failureCause(), "a log can't be rotated and may grow: " + e.getMessage());
             return OptionalLong.empty();
+        }
+    }
+
+    /** Once, until it fits again: whoever writes too fast does so for long. */
+    private void tellOfLoss(Path log, long bytes) {
+        if (bytes == 0) {
+            overflowing.remove(log);
+        } else if (overflowing.add(log)) {
+            LOG.warn(
+                    "{} has grown by more than limits.logBytesPerWorkload allows; its oldest {} bytes were given up",
+                    log,
+                    bytes);
         }
     }
 

@@ -16,6 +16,8 @@ import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.FileTime;
 import java.util.List;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -35,7 +37,7 @@ class LogFileTest {
 
     @Test
     void whatWasReadIsNotReadAgain() throws IOException {
-        try (LogsCommand.LogFile log = new LogsCommand.LogFile(path)) {
+        try (LogFile log = new LogFile(path)) {
             Files.writeString(path, "one\n");
             assertTrue(log.copyTo(out));
             append("two\n");
@@ -47,7 +49,7 @@ class LogFileTest {
 
     @Test
     void whatWasWrittenJustBeforeARotationIsReadInItsCopy() throws Exception {
-        try (LogsCommand.LogFile log = new LogsCommand.LogFile(path)) {
+        try (LogFile log = new LogFile(path)) {
             Files.writeString(path, "one, as usual\n");
             log.copyTo(out);
             append("two, late\n");
@@ -59,10 +61,49 @@ class LogFileTest {
         assertEquals("one, as usual\ntwo, late\nnew\n", read());
     }
 
+    /** It writes faster than its logs hold, so that the beginning of what is rotated is given up. */
+    @Test
+    void whatWasReadIsLeftOutOfACopyThatHasLostItsBeginning() throws Exception {
+        StringBuilder written = new StringBuilder();
+        try (LogFile log = new LogFile(path)) {
+            for (int round = 0; round < 5; round++) {
+                String seen = lines("seen " + round, 10_000);
+                String late = lines("late " + round, 500);
+                append(seen);
+                log.copyTo(out);
+                append(late);
+                assertTrue(new LogRotation().rotate(path, 150_000, 4).getAsLong() > 0);
+                log.copyTo(out);
+                written.append(seen).append(late);
+            }
+        }
+        assertEquals(written.toString(), read());
+    }
+
+    @Test
+    void ofACopyThatHasLostAllThatWasReadEverythingIsRead() throws Exception {
+        try (LogFile log = new LogFile(path)) {
+            append("read\n");
+            log.copyTo(out);
+            append(lines("late", 1000));
+            assertTrue(new LogRotation().rotate(path, 1000, 4).getAsLong() > 0);
+            String kept = Files.readString(directory.resolve("process.log.1"));
+            log.copyTo(out);
+            assertTrue(kept.endsWith("late 1000\n"));
+            assertEquals("read\n" + kept, read());
+        }
+    }
+
+    private static String lines(String words, int count) {
+        return IntStream.rangeClosed(1, count)
+                .mapToObj(number -> words + " " + number + "\n")
+                .collect(Collectors.joining());
+    }
+
     @Test
     void aCopyThatTakesTheInodeOfTheOneBeforeItIsAnotherOne() throws Exception {
         StringBuilder written = new StringBuilder();
-        try (LogsCommand.LogFile log = new LogsCommand.LogFile(path)) {
+        try (LogFile log = new LogFile(path)) {
             for (int round = 0; round < 6; round++) {
                 String seen = ("seen " + round + "\n").repeat(20);
                 String late = ("late " + round + "\n").repeat(20);
@@ -84,7 +125,7 @@ class LogFileTest {
     @Test
     void aRotationThatIsReadInItsMidstIsReadToItsEnd() throws Exception {
         Path copy = directory.resolve("process.log.1");
-        try (LogsCommand.LogFile log = new LogsCommand.LogFile(path)) {
+        try (LogFile log = new LogFile(path)) {
             Files.writeString(path, "one\n");
             log.copyTo(out);
             Files.copy(path, copy);
@@ -99,7 +140,7 @@ class LogFileTest {
     @Test
     void aCopyThatChangesAfterItWasReadIsNotReadAgain() throws Exception {
         Path copy = directory.resolve("process.log.1");
-        try (LogsCommand.LogFile log = new LogsCommand.LogFile(path)) {
+        try (LogFile log = new LogFile(path)) {
             Files.writeString(path, "one\n");
             log.copyTo(out);
             append("two, late\n");
@@ -117,7 +158,7 @@ class LogFileTest {
 
     @Test
     void ofAFileThatSomebodyElseEmptiesNothingIsReadTwice() throws Exception {
-        try (LogsCommand.LogFile log = new LogsCommand.LogFile(path)) {
+        try (LogFile log = new LogFile(path)) {
             Files.writeString(directory.resolve("process.log.1"), "what was rotated long ago\n".repeat(3));
             Files.writeString(path, "one, as usual\n");
             log.copyTo(out);
@@ -133,7 +174,7 @@ class LogFileTest {
         assertEquals(0, new ProcessBuilder("mkfifo", path.toString()).start().waitFor());
 
         assertThrows(IOException.class, () -> PinnedFile.read(path));
-        try (LogsCommand.LogFile log = new LogsCommand.LogFile(path)) {
+        try (LogFile log = new LogFile(path)) {
             assertThrows(CommandFailure.class, () -> log.copyTo(out));
         }
     }
@@ -141,7 +182,7 @@ class LogFileTest {
     @Test
     void ofMuchOnlySoMuchIsCopiedAtATimeAlsoOfAFileThatWasReplaced() throws IOException {
         String block = "x".repeat(64 << 10);
-        try (LogsCommand.LogFile log = new LogsCommand.LogFile(path)) {
+        try (LogFile log = new LogFile(path)) {
             Files.writeString(path, "");
             log.copyTo(out);
             append(block + block + "end\n");
@@ -159,7 +200,7 @@ class LogFileTest {
     @Test
     void ofMuchThatWasRotatedAwayOnlySoMuchIsCopiedAtATime() throws Exception {
         String block = "x".repeat(64 << 10);
-        try (LogsCommand.LogFile log = new LogsCommand.LogFile(path)) {
+        try (LogFile log = new LogFile(path)) {
             Files.writeString(path, "one\n");
             log.copyTo(out);
             append(block + block + "end\n");
@@ -183,7 +224,7 @@ class LogFileTest {
             List<String> lines = text.lines().toList();
             for (int wanted = 0; wanted <= lines.size() + 1; wanted++) {
                 out.reset();
-                try (LogsCommand.LogFile log = new LogsCommand.LogFile(path)) {
+                try (LogFile log = new LogFile(path)) {
                     assertEquals(Math.min(wanted, lines.size()), log.skipToLast(wanted));
                     log.copyTo(out);
                 }
@@ -196,7 +237,7 @@ class LogFileTest {
 
     @Test
     void aFileThatComesLaterIsReadFromItsBeginning() throws IOException {
-        try (LogsCommand.LogFile log = new LogsCommand.LogFile(path)) {
+        try (LogFile log = new LogFile(path)) {
             assertFalse(log.copyTo(out));
             Files.writeString(path, "one\n");
             assertTrue(log.copyTo(out));
@@ -206,7 +247,7 @@ class LogFileTest {
 
     @Test
     void aFileThatWasTruncatedBeginsAnew() throws IOException {
-        try (LogsCommand.LogFile log = new LogsCommand.LogFile(path)) {
+        try (LogFile log = new LogFile(path)) {
             Files.writeString(path, "a long line\n");
             log.copyTo(out);
             Files.writeString(path, "new\n", StandardOpenOption.TRUNCATE_EXISTING);
@@ -219,7 +260,7 @@ class LogFileTest {
 
     @Test
     void aFileThatWasReplacedIsReadToItsEndBeforeTheOther() throws IOException {
-        try (LogsCommand.LogFile log = new LogsCommand.LogFile(path)) {
+        try (LogFile log = new LogFile(path)) {
             Files.writeString(path, "one\n");
             log.copyTo(out);
             append("two\n");
@@ -232,7 +273,7 @@ class LogFileTest {
 
     @Test
     void aFileThatIsGoneIsReadToItsEndAndItsSuccessorAwaited() throws IOException {
-        try (LogsCommand.LogFile log = new LogsCommand.LogFile(path)) {
+        try (LogFile log = new LogFile(path)) {
             Files.writeString(path, "one\n");
             log.copyTo(out);
             append("two\n");
@@ -247,7 +288,7 @@ class LogFileTest {
     @Test
     void aLinkInItsPlaceIsNotFollowed() throws IOException {
         Path secret = Files.writeString(directory.resolve("secret"), "secret");
-        try (LogsCommand.LogFile log = new LogsCommand.LogFile(path)) {
+        try (LogFile log = new LogFile(path)) {
             Files.writeString(path, "one\n");
             log.copyTo(out);
             Files.delete(path);

@@ -59,6 +59,26 @@ class LogKeeperTest {
     }
 
     @Test
+    void whatIsGivenUpOfALogIsToldOnceUntilItFitsAgain() throws IOException {
+        Path log = log(WorkloadId.process("q"), "process.log");
+        LogKeeper keeper = new LogKeeper(layout, InstantSource.system());
+        for (int round = 0; round < 3; round++) {
+            Files.writeString(log, "a line of a log\n".repeat(5000));
+            keeper.keep(BYTES);
+        }
+        assertEquals(1, heard.list.size());
+        String words = heard.list.getFirst().getFormattedMessage();
+        assertTrue(
+                words.startsWith(log + " has grown by more than limits.logBytesPerWorkload allows; its oldest "),
+                words);
+        Files.writeString(log, "a line of a log\n".repeat(1000));
+        keeper.keep(BYTES);
+        Files.writeString(log, "a line of a log\n".repeat(5000));
+        keeper.keep(BYTES);
+        assertEquals(2, heard.list.size());
+    }
+
+    @Test
     void theLogsOfEveryKindStayWithinTheirBoundHoweverMuchIsWritten() throws IOException {
         WorkloadId plugin = WorkloadId.plugin("p");
         WorkloadId process = WorkloadId.process("q");
@@ -92,7 +112,7 @@ class LogKeeperTest {
         Path victim = Files.writeString(directory.resolve("victim"), "x".repeat(100_000));
         Path bad = log(WorkloadId.process("bad"), "process.log");
         Files.createSymbolicLink(bad, victim);
-        Path good = Files.writeString(log(WorkloadId.process("good"), "process.log"), "line\n".repeat(20_000));
+        Path good = Files.writeString(log(WorkloadId.process("good"), "process.log"), "line\n".repeat(3_000));
         LogKeeper keeper = new LogKeeper(layout, InstantSource.system());
 
         keeper.keep(BYTES);
