@@ -114,6 +114,11 @@ final class Homeostat implements BeforeEachCallback, AfterEachCallback {
         return commands.start(here(arguments), NOTHING);
     }
 
+    /** The same with a copy of the program. */
+    Command start(Path distribution, String... arguments) {
+        return commands.start(here(distribution.resolve("bin/homeostat"), arguments), NOTHING);
+    }
+
     /** kill -9 for a workload's process; waits until its end is known. */
     @CanIgnoreReturnValue
     long kill(String id) {

@@ -64,7 +64,7 @@ final class UpgradeTest {
 
             writer.write(ByteBuffer.wrap(new byte[] {0}));
 
-            agent.await().exits(1).says(library + ", from which this agent runs, is being overwritten");
+            agent.await().exits(1).says(library + ", from which this program runs, is being overwritten");
         }
     }
 
@@ -81,8 +81,44 @@ final class UpgradeTest {
             assertFalse(mapped.contains(installed.toString()), mapped);
             writer.truncate(0);
 
-            agent.await().exits(1).says(cache + ", from which this agent runs, is being overwritten");
+            agent.await().exits(1).says(cache + ", from which this program runs, is being overwritten");
         }
+    }
+
+    @Test
+    void commandsWhoseFilesAreOverwrittenEndBeforeTheyAre() throws IOException, InterruptedException {
+        Path installed = homeostat.directory().resolve("opt");
+        sh("cp -a '" + Distribution.home() + "' '" + installed + "'");
+        Path file = homeostat.file("web.yaml", sleeper().with("probe.exec.command", new String[] {"/bin/false"}));
+        Command looks = homeostat.start(installed, "status", "--watch");
+        Command follows = homeostat.start(installed, "events", "--follow");
+        Command works = homeostat.start(installed, "apply", "-f", file.toString());
+        long files;
+        try (var libraries = Files.list(installed.resolve("lib"))) {
+            // And the cache of classes and SQLite's own library.
+            files = libraries.count() + 2;
+        }
+        for (Command command : List.of(looks, follows, works)) {
+            eventually().until(() -> holdsLeases(command, files));
+        }
+
+        sh("cp -rf '" + Distribution.home() + "/.' '" + installed + "'");
+
+        for (Command command : List.of(looks, follows, works)) {
+            command.await(Patience.LONGEST)
+                    .exits(1)
+                    .says(", from which this program runs, is being overwritten; run it again when that is done");
+        }
+        assertTrue(works.soFar().contains("apply: interrupted; what is declared stays declared"), works.soFar());
+    }
+
+    /** All of them, see proc_locks(5). */
+    private static boolean holdsLeases(Command command, long files) throws IOException {
+        return Files.readAllLines(Path.of("/proc/locks")).stream()
+                        .filter(lock -> lock.contains(" LEASE "))
+                        .filter(lock -> lock.contains(" " + command.pid() + " "))
+                        .count()
+                >= files;
     }
 
     @Test

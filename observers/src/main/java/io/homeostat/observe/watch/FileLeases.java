@@ -10,8 +10,8 @@ import java.util.Optional;
 
 /**
  * Read leases on files that nobody may write while this process uses them, see F_SETLEASE in fcntl(2). The kernel keeps waiting whoever
- * opens one for writing until this process has ended, at most for /proc/sys/fs/lease-break-time (45 s), and sends SIGIO,
- * which has to be handled before the first lease is taken. Only the owner of a file and root get one, and not every file system has them.
+ * opens one for writing until this process has ended, at most for /proc/sys/fs/lease-break-time (45 s), and sends SIGIO
+ * to the thread that took the lease: the process has to handle it before that, and the thread to live as long as the lease. Only the owner of a file and root get one, and not every file system has them.
  */
 public final class FileLeases {
     private final ImmutableSet<Path> files;

@@ -91,7 +91,7 @@ public final class Daemon {
         Semaphore hangUps = new Semaphore(0);
         try (AgentLog log = AgentLog.use(config.log().format(), level(config));
                 Interrupts.Guard _ = environment.interrupts().daemon(hangUps::release);
-                ProgramFiles program = ProgramFiles.ofThisProcess(Thread.currentThread()::interrupt);
+                ProgramFiles program = ProgramFiles.ofAgent(Thread.currentThread()::interrupt);
                 StateLock _ = StateLock.acquire(unclaimed.lock(), "run", PATIENCE, clock, say(log))) {
             MachineClaim.Claimed claimed = new MachineClaim(environment).claim(unclaimed, config.instanceId());
             Layout layout = claimed.layout();

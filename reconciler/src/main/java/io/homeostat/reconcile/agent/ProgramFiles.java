@@ -25,14 +25,13 @@ import org.slf4j.LoggerFactory;
 
 /**
  * The files that this process runs from. Some are mapped into memory, and the JVM crashes when such a file is overwritten in place; the
- * others are read when a class is needed, which may be the class of another version by then. So an agent whose files are about to be
+ * others are read when a class is needed, which may be the class of another version by then. So a process whose files are about to be
  * overwritten ends first: whoever opens one for writing waits for that. Where the kernel grants no lease (files of another user, some
- * network file systems, somebody who is writing just now), this process starts again with none mapped, and ends as soon as one has
- * changed.
+ * network file systems, somebody who is writing just now), it ends as soon as one has changed; an agent starts again with none mapped.
  *
  * <p>Files that are replaced by others of the same name, as package managers do it, stay as they are for those who have them open.
  */
-final class ProgramFiles implements AutoCloseable {
+public final class ProgramFiles implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(ProgramFiles.class);
 
     /** What makes the JVM map files of this program, as the start script says it. */
@@ -69,19 +68,31 @@ final class ProgramFiles implements AutoCloseable {
     }
 
     /**
-     * Those of this process; none when it does not run from its distribution, as in tests.
+     * Those of an agent, which has done nothing yet: it starts again when it has to.
      *
      * @param onOverwritten called when a file without a lease has changed; of the others SIGIO tells
      */
-    static ProgramFiles ofThisProcess(Runnable onOverwritten) {
+    static ProgramFiles ofAgent(Runnable onOverwritten) {
+        ProgramFiles files = ofThisProcess(onOverwritten);
         try {
-            Optional<Path> home = home();
-            ProgramFiles files =
-                    new ProgramFiles(home.isPresent() ? files(home.get()) : ImmutableSet.of(), onOverwritten);
             if (!files.watched.isEmpty()) {
                 startAgainUnmapped();
             }
             return files;
+        } catch (IOException e) {
+            throw new CommandFailure("cannot read how this program was started: " + e, e);
+        }
+    }
+
+    /**
+     * Those of this process; none when it does not run from its distribution, as in tests.
+     *
+     * @param onOverwritten called when a file without a lease has changed; of the others SIGIO tells
+     */
+    public static ProgramFiles ofThisProcess(Runnable onOverwritten) {
+        try {
+            Optional<Path> home = home();
+            return new ProgramFiles(home.isPresent() ? files(home.get()) : ImmutableSet.of(), onOverwritten);
         } catch (IOException e) {
             throw new CommandFailure("cannot read the files this program consists of: " + e, e);
         }
@@ -121,10 +132,10 @@ final class ProgramFiles implements AutoCloseable {
     }
 
     /** What is being done to them, in words; empty: nothing. */
-    Optional<String> overwritten() {
+    public Optional<String> overwritten() {
         return leases.awaited()
                 .or(() -> watched.keySet().stream().filter(this::isChanged).findFirst())
-                .map(file -> file + ", from which this agent runs, is being overwritten");
+                .map(file -> file + ", from which this program runs, is being overwritten");
     }
 
     private boolean isChanged(Path file) {

@@ -93,14 +93,18 @@ final class ThisProcess {
             };
             instance("TERM", end);
             instance("INT", end);
-            // Somebody waits to overwrite a file on which we have a lease.
-            instance("IO", end);
+            ofLeases(end);
             instance("HUP", () -> {
                 if (!over.get()) {
                     onHangUp.run();
                 }
             });
             return () -> over.set(true);
+        }
+
+        @Override
+        public void ofLeases(Runnable onAwaited) {
+            instance("IO", onAwaited);
         }
 
         /** By reflection: the compiler's warning of sun.misc.Signal can't be suppressed, and there is no other way to hear of SIGHUP. */

@@ -395,6 +395,7 @@ public enum Verb {
     private int runOnStateDirectory(Invocation invocation) throws InterruptedException {
         Workspace workspace = invocation.workspace();
         Command command = typed(invocation);
+        OverwriteGuard.start(workspace);
         return Files.exists(workspace.layout().agentFile())
                 ? new AgentSession(workspace).run(command)
                 : command.run(workspace);

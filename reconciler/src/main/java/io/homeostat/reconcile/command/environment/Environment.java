@@ -72,6 +72,15 @@ public record Environment(
          */
         Guard daemon(Runnable onHangUp);
 
+        /**
+         * From now on.
+         *
+         * @param onAwaited called for each SIGIO: somebody waits to write a file on which this process has a lease
+         */
+        default void ofLeases(Runnable onAwaited) {
+            // Only a process that has taken leases hears of them.
+        }
+
         interface Guard extends AutoCloseable {
             @Override
             void close();
