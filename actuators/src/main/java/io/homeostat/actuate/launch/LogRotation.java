@@ -8,6 +8,7 @@ import io.homeostat.observe.process.PinnedFile;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
+import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
@@ -15,6 +16,7 @@ import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.BasicFileAttributes;
+import java.nio.file.attribute.UserDefinedFileAttributeView;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
@@ -31,6 +33,9 @@ import java.util.OptionalLong;
  */
 public final class LogRotation {
     private static final String HALF_DONE = ".rotating";
+
+    /** The extended attribute (user.) of a copy: {@link Extent#begin}, big-endian. */
+    private static final String BEGIN = "homeostat.begin";
 
     /** A writer as fast as we are must not keep us forever. */
     private static final int CATCHING_UP_ROUNDS = 10;
@@ -108,6 +113,35 @@ public final class LogRotation {
         return facts.get("ino") + "+" + facts.get("size") + "@" + facts.get("lastModifiedTime");
     }
 
+    /**
+     * Which part of all that was ever written to its log a copy holds, in bytes. What lies between two copies was given up.
+     *
+     * @param begin of its first byte
+     * @param end behind its last one: where the next copy would begin, or else the log
+     */
+    public record Extent(long begin, long end) {}
+
+    /** That of a copy; empty while it is being made, and where the file system keeps no extended attributes. */
+    public static Optional<Extent> extent(Path copy) throws IOException {
+        try (PinnedFile file = PinnedFile.of(copy)) {
+            PinnedFile.Facts facts = file.facts();
+            UserDefinedFileAttributeView view =
+                    Files.getFileAttributeView(file.path(), UserDefinedFileAttributeView.class);
+            if (!facts.basic().isRegularFile() || view == null) {
+                return Optional.empty();
+            }
+            ByteBuffer written = ByteBuffer.allocate(Long.BYTES);
+            if (view.read(BEGIN, written) != Long.BYTES) {
+                return Optional.empty();
+            }
+            long begin = written.flip().getLong();
+            return Optional.of(new Extent(begin, begin + facts.basic().size()));
+        } catch (FileSystemException e) {
+            // It has none, or is not there any more.
+            return Optional.empty();
+        }
+    }
+
     private static Path copy(Path log, int number) {
         return log.resolveSibling(log.getFileName() + "." + number);
     }
@@ -140,6 +174,7 @@ public final class LogRotation {
     private static long move(FileChannel live, PinnedFile.Facts facts, Copies copies) throws IOException {
         Path fresh = copies.fresh();
         Files.deleteIfExists(fresh);
+        long begin = extent(copies.copy(1)).map(Extent::end).orElse(0L);
         long size = live.size();
         // A quarter is reserved for what is written meanwhile.
         long most = copies.room() - copies.room() / 4;
@@ -162,10 +197,24 @@ public final class LogRotation {
                     end = copy(live, end, grown, copy);
                 }
             }
+            live.truncate(0);
+            // Last: who reads on takes it for the sign that the log has been emptied.
+            mark(descriptor, begin + from);
         }
-        live.truncate(0);
         copies.dropBeyond(copies.room());
         return from;
+    }
+
+    private static void mark(PinnedFile copy, long begin) throws IOException {
+        UserDefinedFileAttributeView view = Files.getFileAttributeView(copy.path(), UserDefinedFileAttributeView.class);
+        try {
+            if (view != null) {
+                int _ = view.write(
+                        BEGIN, ByteBuffer.allocate(Long.BYTES).putLong(begin).flip());
+            }
+        } catch (FileSystemException e) {
+            // This file system keeps none, or has no room for it: readers go by what they have read.
+        }
     }
 
     private static void own(PinnedFile file, int uid, int gid) throws IOException {

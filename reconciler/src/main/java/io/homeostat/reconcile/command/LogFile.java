@@ -1,6 +1,7 @@
 package io.homeostat.reconcile.command;
 
 import io.homeostat.actuate.launch.LogRotation;
+import io.homeostat.actuate.launch.LogRotation.Extent;
 import io.homeostat.observe.process.PinnedFile;
 import io.homeostat.reconcile.command.environment.CommandFailure;
 import java.io.IOException;
@@ -13,6 +14,8 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.attribute.BasicFileAttributes;
 import java.time.Instant;
+import java.util.ArrayDeque;
+import java.util.Deque;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
@@ -22,9 +25,6 @@ import org.jspecify.annotations.Nullable;
  */
 public final class LogFile implements AutoCloseable {
     private static final int BUFFER = 64 * 1024;
-
-    /** As much of what was read last is looked for where it was, in bytes: a line or two. */
-    private static final int COMPARED = 256;
 
     /** No inode has this number. */
     private static final long NONE = 0;
@@ -37,16 +37,36 @@ public final class LogFile implements AutoCloseable {
     private @Nullable Object key;
     private Instant changed = Instant.EPOCH;
 
-    /** What was moved into a copy before it was read; null when all of that has been read. */
-    private @Nullable SeekableByteChannel rotated;
+    /** What was moved into copies before it was read, oldest first. */
+    private final Deque<SeekableByteChannel> rotated = new ArrayDeque<>();
 
-    /** The end of what was read last, and where that was. */
-    private ByteBuffer readLast = ByteBuffer.allocate(0);
+    /** The copy that was the newest one when the file was last read. */
+    private Copy newest = Copy.NONE;
 
-    private long readTo;
+    /** How many bytes rotation has given up before they were read, since somebody asked. */
+    private long givenUp;
 
-    /** Tells the copy that was the newest one when the file was last read. */
-    private @Nullable String moved;
+    /** Whether what was read last ends within a line. */
+    private boolean withinLine;
+
+    /** Whether a rotation was just under way at the last look. */
+    private boolean waited;
+
+    /**
+     * A copy.
+     *
+     * @param identity null when there is none
+     * @param extent null while it is being made, or where the file system keeps none
+     */
+    private record Copy(@Nullable String identity, @Nullable Extent extent) {
+        static final Copy NONE = new Copy(null, null);
+
+        /** Where what follows it begins in all that was ever written; null when that is not known. */
+        @Nullable
+        Long end() {
+            return identity == null ? Long.valueOf(0) : extent == null ? null : extent.end();
+        }
+    }
 
     public LogFile(Path path) {
         this.path = path;
@@ -122,8 +142,6 @@ public final class LogFile implements AutoCloseable {
         if (left <= 0) {
             return true;
         }
-        // Before anything is read: a rotation that begins or goes on from now on makes it another one.
-        String newest = newestCopy();
         BasicFileAttributes there = attributes();
         if (channel != null && (there == null || !there.fileKey().equals(key))) {
             left -= copy(channel, out, left);
@@ -135,95 +153,105 @@ public final class LogFile implements AutoCloseable {
         if (channel == null && there != null) {
             open();
         }
-        if (channel != null) {
-            boolean emptied =
-                    channel.size() < channel.position() || (!Objects.equals(moved, newest) && hasOtherText(channel));
-            if (emptied) {
-                openRotated(channel.position());
-                channel.position(0);
-                moved = newest;
-                left -= copyRotated(out, left);
-                if (left <= 0) {
-                    return true;
-                }
+        if (channel != null && !isBeingRotated(channel)) {
+            if (givenUp > 0 && withinLine) {
+                // What comes next is the beginning of another one.
+                out.write('\n');
+                withinLine = false;
+            }
+            left -= copyRotated(out, left);
+            if (left <= 0) {
+                return true;
             }
             left -= copy(channel, out, left);
-            moved = newest;
-            if (readTo != channel.position()) {
-                readLast = lastOf(channel);
-                readTo = channel.position();
-            }
         }
         return left <= 0;
     }
 
-    /** Whether what was read last is no longer there: it was emptied, and has grown as long again. */
-    private boolean hasOtherText(SeekableByteChannel live) throws IOException {
-        return readTo == live.position() && !readLast.equals(lastOf(live));
+    /** How many bytes there were, since the last call, that rotation has given up before they were read. */
+    long givenUp() {
+        long bytes = givenUp;
+        givenUp = 0;
+        return bytes;
     }
 
-    /** The end of what has been read. */
-    private static ByteBuffer lastOf(SeekableByteChannel live) throws IOException {
-        long end = live.position();
-        int length = (int) Math.min(end, COMPARED);
-        ByteBuffer last = read(live, end - length, length).flip();
-        live.position(end);
-        return last;
-    }
-
-    /** What was written before a rotation and after the last call is read first: it is in a copy that was not there then. */
-    private void openRotated(long position) throws IOException {
-        Path copy = LogRotation.newestCopy(path).orElse(null);
-        if (copy == null || Objects.equals(moved, newestCopy())) {
-            // Somebody else has emptied it.
-            return;
+    /** Goes on at the beginning of a file that was emptied, after what was moved; true when that can't be told yet. */
+    private boolean isBeingRotated(SeekableByteChannel live) throws IOException {
+        // Before the copies: whoever empties it has copied it by then.
+        boolean isShorter = live.size() < live.position();
+        Copy now = newestCopy();
+        Long begin = newest.end();
+        Extent moved = now.extent();
+        if (moved != null && begin != null && moved.end() > begin && !moved.equals(newest.extent())) {
+            openCopies(begin + live.position());
+        } else if (isShorter && moved == null && !waited && !Objects.equals(now.identity(), newest.identity())) {
+            waited = true;
+            return true;
+        } else if (isShorter || (moved != null && !moved.equals(newest.extent()))) {
+            if (!Objects.equals(now.identity(), newest.identity())) {
+                openNewest(live.position());
+            }
+        } else {
+            return false;
         }
+        waited = false;
+        newest = now;
+        live.position(0);
+        return false;
+    }
+
+    /** Of all that was ever written, what the copies hold of it from there on. */
+    private void openCopies(long from) throws IOException {
+        long next = from;
+        for (Path copy : LogRotation.copies(path)) {
+            Extent extent = LogRotation.extent(copy).orElse(null);
+            if (extent != null && extent.end() > next) {
+                givenUp += Math.max(0, extent.begin() - next);
+                open(copy, Math.max(0, next - extent.begin()));
+                next = extent.end();
+            }
+        }
+    }
+
+    /** What was written before a rotation and after the last call, if nothing was given up. */
+    private void openNewest(long position) throws IOException {
+        Path copy = LogRotation.newestCopy(path).orElse(null);
+        if (copy != null) {
+            open(copy, position);
+        }
+    }
+
+    private void open(Path copy, long position) throws IOException {
         try {
-            rotated = PinnedFile.read(copy);
-            rotated.position(endOfWhatWasRead(rotated, position));
+            SeekableByteChannel moved = PinnedFile.read(copy);
+            rotated.add(moved);
+            moved.position(position);
         } catch (NoSuchFileException e) {
             // It has been dropped already.
         }
     }
 
-    /** In a copy, whose beginning may have been given up: behind the text that was read last, or 0 when that is gone too. */
-    private long endOfWhatWasRead(SeekableByteChannel copy, long position) throws IOException {
-        int length = readLast.limit();
-        if (readTo != position || length == 0) {
-            return position;
-        }
-        // Where it was when nothing was given up, else the last of its kind: few were written since.
-        for (long end = Math.min(position, copy.size()); end >= length; ) {
-            int more = (int) Math.min(BUFFER, end - length);
-            ByteBuffer text = read(copy, end - length - more, length + more);
-            for (int at = more; at >= 0; at--) {
-                if (text.slice(at, length).equals(readLast)) {
-                    return end - more + at;
-                }
-            }
-            end -= more + 1;
-        }
-        return 0;
-    }
-
     private long copyRotated(OutputStream out, long most) throws IOException {
-        if (rotated == null) {
-            return 0;
-        }
-        long copied = copy(rotated, out, most);
-        if (rotated.position() >= rotated.size()) {
-            rotated.close();
-            rotated = null;
+        long copied = 0;
+        while (!rotated.isEmpty() && copied < most) {
+            SeekableByteChannel oldest = rotated.getFirst();
+            copied += copy(oldest, out, most - copied);
+            if (oldest.position() >= oldest.size()) {
+                rotated.removeFirst().close();
+            }
         }
         return copied;
     }
 
-    private @Nullable String newestCopy() throws IOException {
+    private Copy newestCopy() throws IOException {
         Path copy = LogRotation.newestCopy(path).orElse(null);
         try {
-            return copy == null ? null : LogRotation.identity(copy);
+            return copy == null
+                    ? Copy.NONE
+                    : new Copy(
+                            LogRotation.identity(copy), LogRotation.extent(copy).orElse(null));
         } catch (NoSuchFileException e) {
-            return null;
+            return Copy.NONE;
         }
     }
 
@@ -282,7 +310,7 @@ public final class LogFile implements AutoCloseable {
             return;
         }
         SeekableByteChannel opened;
-        moved = newestCopy();
+        newest = newestCopy();
         try {
             opened = PinnedFile.read(path);
         } catch (NoSuchFileException e) {
@@ -306,6 +334,7 @@ public final class LogFile implements AutoCloseable {
         while (copied < most && from.read(buffer) > 0) {
             out.write(buffer.array(), 0, buffer.position());
             copied += buffer.position();
+            withinLine = buffer.get(buffer.position() - 1) != '\n';
             buffer.clear();
         }
         return copied;
@@ -313,9 +342,8 @@ public final class LogFile implements AutoCloseable {
 
     @Override
     public void close() throws IOException {
-        if (rotated != null) {
-            rotated.close();
-            rotated = null;
+        while (!rotated.isEmpty()) {
+            rotated.removeFirst().close();
         }
         if (channel != null) {
             channel.close();

@@ -167,6 +167,11 @@ final class LogReader implements AutoCloseable {
         return lines.removeFirst();
     }
 
+    /** See {@link LogFile#givenUp}. */
+    long givenUp() {
+        return current.givenUp();
+    }
+
     /** With what has been written since. */
     void goOn() {
         isFollowing = true;

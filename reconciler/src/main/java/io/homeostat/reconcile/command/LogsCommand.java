@@ -142,6 +142,7 @@ public record LogsCommand(Selection selection, Instant since, OptionalInt tail, 
                 } else {
                     print(sources, workloads, console);
                 }
+                sources.forEach(source -> tellOfLoss(source, console));
                 if (!follow || !console.isRead()) {
                     break;
                 }
@@ -153,6 +154,14 @@ public record LogsCommand(Selection selection, Instant since, OptionalInt tail, 
             return missing.isEmpty() ? ExitStatus.OK : ExitStatus.FAILED;
         } finally {
             sources.forEach(source -> source.log().close());
+        }
+    }
+
+    private static void tellOfLoss(Source source, Console console) {
+        long bytes = source.log().givenUp();
+        if (bytes > 0) {
+            console.say(source.id() + " writes faster than limits.logBytesPerWorkload holds; " + Text.bytes(bytes)
+                    + " were given up before they could be shown");
         }
     }
 

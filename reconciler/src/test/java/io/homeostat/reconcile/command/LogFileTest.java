@@ -81,16 +81,71 @@ class LogFileTest {
     }
 
     @Test
+    void linesThatAreAllAlikeAreCountedRight() throws Exception {
+        String line = "GET /health 200\n";
+        try (LogFile log = new LogFile(path)) {
+            append(line.repeat(12_000));
+            log.copyTo(out);
+            out.reset();
+            String late = line.repeat(500) + "ERROR, the only one\n" + line.repeat(500);
+            append(late);
+            assertTrue(new LogRotation().rotate(path, 150_000, 4).getAsLong() > 0);
+            log.copyTo(out);
+            assertEquals(late, read());
+        }
+    }
+
+    @Test
+    void whatIsRotatedAgainAndAgainBeforeItIsReadIsReadInAllCopies() throws Exception {
+        StringBuilder written = new StringBuilder();
+        try (LogFile log = new LogFile(path)) {
+            append("one\n");
+            log.copyTo(out);
+            written.append("one\n");
+            for (int round = 0; round < 3; round++) {
+                String lines = lines("round " + round, 10_000);
+                append(lines);
+                written.append(lines);
+                assertEquals(0, new LogRotation().rotate(path, 600_000, 4).getAsLong());
+                // Less than there is.
+                assertTrue(log.copyTo(out, 1000));
+            }
+            append("end\n");
+            log.copyTo(out);
+        }
+        assertEquals(written + "end\n", read());
+    }
+
+    /** As on a file system without extended attributes. */
+    @Test
+    void withoutAMarkOnTheCopyItIsReadOnWhereTheLogWas() throws Exception {
+        try (LogFile log = new LogFile(path)) {
+            Files.writeString(path, "one, as usual\n");
+            log.copyTo(out);
+            append("two, late\n");
+            Files.copy(path, directory.resolve("process.log.1"));
+            Files.writeString(path, "new\n");
+            // The mark may be made at any moment.
+            log.copyTo(out);
+            assertEquals("one, as usual\n", read());
+            log.copyTo(out);
+        }
+        assertEquals("one, as usual\ntwo, late\nnew\n", read());
+    }
+
+    @Test
     void ofACopyThatHasLostAllThatWasReadEverythingIsRead() throws Exception {
         try (LogFile log = new LogFile(path)) {
-            append("read\n");
+            append("read\nhalf of");
             log.copyTo(out);
-            append(lines("late", 1000));
-            assertTrue(new LogRotation().rotate(path, 1000, 4).getAsLong() > 0);
+            append(lines(" late", 1000));
+            long begin = new LogRotation().rotate(path, 1000, 4).getAsLong();
             String kept = Files.readString(directory.resolve("process.log.1"));
             log.copyTo(out);
             assertTrue(kept.endsWith("late 1000\n"));
-            assertEquals("read\n" + kept, read());
+            assertEquals("read\nhalf of\n" + kept, read());
+            assertEquals(begin - "read\nhalf of".length(), log.givenUp());
+            assertEquals(0, log.givenUp());
         }
     }
 
@@ -132,6 +187,7 @@ class LogFileTest {
             log.copyTo(out);
             Files.writeString(copy, "two, late\n", StandardOpenOption.APPEND);
             Files.writeString(path, "");
+            log.copyTo(out);
             log.copyTo(out);
         }
         assertEquals("one\ntwo, late\n", read());
