@@ -29,9 +29,9 @@ public enum Readiness {
         };
     }
 
-    /** What only has to stay alive is given the time to do so, whatever its timeout. */
+    /** What has to stay alive, be it only for its probe to count, is given the time to do so, whatever its timeout. */
     boolean isOverdue(Duration timeout, Running running) {
-        Duration allowed = this == STAYED_ALIVE ? max(timeout, LONG_ENOUGH_ALIVE) : timeout;
+        Duration allowed = this == START_ANSWERED ? timeout : max(timeout, LONG_ENOUGH_ALIVE);
         return running.age().compareTo(allowed) >= 0;
     }
 
@@ -44,7 +44,8 @@ public enum Readiness {
                 Health health = running.health();
                 yield health == null
                         ? "its probe has not succeeded yet"
-                        : "its probe does not succeed: " + health.problem();
+                        : (health.verdict() == Health.Verdict.UNKNOWN ? "" : "its probe does not succeed: ")
+                                + health.problem();
             }
             case STAYED_ALIVE -> "it has not stayed alive for " + LONG_ENOUGH_ALIVE.toSeconds() + " s";
         };

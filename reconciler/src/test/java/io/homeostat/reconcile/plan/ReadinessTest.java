@@ -11,6 +11,7 @@ import io.homeostat.observe.ObservedInstance.Liveness.Running;
 import io.homeostat.observe.health.Health;
 import io.homeostat.reconcile.Written;
 import java.time.Duration;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
@@ -52,6 +53,15 @@ class ReadinessTest {
     }
 
     @Test
+    void whatHasToStayAliveForASecondIsNotOverdueBefore() {
+        for (String probe : List.of("{tcp: {address: \"127.0.0.1:80\"}}", "{exec: {command: [/bin/true]}}")) {
+            Workload quick = process("probe: " + probe + "\n  start: {timeout: 500ms}");
+            assertFalse(isOverdue(quick, aged(999, null)));
+            assertTrue(isOverdue(quick, aged(1_000, null)));
+        }
+    }
+
+    @Test
     void whatHasNotHappenedYetIsSaid() {
         assertEquals("it does not listen on its socket", readiness(PLUGIN).missing(aged(5, null)));
         Running listening = new Running(new ProcessIdentity(1, 1, "boot"), Duration.ofMillis(5), true, null);
@@ -60,6 +70,8 @@ class ReadinessTest {
         assertEquals(
                 "its probe does not succeed: connection refused",
                 readiness(PROBED).missing(aged(5, SICK)));
+        Health young = Health.failed(Health.Verdict.UNKNOWN, "it has not stayed alive for 1 s", NOW);
+        assertEquals("it has not stayed alive for 1 s", readiness(PROBED).missing(aged(5, young)));
     }
 
     @Test
