@@ -1,6 +1,8 @@
 package io.homeostat.reconcile.agent.hooks;
 
+import com.google.common.collect.ImmutableCollection;
 import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableListMultimap;
 import com.google.common.collect.ImmutableMap;
 import com.google.common.hash.Hashing;
 import io.homeostat.desired.model.AgentConfig;
@@ -12,6 +14,8 @@ import io.homeostat.reconcile.agent.hooks.HookWorker.Retries;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Collection;
+import java.util.Comparator;
 import java.util.Optional;
 import java.util.function.Consumer;
 import java.util.stream.Stream;
@@ -36,10 +40,7 @@ public final class Hooks implements AutoCloseable {
     private final Retries retries;
     private final Consumer<Delivery> deliveries;
     private ImmutableList<AgentConfig.Hook> configured = ImmutableList.of();
-    private ImmutableList<HookWorker> workers = ImmutableList.of();
-
-    /** What tells the worker at the same place from others, whatever else of its configuration changes. */
-    private ImmutableList<String> keys = ImmutableList.of();
+    private ImmutableListMultimap<String, HookWorker> workers = ImmutableListMultimap.of();
 
     private ImmutableList<String> unusable = ImmutableList.of();
     private long stored;
@@ -93,21 +94,17 @@ public final class Hooks implements AutoCloseable {
             stored = store.hooksTold();
             ahead = store.hooksAhead();
             newestTold = stored;
-            ImmutableList.Builder<HookWorker> usable = ImmutableList.builder();
-            ImmutableList.Builder<String> theirs = ImmutableList.builder();
+            ImmutableListMultimap.Builder<String, HookWorker> usable = ImmutableListMultimap.builder();
             for (int index = 0; index < wanted.size(); index++) {
-                String key = key(wanted, index);
-                worker("notify[" + index + "]", wanted.get(index), ahead.getOrDefault(key, stored))
-                        .ifPresent(worker -> {
-                            usable.add(worker);
-                            theirs.add(key);
-                        });
+                AgentConfig.Hook hook = wanted.get(index);
+                String key = key(hook);
+                worker("notify[" + index + "]", hook, ahead.getOrDefault(key, stored))
+                        .ifPresent(worker -> usable.put(key, worker));
             }
             workers = usable.build();
-            keys = theirs.build();
             // Who is not wanted any more begins anew when he is.
             remember(true);
-            workers.forEach(HookWorker::start);
+            workers.values().forEach(HookWorker::start);
         }
         // One that could not be made is tried again when the configuration is read again, though it is the same.
         configured = workers.size() == wanted.size() ? wanted : ImmutableList.of();
@@ -119,21 +116,14 @@ public final class Hooks implements AutoCloseable {
 
     /** What hooks could not be told last, for people. */
     public synchronized ImmutableList<String> problems() {
-        return Stream.concat(unusable.stream(), workers.stream().flatMap(worker -> worker.problem().stream()))
+        return Stream.concat(unusable.stream(), workers.values().stream().flatMap(worker -> worker.problem().stream()))
                 .collect(ImmutableList.toImmutableList());
     }
 
-    /** A digest of whom it tells, since that may be secret, and how many before it tell the same. */
-    private static String key(ImmutableList<AgentConfig.Hook> hooks, int index) {
-        String whom = whom(hooks.get(index));
-        long before = hooks.subList(0, index).stream()
-                .filter(hook -> whom(hook).equals(whom))
-                .count();
-        return Hashing.sha256().hashString(whom, StandardCharsets.UTF_8) + "-" + before;
-    }
-
-    private static String whom(AgentConfig.Hook hook) {
-        return hook.exec().isEmpty() ? String.valueOf(hook.webhook()) : String.join("\0", hook.exec());
+    /** A digest of whom it tells, since that may be secret. */
+    private static String key(AgentConfig.Hook hook) {
+        String whom = hook.exec().isEmpty() ? String.valueOf(hook.webhook()) : String.join("\0", hook.exec());
+        return Hashing.sha256().hashString(whom, StandardCharsets.UTF_8).toString();
     }
 
     /**
@@ -166,14 +156,13 @@ public final class Hooks implements AutoCloseable {
      * @param each whether it matters how far each of them is
      */
     private void remember(boolean each) {
-        long all = workers.stream().mapToLong(HookWorker::position).min().orElse(stored);
+        long all = slowest(workers.values()).orElse(stored);
         ImmutableMap.Builder<String, Long> further = ImmutableMap.builder();
-        for (int i = 0; i < workers.size(); i++) {
-            long position = workers.get(i).position();
-            if (position > all) {
-                further.put(keys.get(i), position);
-            }
-        }
+        // Of several that tell the same what counts is the slowest: rather twice than never.
+        workers.asMap()
+                .forEach((key, same) -> slowest(same)
+                        .filter(position -> position > all)
+                        .ifPresent(position -> further.put(key, position)));
         ImmutableMap<String, Long> now = further.build();
         try {
             if (stored < all || (each && !now.equals(ahead))) {
@@ -186,18 +175,21 @@ public final class Hooks implements AutoCloseable {
         }
     }
 
+    private static Optional<Long> slowest(Collection<HookWorker> several) {
+        return several.stream().map(HookWorker::position).min(Comparator.naturalOrder());
+    }
+
     @Override
     public void close() {
-        ImmutableList<HookWorker> ending;
+        ImmutableCollection<HookWorker> ending;
         synchronized (this) {
-            ending = workers;
+            ending = workers.values();
         }
         // Not under the lock, which they need to come to an end.
         ending.forEach(HookWorker::close);
         synchronized (this) {
             remember(true);
-            workers = ImmutableList.of();
-            keys = ImmutableList.of();
+            workers = ImmutableListMultimap.of();
             configured = ImmutableList.of();
             unusable = ImmutableList.of();
         }

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import ch.qos.logback.classic.Level;
 import ch.qos.logback.classic.Logger;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.read.ListAppender;
@@ -269,6 +270,8 @@ class HooksTest {
         said.start();
         Logger logger = (Logger) LoggerFactory.getLogger(Hooks.class.getPackageName());
         logger.addAppender(said);
+        // Whatever other tests make of it for all loggers.
+        logger.setLevel(Level.WARN);
         try {
             hooks.use(with(ImmutableList.of(
                     hook("https://example.com/a|SECRET"),
@@ -281,6 +284,7 @@ class HooksTest {
                     .until(() ->
                             store.hooksTold() == store.events(0, 10).getLast().id());
         } finally {
+            logger.setLevel(null);
             logger.detachAppender(said);
         }
         assertEquals(List.of("one"), causes());
@@ -332,6 +336,25 @@ class HooksTest {
         hooks.use(config(webhook()));
         hooks.use(config(both));
         assertEquals(0, store.hooksAhead().size(), "who comes anew begins behind nobody");
+    }
+
+    @Test
+    void ofTwoThatTellTheSameTheSlowerOneMissesNothingWhenTheOtherGoes() throws Exception {
+        Path go = directory.resolve("go");
+        Path told = directory.resolve("told");
+        String exec = "exec: [/bin/sh, -c, 'if grep -q GIVEN_UP; then while [ ! -e " + go
+                + " ]; do sleep 0.05; done; touch " + told + "; fi'], timeout: 1m}";
+        hooks.use(config("- {on: [CRASHED], " + exec + "\n- {on: [GIVEN_UP], " + exec + "\n" + webhook()));
+        happens(EventType.AGENT_GIVEN_UP, "one");
+        happens(EventType.PLUGIN_CRASHED, "two");
+        // The web server and the first program have heard of both.
+        await().atMost(PATIENCE)
+                .until(() -> deliveries.stream().filter(Delivery.TOLD::equals).count() == 3);
+
+        hooks.use(config("- {on: [GIVEN_UP], " + exec));
+        Files.createFile(go);
+
+        await().atMost(PATIENCE).until(() -> Files.exists(told));
     }
 
     @Test
