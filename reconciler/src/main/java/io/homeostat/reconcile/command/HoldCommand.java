@@ -141,7 +141,10 @@ public record HoldCommand(Hold hold, Selection selection, String reason, Duratio
                                         store -> again(store, now),
                                         workloads(),
                                         // It brings about nothing else.
-                                        ImmutableSet.of(Reason.WAITING_FOR_WINDOW, Reason.ROLLED_BACK),
+                                        ImmutableSet.of(
+                                                Reason.RESTART_REQUESTED,
+                                                Reason.WAITING_FOR_WINDOW,
+                                                Reason.ROLLED_BACK),
                                         Overtaken::withdrawn,
                                         timeout));
         };

@@ -75,7 +75,8 @@ public final class PassSummary implements PassListener {
      * @param asked those that somebody asked about: of others only what was done is told, not what was not; empty: all
      * @param changed what was just declared otherwise of one, in place or not
      * @param overtaken whether somebody else wants something else meanwhile
-     * @param rest why a workload may be at rest and is done, though it is not as declared; empty: for nothing
+     * @param rest why a workload may be at rest and is done, though it is not as declared; empty: for nothing. With RESTART_REQUESTED
+     *     also because, once that is done, what is to replace it can't be installed
      * @param ticker measures how fast downloads are
      */
     public PassSummary(
@@ -156,7 +157,8 @@ public final class PassSummary implements PassListener {
                 // What it waited for is over.
                 || (intent.action() == plan.action()
                         && intent.next().filter(Step.Wait.class::isInstance).isPresent());
-        if (nothingYet && plan.action() != Action.NONE) {
+        boolean asRequested = isRestart() && plan.reasons().contains(Reason.RESTART_REQUESTED);
+        if ((nothingYet && plan.action() != Action.NONE) || asRequested) {
             track.intent = plan;
         }
         switch (next) {
@@ -167,7 +169,7 @@ public final class PassSummary implements PassListener {
             case PassResult.Later(WorkloadPlan later, Step.Wait wait) -> {
                 if (wait.kind() == Step.Wait.Kind.PROGRESS) {
                     display.under(id, wait.why());
-                } else if (rest.contains(later.reason())) {
+                } else if (rest.contains(later.reason()) || isRestarted(track, later)) {
                     end(track, rested(id, track, later));
                 } else {
                     boolean heldBack = later.reason() == Reason.WAITING_FOR_WINDOW
@@ -178,6 +180,18 @@ public final class PassSummary implements PassListener {
                 }
             }
         }
+    }
+
+    private boolean isRestart() {
+        return rest.contains(Reason.RESTART_REQUESTED);
+    }
+
+    /** Whether the restart that somebody asked for is done, and only what is to replace it some day can't be had. */
+    private boolean isRestarted(Track track, WorkloadPlan later) {
+        return isRestart()
+                && later.reason() == Reason.INSTALL_FAILED
+                && track.intent != null
+                && track.intent.reasons().contains(Reason.RESTART_REQUESTED);
     }
 
     private synchronized void fail(WorkloadId id, String defect) {
