@@ -91,7 +91,7 @@ final class UpgradeTest {
         sh("cp -a '" + Distribution.home() + "' '" + installed + "'");
         Path file = homeostat.file("web.yaml", sleeper().with("probe.exec.command", new String[] {"/bin/false"}));
         Command looks = homeostat.start(installed, "status", "--watch");
-        Command follows = homeostat.start(installed, "events", "--follow");
+        Command follows = homeostat.start(installed, "events", "--follow", "-o", "json");
         Command works = homeostat.start(installed, "apply", "-f", file.toString());
         long files;
         try (var libraries = Files.list(installed.resolve("lib"))) {

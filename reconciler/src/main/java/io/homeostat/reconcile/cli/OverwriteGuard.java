@@ -2,31 +2,41 @@ package io.homeostat.reconcile.cli;
 
 import io.homeostat.reconcile.agent.ProgramFiles;
 import io.homeostat.reconcile.command.Workspace;
+import io.homeostat.reconcile.command.environment.CommandFailure;
 import io.homeostat.reconcile.command.environment.ExitStatus;
+import java.io.UncheckedIOException;
 import java.time.Duration;
 import java.util.concurrent.Semaphore;
+import java.util.function.IntUnaryOperator;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** Ends a command that lasts before another build is copied over the files it runs from, which would crash it. */
-final class OverwriteGuard {
+final class OverwriteGuard implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(OverwriteGuard.class);
+
     /** Most commands are over by then, and asking for the leases would have cost them more than it is worth. */
     private static final Duration DELAY = Duration.ofSeconds(1);
 
     private final Workspace workspace;
+    private final IntUnaryOperator exitStatus;
     private final Semaphore changes = new Semaphore(0);
+    private final Thread thread;
 
-    private OverwriteGuard(Workspace workspace) {
+    /** @param exitStatus of the process, for that of a command that failed */
+    OverwriteGuard(Workspace workspace, IntUnaryOperator exitStatus) {
         this.workspace = workspace;
-    }
-
-    /** Keeps watch from soon on until the process ends. */
-    static void start(Workspace workspace) {
-        Thread.ofPlatform().daemon().name("program-files").start(new OverwriteGuard(workspace)::watch);
+        this.exitStatus = exitStatus;
+        this.thread = Thread.ofPlatform().daemon().name("program-files").start(this::watch);
     }
 
     private void watch() {
         try {
             Thread.sleep(DELAY);
-            workspace.environment().interrupts().ofLeases(changes::release);
+            // Before the first lease, whose signal would end the process.
+            if (!workspace.environment().interrupts().ofLeases(changes::release)) {
+                return;
+            }
             try (ProgramFiles program = ProgramFiles.ofThisProcess(changes::release)) {
                 while (true) {
                     program.overwritten().ifPresent(this::end);
@@ -34,13 +44,22 @@ final class OverwriteGuard {
                 }
             }
         } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
+            LOG.trace("the command is over");
+        } catch (CommandFailure | UncheckedIOException e) {
+            LOG.debug("nobody will notice when this program is overwritten", e);
         }
     }
 
     private void end(String why) {
-        workspace.console().say(workspace.word() + ": " + why + "; run it again when that is done");
+        workspace.console().failPart(workspace.word(), why + "; run it again when that is done");
+        workspace.environment().out().flush();
+        workspace.environment().err().flush();
         // Whoever changes something is interrupted, and says what that means.
-        System.exit(ExitStatus.FAILED);
+        System.exit(exitStatus.applyAsInt(ExitStatus.FAILED));
+    }
+
+    @Override
+    public void close() {
+        thread.interrupt();
     }
 }

@@ -93,7 +93,7 @@ final class ThisProcess {
             };
             instance("TERM", end);
             instance("INT", end);
-            ofLeases(end);
+            boolean _ = ofLeases(end);
             instance("HUP", () -> {
                 if (!over.get()) {
                     onHangUp.run();
@@ -103,8 +103,9 @@ final class ThisProcess {
         }
 
         @Override
-        public void ofLeases(Runnable onAwaited) {
+        public boolean ofLeases(Runnable onAwaited) {
             instance("IO", onAwaited);
+            return true;
         }
 
         /** By reflection: the compiler's warning of sun.misc.Signal can't be suppressed, and there is no other way to hear of SIGHUP. */

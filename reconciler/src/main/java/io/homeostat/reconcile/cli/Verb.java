@@ -395,10 +395,11 @@ public enum Verb {
     private int runOnStateDirectory(Invocation invocation) throws InterruptedException {
         Workspace workspace = invocation.workspace();
         Command command = typed(invocation);
-        OverwriteGuard.start(workspace);
-        return Files.exists(workspace.layout().agentFile())
-                ? new AgentSession(workspace).run(command)
-                : command.run(workspace);
+        try (OverwriteGuard _ = new OverwriteGuard(workspace, this::exitStatus)) {
+            return Files.exists(workspace.layout().agentFile())
+                    ? new AgentSession(workspace).run(command)
+                    : command.run(workspace);
+        }
     }
 
     /** The command on a state directory that was typed. */

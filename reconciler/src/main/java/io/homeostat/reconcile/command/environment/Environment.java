@@ -73,12 +73,12 @@ public record Environment(
         Guard daemon(Runnable onHangUp);
 
         /**
-         * From now on.
+         * Leases may be taken from now on; false when they may not, because SIGIO would end this process.
          *
          * @param onAwaited called for each SIGIO: somebody waits to write a file on which this process has a lease
          */
-        default void ofLeases(Runnable onAwaited) {
-            // Only a process that has taken leases hears of them.
+        default boolean ofLeases(Runnable onAwaited) {
+            return false;
         }
 
         interface Guard extends AutoCloseable {
