@@ -182,15 +182,17 @@ final class RollbackTest {
         homeostat.agent().awaitReady();
         homeostat.run("rollback", WEB).exits(1).says("could not install 1");
         long pid = homeostat.pid(WEB);
-        assertEquals(List.of("SUPERSEDED", "ROLLED_BACK", "PENDING"), standings());
+        assertEquals(List.of("SUPERSEDED", "CURRENT", "PENDING"), standings());
+        assertEquals("1", homeostat.status(WEB).get("pendingRevision").asText());
+        homeostat.run("plan").exits(0).says("spec.revision: 2 -> 1").says("could not install 1, 2 runs on");
 
-        homeostat.run("restart", WEB);
+        homeostat.run("restart", WEB).exits(0).says("restarted");
         homeostat.awaitAnother(WEB, pid);
         homeostat.awaitAnother(WEB, homeostat.kill(WEB));
         eventually().until(() -> homeostat.state(WEB), "RUNNING 2"::equals);
 
         homeostat.run("rollback", WEB).exits(1).says("could not install 1");
-        homeostat.run("history", WEB).exits(0).says("pending      back to number 1; downloading");
+        homeostat.run("history", WEB).exits(0).says("pending     back to number 1; downloading");
     }
 
     @Test
@@ -207,6 +209,22 @@ final class RollbackTest {
         assertEquals(List.of("SUPERSEDED", "ROLLED_BACK", "SUPERSEDED", "ABANDONED", "CURRENT"), standings());
         assertEquals(revisions.get(4).get("triedAt"), revisions.get(2).get("until"));
         assertEquals(revisions.get(4).get("triedAt"), revisions.get(3).get("until"));
+    }
+
+    @Test
+    void whyItWasGoneBackFromIsKept() throws IOException {
+        homeostat.applied(web("1", stored(1)));
+        Stored second = stored(2);
+        bucket.expire(second);
+        homeostat.apply(web("2", second)).exits(1);
+
+        homeostat.run("rollback", WEB).exits(0);
+
+        homeostat
+                .run("history", WEB)
+                .exits(0)
+                .says("abandoned")
+                .says("rolled back by request from revision 2 to 1 (number 1); 2 had failed: downloading");
     }
 
     @Test
@@ -231,6 +249,13 @@ final class RollbackTest {
         eventually().until(() -> homeostat.state(WEB).startsWith("STARTING 1"));
         homeostat.run("resume", WEB).exits(0);
         again.await(Patience.LONGEST).exits(1).says("failed: the rollback was taken back meanwhile");
+        Command third = homeostat.start("rollback", WEB, "--to", "1");
+        eventually().until(() -> homeostat.state(WEB).startsWith("STARTING 1"));
+        homeostat.run("rollback", WEB, "--to", "2").exits(0);
+        third.await(Patience.LONGEST)
+                .exits(1)
+                .says("failed: it was rolled back to another revision meanwhile")
+                .doesNotSay("chooses another revision");
     }
 
     @Test

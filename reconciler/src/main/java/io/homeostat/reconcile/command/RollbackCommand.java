@@ -12,6 +12,7 @@ import io.homeostat.desired.source.StoredState;
 import io.homeostat.desired.state.Event;
 import io.homeostat.desired.state.EventType;
 import io.homeostat.desired.state.Pause;
+import io.homeostat.desired.state.StateReader;
 import io.homeostat.desired.state.StateReader.StoredRevision;
 import io.homeostat.desired.state.StateStore;
 import io.homeostat.desired.state.StateStore.Change;
@@ -88,19 +89,25 @@ public record RollbackCommand(WorkloadId workload, int to, Duration timeout) imp
                                 declared -> Overtaken.rolledBack(declared, back.get()),
                                 timeout));
         notes.forEach(workspace.console()::say);
-        boolean stands = workspace
-                .remembered(
-                        reader -> Optional.ofNullable(reader.history(workload).failed())
-                                .filter(FailedRevision::byRequest)
-                                .isPresent())
-                .orElse(false);
-        if (status != ExitStatus.OK && stands) {
+        if (status != ExitStatus.OK
+                && workspace.remembered(reader -> stands(reader, back.get())).orElse(false)) {
             workspace
                     .console()
                     .say("homeostat rollback " + workload + " --to NUMBER chooses another revision (" + shown()
                             + "), homeostat resume " + workload + " goes back to what is declared");
         }
         return status;
+    }
+
+    /** Whether it is still this rollback that is in force. */
+    private boolean stands(StateReader reader, String back) {
+        WorkloadHistory history = reader.history(workload);
+        LastKnownGood good = history.lastKnownGood();
+        FailedRevision undone = history.failed();
+        return undone != null
+                && undone.byRequest()
+                && good != null
+                && good.hash().equals(back);
     }
 
     /**
@@ -133,8 +140,10 @@ public record RollbackCommand(WorkloadId workload, int to, Duration timeout) imp
         Workload back = former.workload();
         String declaredRevision = declared.workload().revision();
         String from = declaredRevision;
+        String failed = declaredRevision;
         if (undone.isPresent() && good != null && !good.hash().equals(former.hash())) {
-            from = good.workload().revision();
+            failed = good.workload().revision();
+            from = undone.get().runsOn() ? declaredRevision : failed;
         } else if (undone.isPresent() && good != null && undone.get().byRequest()) {
             // Asked for once more: whatever holds it back does so no longer.
             store.resume(workload, undone.get().error(), now);
@@ -146,7 +155,7 @@ public record RollbackCommand(WorkloadId workload, int to, Duration timeout) imp
                     + workload);
         }
         String words = "rolled back by request from revision " + from + " to " + back.revision() + " (number "
-                + former.number() + ")" + failure(history, declared, from);
+                + former.number() + ")" + failure(history, declared, failed);
         boolean runsOn = store.pause(workload).filter(Pause::stopped).isEmpty()
                 && undone.map(FailedRevision::runsOn)
                         .orElse(good != null && good.hash().equals(declared.hash()));
@@ -154,7 +163,7 @@ public record RollbackCommand(WorkloadId workload, int to, Duration timeout) imp
         store.commit(new Change(
                 workload,
                 history.rolledBack(
-                        FailedRevision.byRequest(declared.hash(), declaredRevision, now, words, runsOn),
+                        FailedRevision.byRequest(declared.hash(), from, now, words, runsOn),
                         new LastKnownGood(back, former.hash(), directory(back))),
                 false,
                 ImmutableList.of(),
@@ -192,12 +201,12 @@ public record RollbackCommand(WorkloadId workload, int to, Duration timeout) imp
     }
 
     /** Why what was to run failed, if it did: the rollback takes the place of that. */
-    private static String failure(WorkloadHistory history, Declaration declared, String from) {
+    private static String failure(WorkloadHistory history, Declaration declared, String failed) {
         String error = history.undone(declared.hash())
                 .map(undone ->
                         undone.byRequest() ? undone.replacedAt() == null ? history.problem() : "" : undone.error())
-                .orElse(history.attempts().start().error());
-        return error.isEmpty() ? "" : "; " + from + " had failed: " + error;
+                .orElseGet(history::problem);
+        return error.isEmpty() ? "" : "; " + failed + " had failed: " + error;
     }
 
     private void require(StoredRevision former, Declaration declared, StateStore store) {

@@ -250,7 +250,8 @@ final class PlanBuilder {
         }
         Declaration declared = situation.declared();
         if (action == Action.ROLLBACK && declared != null) {
-            return new Facts(declared.workload().revision());
+            FailedRevision undone = situation.undone();
+            return new Facts(undone == null ? declared.workload().revision() : undone.revision());
         }
         LastKnownGood lastKnownGood = situation.history().lastKnownGood();
         return lastKnownGood == null ? null : new Facts(lastKnownGood.workload().revision());

@@ -167,7 +167,7 @@ final class Rollout {
     private Optional<Hold> failedInstall() {
         Attempts attempts = situation.history().attempts();
         // The attempts are those of the declaration; the last good revision has once been installed well.
-        Failures failures = target.hash().equals(attempts.hash()) ? attempts.install() : attempts.upkeep();
+        Failures failures = target.hash().equals(attempts.hash()) ? attempts.install() : attempts.restore();
         String words = "could not install " + target.workload().revision() + runsOn() + ": " + failures.error();
         return failures.fatal()
                 ? Optional.of(Hold.forDeclaration(Reason.INSTALL_FAILED, words))

@@ -62,23 +62,22 @@ public final class OutcomeRecorder {
                 && source != null
                 && source.archiveKey(declared.id(), declared.workload().revision())
                         .equals(key);
-        if (wanted) {
-            installing(situation, notes, outcome, complete);
-        } else {
-            upkeep(situation, notes, outcome);
-        }
-    }
-
-    private static void installing(Situation situation, Notes notes, Outcome outcome, boolean complete) {
         switch (outcome) {
             case Outcome.Failed(FailureCause cause, String error, boolean fatal) -> {
-                Failures before = notes.history().attempts().install();
-                notes.failure(EventType.PLUGIN_INSTALL_FAILED, wantedRevision(situation), cause, error);
-                notes.attempts(attempts -> attempts.withInstall(before.failed(situation.now(), error, fatal)));
+                if (wanted) {
+                    Failures before = notes.history().attempts().install();
+                    notes.failure(EventType.PLUGIN_INSTALL_FAILED, wantedRevision(situation), cause, error);
+                    notes.attempts(attempts -> attempts.withInstall(before.failed(situation.now(), error, fatal)));
+                } else {
+                    // The last good revision has once been installed well.
+                    notes.attempts(
+                            attempts -> attempts.withRestore(attempts.restore().failed(situation.now(), error, false)));
+                }
             }
             case Outcome.Done done -> {
                 if (complete) {
-                    notes.attempts(attempts -> attempts.withInstall(Failures.NONE));
+                    notes.attempts(attempts ->
+                            wanted ? attempts.withInstall(Failures.NONE) : attempts.withRestore(Failures.NONE));
                 }
             }
             case Outcome.Unsupported unsupported -> throw notPossible(outcome);

@@ -13,6 +13,8 @@ import io.homeostat.desired.model.Source;
 import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.history.Reason;
+import io.homeostat.desired.state.history.WorkloadHistory;
+import io.homeostat.desired.state.history.WorkloadHistory.FailedRevision;
 import io.homeostat.desired.state.history.WorkloadHistory.LastKnownGood;
 import io.homeostat.reconcile.plan.Action;
 import io.homeostat.reconcile.plan.WorkloadPlan;
@@ -66,16 +68,17 @@ public final class Differences {
      * @param wanted what the plan is for; null when nothing is
      */
     static WorkloadPlan shown(
-            WorkloadPlan plan,
-            @Nullable Declaration declared,
-            @Nullable Declaration wanted,
-            @Nullable LastKnownGood lastKnownGood) {
+            WorkloadPlan plan, @Nullable Declaration declared, @Nullable Declaration wanted, WorkloadHistory history) {
         if (wanted == null) {
             return plan;
         }
         boolean atRest = plan.action() == Action.NONE;
         if (atRest && declared == null) {
             return plan.updatedInPlace(WorkloadPlan.NEWLY_DECLARED);
+        }
+        LastKnownGood lastKnownGood = history.lastKnownGood();
+        if (lastKnownGood != null && goesBack(plan, wanted, history)) {
+            return plan.withChanges(between(wanted.workload(), lastKnownGood.workload()));
         }
         Workload before = !atRest && !plan.reason().isDrift() && lastKnownGood != null
                 ? lastKnownGood.workload()
@@ -92,6 +95,15 @@ public final class Differences {
         }
         WorkloadPlan shown = plan.withChanges(changes);
         return changes.stream().anyMatch(Differences::isSetting) ? shown.also(Reason.SETTINGS_CHANGED) : shown;
+    }
+
+    /** Whether what is declared is to be replaced by the last good revision, and has not been yet. */
+    private static boolean goesBack(WorkloadPlan plan, Declaration wanted, WorkloadHistory history) {
+        return plan.action() == Action.ROLLBACK
+                || (plan.action() == Action.WAIT
+                        && history.undone(wanted.hash())
+                                .filter(FailedRevision::runsOn)
+                                .isPresent());
     }
 
     /** Whether no instance has to take it: whoever enforces goes by it. */

@@ -212,11 +212,7 @@ public final class Survey {
         return new Finding(
                 before.history(),
                 learned,
-                Differences.shown(
-                        Planner.plan(learned),
-                        declared,
-                        wanted,
-                        before.history().lastKnownGood()));
+                Differences.shown(Planner.plan(learned), declared, wanted, before.history()));
     }
 
     private static boolean isProbedAlike(@Nullable Declaration wanted, @Nullable Declaration declared) {

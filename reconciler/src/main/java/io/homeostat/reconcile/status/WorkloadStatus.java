@@ -39,7 +39,7 @@ import org.jspecify.annotations.Nullable;
  * @param observedGeneration of the declaration that was last acted on
  * @param desiredRevision null when it is not declared
  * @param currentRevision the one that runs or, when none does, is active; null when there is none
- * @param pendingRevision the declared one until it has been seen well
+ * @param pendingRevision the declared one until it has been seen well; when it runs until a former one is fetched, that one
  * @param failure why the upgrade to the pending revision was undone, why it could not be installed, or how it crashed last; empty when
  *     none of them
  * @param identity by which the newest running instance is found; null when none runs
@@ -185,7 +185,13 @@ public record WorkloadStatus(
         }
         String desired = declared.workload().revision();
         LastKnownGood lastKnownGood = history.lastKnownGood();
-        return lastKnownGood != null && lastKnownGood.workload().revision().equals(desired) ? null : desired;
+        if (lastKnownGood == null) {
+            return desired;
+        }
+        String good = lastKnownGood.workload().revision();
+        boolean goesBack =
+                history.undone(declared.hash()).filter(FailedRevision::runsOn).isPresent();
+        return good.equals(desired) ? null : goesBack ? good : desired;
     }
 
     private static String failure(@Nullable Declaration declared, WorkloadHistory history) {

@@ -170,6 +170,19 @@ class RepairPlanningTest {
                         "the old revision is not well while the new one can't be fetched: it is restarted",
                         "restart UNHEALTHY: stop launch start",
                         () -> unhealthy(2).wants("B").attempts(attempts -> attempts.withInstall(failed(1, NOW)))),
+                row(
+                        "so is what is rolled back while the former revision can't be fetched",
+                        "restart UNHEALTHY: stop launch start",
+                        () -> unhealthy(
+                                2,
+                                plugin().wants("A")
+                                        .knownGood("A")
+                                        .succeeded("B")
+                                        .installed("A")
+                                        .active("A")
+                                        .history(h -> h.withFailed(FailedRevision.byRequest(
+                                                h.attempts().hash(), "A", NOW, "rolled back", true)))
+                                        .attempts(attempts -> attempts.withRestore(failed(1, NOW))))),
                 row("the third in a row restarts", "restart UNHEALTHY: stop launch start", () -> unhealthy(2)),
                 row(
                         "the good revision before stays installed",

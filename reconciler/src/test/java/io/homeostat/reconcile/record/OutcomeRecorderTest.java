@@ -48,9 +48,13 @@ class OutcomeRecorderTest {
     void theLastGoodRevisionThatCanNotBeFetchedCountsNotAgainstWhatIsDeclared() {
         Example gone = plugin().wants("B").knownGood("A").runs("A").undone(1, NOW);
         Change change = after(gone, "download", FAILED);
-        assertEquals(ONCE, history(change).attempts().upkeep());
+        assertEquals(ONCE, history(change).attempts().restore());
         assertEquals(Failures.NONE, history(change).attempts().install());
         assertEquals(List.of(), told(change));
+        Example cached = gone.cached("A").attempts(attempts -> attempts.withRestore(failed(1, NOW.minusSeconds(600))));
+        assertEquals(
+                Failures.NONE,
+                history(after(cached, "unpack", Outcome.done())).attempts().restore());
     }
 
     @Test

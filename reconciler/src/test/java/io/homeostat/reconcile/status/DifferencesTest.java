@@ -19,6 +19,9 @@ import io.homeostat.desired.model.WorkloadSpec;
 import io.homeostat.desired.model.schema.Cpu;
 import io.homeostat.desired.model.schema.Size;
 import io.homeostat.desired.state.history.Reason;
+import io.homeostat.desired.state.history.WorkloadHistory;
+import io.homeostat.desired.state.history.WorkloadHistory.FailedRevision;
+import io.homeostat.desired.state.history.WorkloadHistory.LastKnownGood;
 import io.homeostat.desired.yaml.CanonicalDocument;
 import io.homeostat.reconcile.Written;
 import io.homeostat.reconcile.plan.Action;
@@ -26,6 +29,7 @@ import io.homeostat.reconcile.plan.WorkloadPlan;
 import io.homeostat.reconcile.plan.WorkloadPlan.Change;
 import java.lang.reflect.RecordComponent;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.Arrays;
 import java.util.HashSet;
 import java.util.List;
@@ -221,18 +225,36 @@ class DifferencesTest {
         WorkloadPlan atRest =
                 new WorkloadPlan(before.id(), Action.NONE, Reason.AT_DESIRED_STATE, "", ImmutableList.of(), null, null);
 
-        WorkloadPlan shown = Differences.shown(atRest, declared(before), declared(after), null);
+        WorkloadPlan shown = Differences.shown(atRest, declared(before), declared(after), WorkloadHistory.NONE);
 
         assertEquals(Action.UPDATE, shown.action(), () -> before + " -> " + after);
         assertFalse(shown.changes().isEmpty());
         String values = shown.changes().toString();
         assertFalse(values.contains("bcdefg") || values.contains("abc"), values);
-        assertEquals(atRest, Differences.shown(atRest, declared(after), declared(after), null));
+        assertEquals(atRest, Differences.shown(atRest, declared(after), declared(after), WorkloadHistory.NONE));
     }
 
     private static Declaration declared(Workload workload) {
         return new Declaration(
                 workload, SourceName.APPLIED, 1, CanonicalDocument.of(workload).hash(), ImmutableList.of());
+    }
+
+    @Test
+    void untilAFormerRevisionIsFetchedTheDifferenceLeadsBackToIt() {
+        Workload former = Written.workload(SAMPLES.getFirst());
+        Declaration declared = declared(Written.workload(SAMPLES.getFirst().replace("user: nobody", "user: daemon")));
+        LastKnownGood good =
+                new LastKnownGood(former, CanonicalDocument.of(former).hash(), null);
+        FailedRevision undone = FailedRevision.byRequest(declared.hash(), "2", Instant.EPOCH, "undone", true);
+        WorkloadHistory history = WorkloadHistory.NONE.rolledBack(undone, good);
+        ImmutableList<Change> back = ImmutableList.of(new Change("spec.user", "daemon", "nobody"));
+
+        for (Action action : List.of(Action.WAIT, Action.ROLLBACK)) {
+            WorkloadPlan plan =
+                    new WorkloadPlan(former.id(), action, Reason.INSTALL_FAILED, "", ImmutableList.of(), null, null);
+            assertEquals(
+                    back, Differences.shown(plan, declared, declared, history).changes());
+        }
     }
 
     @Test

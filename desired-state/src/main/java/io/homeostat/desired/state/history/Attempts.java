@@ -15,6 +15,7 @@ import org.jspecify.annotations.Nullable;
  * @param start failures to launch, start and become healthy
  * @param configure failures of Apply
  * @param limits failures to set limits in place
+ * @param restore failures to fetch and unpack the last good revision, which is to stand in and is not here any more
  * @param upkeep failures to stop, activate or remove, which always succeed on a sound machine
  * @param reload failures to make what runs read its files again
  * @param restartToConfigure the running process refuses Apply, so a new configuration needs a restart
@@ -26,6 +27,7 @@ public record Attempts(
         Failures start,
         Failures configure,
         Failures limits,
+        Failures restore,
         Failures upkeep,
         ReloadFailures reload,
         boolean restartToConfigure,
@@ -40,41 +42,53 @@ public record Attempts(
                 Failures.NONE,
                 Failures.NONE,
                 Failures.NONE,
+                Failures.NONE,
                 ReloadFailures.NONE,
                 false,
                 Reported.NOTHING);
     }
 
     public Attempts withInstall(Failures failures) {
-        return new Attempts(hash, failures, start, configure, limits, upkeep, reload, restartToConfigure, reported);
+        return new Attempts(
+                hash, failures, start, configure, limits, restore, upkeep, reload, restartToConfigure, reported);
     }
 
     public Attempts withStart(Failures failures) {
-        return new Attempts(hash, install, failures, configure, limits, upkeep, reload, restartToConfigure, reported);
+        return new Attempts(
+                hash, install, failures, configure, limits, restore, upkeep, reload, restartToConfigure, reported);
     }
 
     public Attempts withConfigure(Failures failures) {
-        return new Attempts(hash, install, start, failures, limits, upkeep, reload, restartToConfigure, reported);
+        return new Attempts(
+                hash, install, start, failures, limits, restore, upkeep, reload, restartToConfigure, reported);
     }
 
     public Attempts withLimits(Failures failures) {
-        return new Attempts(hash, install, start, configure, failures, upkeep, reload, restartToConfigure, reported);
+        return new Attempts(
+                hash, install, start, configure, failures, restore, upkeep, reload, restartToConfigure, reported);
+    }
+
+    public Attempts withRestore(Failures failures) {
+        return new Attempts(
+                hash, install, start, configure, limits, failures, upkeep, reload, restartToConfigure, reported);
     }
 
     public Attempts withUpkeep(Failures failures) {
-        return new Attempts(hash, install, start, configure, limits, failures, reload, restartToConfigure, reported);
+        return new Attempts(
+                hash, install, start, configure, limits, restore, failures, reload, restartToConfigure, reported);
     }
 
     public Attempts withReload(ReloadFailures failures) {
-        return new Attempts(hash, install, start, configure, limits, upkeep, failures, restartToConfigure, reported);
+        return new Attempts(
+                hash, install, start, configure, limits, restore, upkeep, failures, restartToConfigure, reported);
     }
 
     public Attempts withRestartToConfigure(boolean needed) {
-        return new Attempts(hash, install, start, configure, limits, upkeep, reload, needed, reported);
+        return new Attempts(hash, install, start, configure, limits, restore, upkeep, reload, needed, reported);
     }
 
     public Attempts withReported(Reported next) {
-        return new Attempts(hash, install, start, configure, limits, upkeep, reload, restartToConfigure, next);
+        return new Attempts(hash, install, start, configure, limits, restore, upkeep, reload, restartToConfigure, next);
     }
 
     /**

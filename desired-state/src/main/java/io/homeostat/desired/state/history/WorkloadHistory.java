@@ -65,7 +65,7 @@ public record WorkloadHistory(
 
     /** Found as it is wanted, whoever has made it so: what had failed on the way is over, and nothing waits for its next try. */
     public WorkloadHistory settled() {
-        return withAttempts(attempts.withUpkeep(Failures.NONE));
+        return withAttempts(attempts.withRestore(Failures.NONE).withUpkeep(Failures.NONE));
     }
 
     public WorkloadHistory withAttempts(long generation, Attempts next) {
@@ -102,13 +102,22 @@ public record WorkloadHistory(
         return Optional.ofNullable(failed).filter(one -> one.hash().equals(hash));
     }
 
-    /** Why what is wanted does not work so far; empty when there is nothing against it. */
+    /**
+     * Why what is to run does not work so far, which is what is declared or what stands in for it; empty when there is nothing against it.
+     * A crash of what only runs until then is no failure of that.
+     */
     public String problem() {
+        FailedRevision undone = undone(attempts.hash()).orElse(null);
+        boolean crashesCount = undone == null
+                ? lastKnownGood != null && lastKnownGood.hash().equals(attempts.hash())
+                : !undone.runsOn();
         return Stream.of(
-                        attempts.install().error(),
+                        undone == null
+                                ? attempts.install().error()
+                                : attempts.restore().error(),
                         attempts.upkeep().error(),
-                        attempts.start().error(),
-                        run.crashes().error())
+                        undone == null ? attempts.start().error() : "",
+                        crashesCount ? run.crashes().error() : "")
                 .filter(error -> !error.isEmpty())
                 .findFirst()
                 .orElse("");
@@ -119,6 +128,7 @@ public record WorkloadHistory(
         return succeededBy(revision)
                 .withFailed(undone)
                 .withAttempts(attempts.withStart(Failures.NONE)
+                        .withRestore(Failures.NONE)
                         .withUpkeep(Failures.NONE)
                         .withRestartToConfigure(false))
                 .withRun(run.withCrashes(Failures.NONE));
@@ -145,6 +155,7 @@ public record WorkloadHistory(
     /**
      * A declaration that was tried as an upgrade and undone, so many times, for this error the last time.
      *
+     * @param revision that was undone; when somebody went back further from what stood in already, that one's
      * @param byRequest whether somebody had it undone, who alone has it tried again
      * @param runsOn whether it worked and ran when somebody had it undone, and so goes on until the last good revision is here
      * @param replacedAt when the last good revision was seen to work in its place; null as long as it was not

@@ -1,5 +1,6 @@
 package io.homeostat.desired.state.sqlite;
 
+import com.google.common.base.Strings;
 import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.model.Workload;
@@ -83,7 +84,9 @@ final class RevisionTable {
         }
         String wanted = undone == null ? tried : Objects.requireNonNull(good).hash();
         if (!rows.getLast().hash().equals(wanted)) {
-            if (undone != null && rows.getLast().failedAt() == null) {
+            boolean runsOn =
+                    undone != null && undone.runsOn() && rows.getLast().hash().equals(tried);
+            if (undone != null && !runsOn && rows.getLast().failedAt() == null) {
                 boolean neverWorked = undone.byRequest() && rows.getLast().goodAt() == null;
                 update(
                         rows,
@@ -94,6 +97,8 @@ final class RevisionTable {
             goBack(rows, wanted, undone, good);
         } else if (undone != null && !undone.byRequest()) {
             noteLatestFailure(rows, undone);
+        } else if (undone != null && !undone.runsOn()) {
+            endOfWhatRanOn(rows, tried, undone);
         }
         Row newest = rows.getLast();
         if (newest.hash().equals(wanted) && newest.goodAt() == null) {
@@ -102,7 +107,7 @@ final class RevisionTable {
                     : good != null && good.hash().equals(wanted) ? now : null;
             if (goodAt != null) {
                 update(rows, "good_at = ?, error = NULL", goodAt.toString());
-            } else if (!history.problem().isEmpty() && !history.problem().equals(newest.error())) {
+            } else if (newest.failedAt() == null && !history.problem().equals(Strings.nullToEmpty(newest.error()))) {
                 update(rows, "error = ?", history.problem());
             }
         }
@@ -214,6 +219,23 @@ final class RevisionTable {
                     undone.error(),
                     workload,
                     failed.number());
+        }
+    }
+
+    /** What was rolled back by request and ran until the other one was there was replaced just now. */
+    private void endOfWhatRanOn(List<Row> rows, String tried, FailedRevision undone) throws SQLException {
+        Row ran = rows.reversed().stream()
+                .filter(row -> row.hash().equals(tried))
+                .findFirst()
+                .orElse(null);
+        if (ran != null && ran.goodAt() != null && ran.failedAt() == null) {
+            Database.update(
+                    connection,
+                    "UPDATE revision SET failed_at = ?, error = ? WHERE workload = ? AND number = ?",
+                    now.toString(),
+                    undone.error(),
+                    workload,
+                    ran.number());
         }
     }
 

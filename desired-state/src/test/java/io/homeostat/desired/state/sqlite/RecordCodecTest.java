@@ -121,7 +121,10 @@ final class RecordCodecTest {
     @Test
     void whatTheFormerCodecHasWrittenIsRead() throws Exception {
         WorkloadHistory untold = Samples.withoutFormer(history)
-                .withAttempts(history.attempts().withReported(Reported.of("B2")).withReload(ReloadFailures.NONE))
+                .withAttempts(history.attempts()
+                        .withReported(Reported.of("B2"))
+                        .withRestore(Failures.NONE)
+                        .withReload(ReloadFailures.NONE))
                 .withRun(history.run()
                         .withAgain(null)
                         .withCalendar(null)

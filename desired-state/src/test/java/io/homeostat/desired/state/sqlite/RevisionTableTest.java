@@ -11,6 +11,8 @@ import io.homeostat.desired.state.StateReader.StoredRevision;
 import io.homeostat.desired.state.StateStore;
 import io.homeostat.desired.state.StateStore.Change;
 import io.homeostat.desired.state.history.Attempts;
+import io.homeostat.desired.state.history.Attempts.Failures;
+import io.homeostat.desired.state.history.RunRecord;
 import io.homeostat.desired.state.history.WorkloadHistory;
 import io.homeostat.desired.state.history.WorkloadHistory.FailedRevision;
 import io.homeostat.desired.state.history.WorkloadHistory.LastKnownGood;
@@ -111,6 +113,43 @@ class RevisionTableTest {
         works("C");
         rolledBack("A", "C to A", LATER.plusSeconds(2));
         assertEquals(List.of("6 C back to 3 good failed: C to A", "7 A back to 1"), told().subList(5, 7));
+    }
+
+    @Test
+    void whatRunsUntilAFormerOneIsFetchedIsReplacedWhenThatIsLaunched() {
+        trying("A");
+        works("A");
+        trying("B");
+        works("B");
+        FailedRevision running = FailedRevision.byRequest(declaredHash(), "B", LATER, "B to A", true);
+        StoredRevision former = store.revisions(AGENT).getFirst();
+        commit(store.history(AGENT).rolledBack(running, new LastKnownGood(former.workload(), former.hash(), "A")));
+        assertEquals(List.of("1 A good", "2 B good", "3 A back to 1"), told());
+
+        commit(store.history(AGENT).withFailed(running.withoutRunningOn()));
+
+        assertEquals(List.of("1 A good", "2 B good failed: B to A", "3 A back to 1"), told());
+        assertEquals(Optional.of(NOON), store.revisions(AGENT).get(1).failedAt());
+    }
+
+    @Test
+    void aCrashOfWhatStillRunsIsNoFailureOfWhatIsToTakeItsPlace() {
+        trying("A");
+        works("A");
+        trying("B");
+        Failures crash = Failures.NONE.failed(NOON, "A crashed", false);
+        commit(store.history(AGENT).withRun(RunRecord.NONE.withCrashes(crash)));
+        assertEquals("", store.revisions(AGENT).getLast().error());
+
+        commit(store.history(AGENT)
+                .withAttempts(store.history(AGENT).attempts().withInstall(crash.failed(NOON, "B is not there", true))));
+        assertEquals("B is not there", store.revisions(AGENT).getLast().error());
+
+        commit(store.history(AGENT).settled().retriedNow().withRun(RunRecord.NONE.withCrashes(crash)));
+        assertEquals("", store.revisions(AGENT).getLast().error(), "that is over");
+
+        fails("B", "it does not listen");
+        assertEquals("A crashed", store.revisions(AGENT).getLast().error(), "of what stands in it is one");
     }
 
     @Test

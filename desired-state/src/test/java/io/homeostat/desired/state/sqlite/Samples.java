@@ -123,7 +123,7 @@ public final class Samples {
         FailedRevision failed = Objects.requireNonNull(history.failed());
         return new WorkloadHistory(
                 history.observedGeneration(),
-                history.attempts(),
+                history.attempts().withRestore(Failures.NONE),
                 history.lastKnownGood(),
                 ImmutableList.of(),
                 new FailedRevision(failed.hash(), failed.revision(), failed.times(), failed.at(), failed.error()),
@@ -141,6 +141,7 @@ public final class Samples {
                         "h1",
                         attempts,
                         attempts.failed(NOON, "again", false),
+                        attempts,
                         attempts,
                         attempts,
                         attempts,
