@@ -2,7 +2,6 @@ package io.homeostat.observe.watch;
 
 import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
-import com.google.common.collect.Sets;
 import io.homeostat.observe.process.Libc;
 import java.nio.file.Path;
 import java.util.Map;
@@ -10,16 +9,14 @@ import java.util.Optional;
 
 /**
  * Read leases on files that nobody may write while this process uses them, see F_SETLEASE in fcntl(2). The kernel keeps waiting whoever
- * opens one for writing until this process has ended, at most for /proc/sys/fs/lease-break-time (45 s), and sends SIGIO
+ * opens one for writing until this process has ended, at most for /proc/sys/fs/lease-break-time (45 s) a file, and sends SIGIO
  * to the thread that took the lease: the process has to handle it before that, and the thread to live as long as the lease. Only the owner of a file and root get one, and not every file system has them.
  */
 public final class FileLeases {
-    private final ImmutableSet<Path> files;
     private final ImmutableMap<Path, Integer> held;
 
-    /** Takes what leases can be had; {@link #refused} says which can't. */
+    /** Takes what leases can be had; {@link #held} says which. */
     public FileLeases(ImmutableSet<Path> files) {
-        this.files = files;
         ImmutableMap.Builder<Path, Integer> taken = ImmutableMap.builder();
         for (Path file : files) {
             int descriptor = Libc.open(file.toString());
@@ -35,9 +32,9 @@ public final class FileLeases {
         held = taken.buildOrThrow();
     }
 
-    /** Files without a lease: somebody is writing them, or they belong to another user, or can't have one. */
-    public ImmutableSet<Path> refused() {
-        return ImmutableSet.copyOf(Sets.difference(files, held.keySet()));
+    /** Files with a lease. Others are being written by somebody, or belong to another user, or can't have one. */
+    public ImmutableSet<Path> held() {
+        return held.keySet();
     }
 
     /** A file that somebody waits to write. */

@@ -4,6 +4,7 @@ import com.google.common.base.Splitter;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
+import com.google.common.collect.Sets;
 import io.homeostat.observe.process.Libc;
 import io.homeostat.observe.watch.FileChanges;
 import io.homeostat.observe.watch.FileLeases;
@@ -18,6 +19,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.function.Predicate;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -51,10 +53,11 @@ public final class ProgramFiles implements AutoCloseable {
         }
     }
 
-    private ProgramFiles(ImmutableSet<Path> files, Runnable onOverwritten) throws IOException {
-        leases = new FileLeases(files);
+    /** @param files of which those get leases that {@code leased} says; the others are only watched */
+    private ProgramFiles(ImmutableSet<Path> files, Predicate<Path> leased, Runnable onOverwritten) throws IOException {
+        leases = new FileLeases(files.stream().filter(leased).collect(ImmutableSet.toImmutableSet()));
         ImmutableMap.Builder<Path, Stamp> stamps = ImmutableMap.builder();
-        for (Path file : leases.refused()) {
+        for (Path file : Sets.difference(files, leases.held())) {
             stamps.put(file, Stamp.of(file));
         }
         watched = stamps.buildOrThrow();
@@ -73,7 +76,7 @@ public final class ProgramFiles implements AutoCloseable {
      * @param onOverwritten called when a file without a lease has changed; of the others SIGIO tells
      */
     static ProgramFiles ofAgent(Runnable onOverwritten) {
-        ProgramFiles files = ofThisProcess(onOverwritten);
+        ProgramFiles files = of(file -> true, onOverwritten);
         try {
             if (!files.watched.isEmpty()) {
                 startAgainUnmapped();
@@ -85,14 +88,19 @@ public final class ProgramFiles implements AutoCloseable {
     }
 
     /**
-     * Those of this process; none when it does not run from its distribution, as in tests.
+     * Those of a command. It may be suspended, and whoever writes waits for each lease in turn: only for what is mapped.
      *
      * @param onOverwritten called when a file without a lease has changed; of the others SIGIO tells
      */
-    public static ProgramFiles ofThisProcess(Runnable onOverwritten) {
+    public static ProgramFiles ofCommand(Runnable onOverwritten) {
+        return of(file -> !file.toString().endsWith(".jar"), onOverwritten);
+    }
+
+    /** None when this process does not run from its distribution, as in tests. */
+    private static ProgramFiles of(Predicate<Path> leased, Runnable onOverwritten) {
         try {
             Optional<Path> home = home();
-            return new ProgramFiles(home.isPresent() ? files(home.get()) : ImmutableSet.of(), onOverwritten);
+            return new ProgramFiles(home.isPresent() ? files(home.get()) : ImmutableSet.of(), leased, onOverwritten);
         } catch (IOException e) {
             throw new CommandFailure("cannot read the files this program consists of: " + e, e);
         }

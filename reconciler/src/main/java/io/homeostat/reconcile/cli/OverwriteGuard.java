@@ -37,7 +37,7 @@ final class OverwriteGuard implements AutoCloseable {
             if (!workspace.environment().interrupts().ofLeases(changes::release)) {
                 return;
             }
-            try (ProgramFiles program = ProgramFiles.ofThisProcess(changes::release)) {
+            try (ProgramFiles program = ProgramFiles.ofCommand(changes::release)) {
                 while (true) {
                     program.overwritten().ifPresent(this::end);
                     changes.acquire();
@@ -51,9 +51,17 @@ final class OverwriteGuard implements AutoCloseable {
     }
 
     private void end(String why) {
-        workspace.console().failPart(workspace.word(), why + "; run it again when that is done");
-        workspace.environment().out().flush();
-        workspace.environment().err().flush();
+        Thread saying = Thread.ofPlatform().daemon().name("last-words").start(() -> {
+            workspace.console().failPart(workspace.word(), why + "; run it again when that is done");
+            workspace.environment().out().flush();
+            workspace.environment().err().flush();
+        });
+        try {
+            // Nobody may be reading.
+            saying.join(DELAY);
+        } catch (InterruptedException e) {
+            LOG.trace("the command is over");
+        }
         // Whoever changes something is interrupted, and says what that means.
         System.exit(exitStatus.applyAsInt(ExitStatus.FAILED));
     }
