@@ -31,7 +31,10 @@ public enum Readiness {
 
     /** What has to stay alive, be it only for its probe to count, is given the time to do so, whatever its timeout. */
     boolean isOverdue(Duration timeout, Running running) {
-        Duration allowed = this == START_ANSWERED ? timeout : max(timeout, LONG_ENOUGH_ALIVE);
+        Health health = running.health();
+        boolean hasToStayAlive = this == STAYED_ALIVE
+                || (this == PROBE_SUCCEEDED && health != null && health.verdict() == Health.Verdict.UNKNOWN);
+        Duration allowed = hasToStayAlive ? max(timeout, LONG_ENOUGH_ALIVE) : timeout;
         return running.age().compareTo(allowed) >= 0;
     }
 

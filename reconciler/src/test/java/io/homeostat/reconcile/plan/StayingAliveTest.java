@@ -7,8 +7,11 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.state.Identity.ProcessIdentity;
 import io.homeostat.observe.ObservedInstance.Liveness.Running;
+import io.homeostat.observe.health.Health;
 import io.homeostat.reconcile.Written;
 import java.time.Duration;
+import java.time.Instant;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 class StayingAliveTest {
@@ -26,6 +29,17 @@ class StayingAliveTest {
 
         assertFalse(isOverdue(spec, aged(Duration.ofMillis(199))));
         assertTrue(isOverdue(spec, aged(Duration.ofMillis(200))));
+    }
+
+    @Test
+    void aProbeThatCountsOnlyAfterASecondIsGivenThat() {
+        Workload spec = process("start: {timeout: 200ms}, probe: {exec: {command: [/bin/true]}}");
+        Health young = Health.failed(Health.Verdict.UNKNOWN, "it has not stayed alive for 1 s", Instant.EPOCH);
+        Health sick = Health.failed(Health.Verdict.UNHEALTHY, "exited with status 1", Instant.EPOCH);
+
+        assertFalse(isOverdue(spec, aged(Duration.ofMillis(999), young)));
+        assertTrue(isOverdue(spec, aged(Duration.ofSeconds(1), young)));
+        assertTrue(isOverdue(spec, aged(Duration.ofMillis(200), sick)));
     }
 
     @Test
@@ -48,7 +62,11 @@ class StayingAliveTest {
     }
 
     private static Running aged(Duration age) {
-        return new Running(new ProcessIdentity(1, 1, "boot"), age, false, null);
+        return aged(age, null);
+    }
+
+    private static Running aged(Duration age, @Nullable Health health) {
+        return new Running(new ProcessIdentity(1, 1, "boot"), age, false, health);
     }
 
     private static Readiness readiness(Workload spec) {
