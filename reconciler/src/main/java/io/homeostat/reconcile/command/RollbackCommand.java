@@ -163,13 +163,32 @@ public record RollbackCommand(WorkloadId workload, int to, Duration timeout) imp
         store.commit(new Change(
                 workload,
                 history.rolledBack(
-                        FailedRevision.byRequest(declared.hash(), from, now, words, runsOn),
+                        FailedRevision.byRequest(
+                                declared.hash(),
+                                from,
+                                wasLaunched(store, history, declared) ? 1 : 0,
+                                now,
+                                words,
+                                runsOn),
                         new LastKnownGood(back, former.hash(), directory(back))),
                 false,
                 ImmutableList.of(),
                 ImmutableList.of(),
                 ImmutableList.of(new Event(now, workload, declaredRevision, EventType.AGENT_ROLLED_BACK, words))));
         return former;
+    }
+
+    /** Whether what is to be undone, the declared revision or what stands in for it already, was launched at all. */
+    private boolean wasLaunched(StateStore store, WorkloadHistory history, Declaration declared) {
+        LastKnownGood good = history.lastKnownGood();
+        FailedRevision undone = history.undone(declared.hash()).orElse(null);
+        String hash = undone == null || good == null ? declared.hash() : good.hash();
+        int failures = undone == null
+                ? history.attempts().start().count()
+                : undone.runsOn() ? 0 : history.run().crashes().count();
+        return failures > 0
+                || store.instances(workload).stream()
+                        .anyMatch(instance -> instance.target().equals(hash));
     }
 
     /** What an earlier rollback chose, as long as that has never worked: who repeats it does not want to go further back. */

@@ -181,7 +181,7 @@ class RepairPlanningTest {
                                         .installed("A")
                                         .active("A")
                                         .history(h -> h.withFailed(FailedRevision.byRequest(
-                                                h.attempts().hash(), "A", NOW, "rolled back", true)))
+                                                h.attempts().hash(), "A", 1, NOW, "rolled back", true)))
                                         .attempts(attempts -> attempts.withRestore(failed(1, NOW))))),
                 row("the third in a row restarts", "restart UNHEALTHY: stop launch start", () -> unhealthy(2)),
                 row(
@@ -262,7 +262,7 @@ class RepairPlanningTest {
                 .installed("A")
                 .installed("B")
                 .history(history -> history.withFailed(FailedRevision.byRequest(
-                        history.attempts().hash(), "B", NOW.minusSeconds(1_000_000), "rolled back", true)));
+                        history.attempts().hash(), "B", 1, NOW.minusSeconds(1_000_000), "rolled back", true)));
     }
 
     private static Example unhealthy(int before) {

@@ -262,6 +262,7 @@ final class World implements StepExecutor, Observer {
         FailedRevision undone = FailedRevision.byRequest(
                 declared.hash(),
                 declared.workload().revision(),
+                1,
                 clock.instant(),
                 "rolled back by hand",
                 last != null && last.hash().equals(declared.hash()));

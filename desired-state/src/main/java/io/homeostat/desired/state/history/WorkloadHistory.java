@@ -156,6 +156,7 @@ public record WorkloadHistory(
      * A declaration that was tried as an upgrade and undone, so many times, for this error the last time.
      *
      * @param revision that was undone; when somebody went back further from what stood in already, that one's
+     * @param times 0 when somebody had it undone before it was launched
      * @param byRequest whether somebody had it undone, who alone has it tried again
      * @param runsOn whether it worked and ran when somebody had it undone, and so goes on until the last good revision is here
      * @param replacedAt when the last good revision was seen to work in its place; null as long as it was not
@@ -174,8 +175,9 @@ public record WorkloadHistory(
         }
 
         /** One that somebody had undone. */
-        public static FailedRevision byRequest(String hash, String revision, Instant at, String error, boolean runsOn) {
-            return new FailedRevision(hash, revision, 1, at, error, true, runsOn, null);
+        public static FailedRevision byRequest(
+                String hash, String revision, int times, Instant at, String error, boolean runsOn) {
+            return new FailedRevision(hash, revision, times, at, error, true, runsOn, null);
         }
 
         /** The last good revision was launched in its place. */

@@ -87,11 +87,11 @@ final class RevisionTable {
             boolean runsOn =
                     undone != null && undone.runsOn() && rows.getLast().hash().equals(tried);
             if (undone != null && !runsOn && rows.getLast().failedAt() == null) {
-                boolean neverWorked = undone.byRequest() && rows.getLast().goodAt() == null;
+                boolean neverRan = undone.times() == 0 && rows.getLast().goodAt() == null;
                 update(
                         rows,
                         "failed_at = ?, error = ?",
-                        neverWorked ? null : undone.at().toString(),
+                        neverRan ? null : undone.at().toString(),
                         undone.error());
             }
             goBack(rows, wanted, undone, good);
@@ -293,7 +293,10 @@ final class RevisionTable {
                     connection,
                     "DELETE FROM revision WHERE workload = ?1 AND number <= ?2"
                             + " AND number <> (SELECT coalesce(max(number), 0) FROM revision WHERE workload = ?1 AND hash = ?3)"
-                            + " AND number <> (SELECT coalesce(max(number), 0) FROM revision WHERE workload = ?1 AND back_to IS NULL)",
+                            + " AND number <> (SELECT coalesce(max(number), 0) FROM revision WHERE workload = ?1 AND back_to IS NULL)"
+                            // What runs and what ran before it.
+                            + " AND number NOT IN (SELECT max(number) FROM revision WHERE workload = ?1 AND good_at IS NOT NULL"
+                            + " GROUP BY hash ORDER BY max(number) DESC LIMIT 2)",
                     workload,
                     last,
                     good == null ? "" : good.hash());

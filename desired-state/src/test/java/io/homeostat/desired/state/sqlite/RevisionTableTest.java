@@ -121,7 +121,7 @@ class RevisionTableTest {
         works("A");
         trying("B");
         works("B");
-        FailedRevision running = FailedRevision.byRequest(declaredHash(), "B", LATER, "B to A", true);
+        FailedRevision running = FailedRevision.byRequest(declaredHash(), "B", 1, LATER, "B to A", true);
         StoredRevision former = store.revisions(AGENT).getFirst();
         commit(store.history(AGENT).rolledBack(running, new LastKnownGood(former.workload(), former.hash(), "A")));
         assertEquals(List.of("1 A good", "2 B good", "3 A back to 1"), told());
@@ -157,7 +157,8 @@ class RevisionTableTest {
         trying("A");
         works("A");
         Samples.apply(store, "/a", false, Samples.plugin("ops-agent", "B"));
-        commit(store.history(AGENT).withFailed(undone("B", "B to A", true, LATER)));
+        commit(store.history(AGENT)
+                .withFailed(FailedRevision.byRequest(declaredHash(), "B", 0, LATER, "B to A", false)));
         assertEquals(List.of("1 A good"), told());
 
         commit(store.history(AGENT).withAttempts(1, Attempts.of(declaredHash())));
@@ -181,8 +182,35 @@ class RevisionTableTest {
 
         fails("B11", "it does not listen");
         told = told();
-        assertEquals(10, told.size());
+        assertEquals("1 A good", told.getFirst(), "what comes back is not known to work yet");
+        assertEquals(11, told.size());
         assertEquals("14 A back to 1", told.getLast());
+        replaced();
+        trying("C");
+        assertEquals(10, told().size());
+    }
+
+    @Test
+    void whatWasLaunchedInVainBeforeItWasRolledBackHasFailed() {
+        trying("A");
+        works("A");
+        trying("B");
+        rolledBack("A", "B to A; B had failed", LATER);
+        assertEquals(List.of("1 A good", "2 B failed: B to A; B had failed", "3 A back to 1"), told());
+    }
+
+    @Test
+    void whatWorkedIsKeptHoweverOftenTheWayBackIsTakenBackBeforeItIsKnownToWork() {
+        trying("A");
+        works("A");
+        trying("B");
+        works("B");
+        for (int i = 0; i < 8; i++) {
+            rolledBack("A", "B to A", LATER.plusSeconds(i));
+            trying("B");
+            works("B");
+        }
+        assertEquals("1 A good", told().getFirst());
     }
 
     @Test
