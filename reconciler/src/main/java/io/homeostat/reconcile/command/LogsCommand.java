@@ -1,10 +1,12 @@
 package io.homeostat.reconcile.command;
 
 import com.google.common.base.Strings;
+import com.google.common.collect.HashMultiset;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
 import com.google.common.collect.ImmutableSortedSet;
+import com.google.common.collect.Multiset;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.source.StoredState;
@@ -43,7 +45,7 @@ import java.util.stream.Stream;
  * order of time.
  *
  * @param since only lines that may have been written then or later, of what has been written already; {@link Instant#EPOCH}: whenever it was
- * @param tail only so many lines of each log, the last, of what has been written already
+ * @param tail only so many lines of each workload, the last, of what has been written already
  * @param timestamps whether each line begins with the time by which it had been written; in JSON it always has one
  */
 public record LogsCommand(Selection selection, Instant since, OptionalInt tail, boolean timestamps, boolean follow)
@@ -99,7 +101,12 @@ public record LogsCommand(Selection selection, Instant since, OptionalInt tail, 
         if (workloads.isEmpty()) {
             return selection.nothing("is declared", workspace);
         }
-        boolean bytes = !console.json() && !timestamps && !isMarked();
+        // Which lines are the last of several files is a matter of their times.
+        boolean severalFiles = tail.isPresent()
+                && workloads.stream()
+                        .anyMatch(id -> files(id, workspace.layout()).size() > 1);
+        boolean bytes = !console.json() && !timestamps && !isMarked() && !severalFiles;
+        OptionalInt most = tail;
         List<Source> sources = new ArrayList<>();
         ImmutableSortedSet<WorkloadId> declared = declared(workspace);
         ImmutableSet.Builder<WorkloadId> unknown = ImmutableSet.builder();
@@ -140,7 +147,8 @@ public record LogsCommand(Selection selection, Instant since, OptionalInt tail, 
                         source.log().copyTo(console.out());
                     }
                 } else {
-                    print(sources, workloads, console);
+                    print(sources, workloads, most, console);
+                    most = OptionalInt.empty();
                 }
                 sources.forEach(source -> tellOfLoss(source, console));
                 if (!follow || !console.isRead()) {
@@ -186,10 +194,20 @@ public record LogsCommand(Selection selection, Instant since, OptionalInt tail, 
         Instant time() {
             return log.next().time();
         }
+
+        Path path() {
+            return log.path();
+        }
     }
 
-    /** What there is of all of them, in order of time; the lines of each stay in their order even where the clock was set back. */
-    private void print(List<Source> sources, Set<WorkloadId> workloads, Console console) {
+    private record Shown(WorkloadId id, Path file, LogReader.Line line) {}
+
+    /**
+     * What there is of all of them, in order of time; the lines of each stay in their order even where the clock was set back.
+     *
+     * @param most of each workload, the last; empty: all
+     */
+    private void print(List<Source> sources, Set<WorkloadId> workloads, OptionalInt most, Console console) {
         int width =
                 workloads.stream().mapToInt(id -> id.toString().length()).max().orElse(0);
         PriorityQueue<Source> heads =
@@ -199,22 +217,39 @@ public record LogsCommand(Selection selection, Instant since, OptionalInt tail, 
                 heads.add(source);
             }
         }
+        List<Shown> lines = new ArrayList<>();
+        Multiset<WorkloadId> left = HashMultiset.create();
         while (!heads.isEmpty()) {
             Source source = heads.remove();
-            print(source.id(), width, source.log().take(), console);
+            Shown line = new Shown(source.id(), source.path(), source.log().take());
+            if (most.isPresent()) {
+                lines.add(line);
+                left.add(source.id());
+            } else {
+                print(line, width, console);
+            }
             if (source.log().hasNext(follow)) {
                 heads.add(source);
             }
         }
+        for (Shown line : lines) {
+            if (left.count(line.id()) <= most.orElse(0)) {
+                print(line, width, console);
+            }
+            left.remove(line.id());
+        }
         console.out().flush();
     }
 
-    private void print(WorkloadId id, int width, LogReader.Line line, Console console) {
+    private void print(Shown shown, int width, Console console) {
+        WorkloadId id = shown.id();
+        LogReader.Line line = shown.line();
         if (console.json()) {
             Json.print(
                     console.out(),
                     Json.versioned()
                             .put("workload", id.toString())
+                            .put("file", String.valueOf(shown.file().getFileName()))
                             .put("time", TIME.format(line.time()))
                             .put("line", line.text()));
             return;

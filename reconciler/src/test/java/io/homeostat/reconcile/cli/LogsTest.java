@@ -110,9 +110,25 @@ class LogsTest {
     void linesAreObjectsForPrograms() throws IOException {
         changed(LONG, 7);
         assertEquals("""
-                {"formatVersion":"1.0","workload":"process/long","time":"2026-11-20T12:00:07.000Z","line":"\\"quoted\\""}
-                {"formatVersion":"1.0","workload":"process/long","time":"2026-11-20T12:00:07.000Z","line":"open"}
+                {"formatVersion":"1.0","workload":"process/long","file":"process.log","time":"2026-11-20T12:00:07.000Z","line":"\\"quoted\\""}
+                {"formatVersion":"1.0","workload":"process/long","file":"process.log","time":"2026-11-20T12:00:07.000Z","line":"open"}
                 """, shell.run("logs", "process/long", "-o", "json").out());
+    }
+
+    @Test
+    void theLastLinesOfAPluginAreThoseOfItsTwoLogsTogether() throws IOException {
+        WorkloadId plugin = WorkloadId.plugin("p");
+        LogKeeper keeper = new LogKeeper(shell.layout(), Clock.fixed(NOON.plusSeconds(100), ZoneOffset.UTC));
+        Path errors = shell.layout().log(plugin).resolveSibling("errors.log");
+        append(plugin, 10, "one\n", keeper);
+        Files.writeString(errors, "bad\n");
+        Files.setLastModifiedTime(errors, FileTime.from(NOON.plusSeconds(20)));
+        append(plugin, 30, "two\nthree\n", keeper);
+
+        assertEquals("bad\ntwo\nthree\n", logs("plugin/p", "--tail", "3"));
+        assertEquals("three\n", logs("plugin/p", "--tail", "1"));
+        assertEquals("one\ntwo\nthree\nbad\n", logs("plugin/p"));
+        assertTrue(logs("plugin/p", "-o", "json").contains("\"file\":\"errors.log\""));
     }
 
     /** a: first at 10, half a line at 20, its end at 30, last at 50; b: between at 25, after at 40. */
