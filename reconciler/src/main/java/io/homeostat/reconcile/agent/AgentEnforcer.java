@@ -118,7 +118,7 @@ public final class AgentEnforcer implements Enforcer {
             begun.set(new ApplyProgress(
                     workspace,
                     goal.asked(),
-                    goal.overtaken().apply(after),
+                    goal.overtaken(after),
                     goal.rest(),
                     scope.all(),
                     scope.declared(),

@@ -168,7 +168,7 @@ public final class DirectEnforcer implements Enforcer {
             try (ApplyProgress progress = new ApplyProgress(
                     workspace,
                     goal.asked(),
-                    goal.overtaken().apply(desired),
+                    goal.overtaken(desired),
                     goal.rest(),
                     all,
                     declared,

@@ -31,7 +31,7 @@ public interface Enforcer {
      * @param store changes what is stored; if it throws, nothing is done to the machine
      * @param only the workloads to wait for, and without an agent the only ones touched; empty: all
      * @param rest why a workload may be at rest and is done, though it is not as declared: it is wanted so; empty: for nothing
-     * @param overtaken whether somebody else wants something else than what is declared once {@code store} has returned
+     * @param overtaken whether somebody else wants something else of what was asked for than is declared once {@code store} has returned
      * @param asked the workloads that decide the exit status, known once {@code store} has returned; empty: all
      */
     record Goal(
@@ -48,6 +48,18 @@ public interface Enforcer {
                 Function<DesiredState, Overtaken> overtaken,
                 Duration timeout) {
             this(store, only, rest, overtaken, timeout, Set.of());
+        }
+
+        /**
+         * Whether somebody else wants something else of any workload; of those nobody asked for it is only what is declared that counts.
+         *
+         * @param declared once {@link #store} has returned
+         */
+        public Overtaken overtaken(DesiredState declared) {
+            Overtaken askedFor = overtaken.apply(declared);
+            Overtaken others = Overtaken.declared(declared);
+            return (situation, plan) ->
+                    (asked.isEmpty() || asked.contains(situation.id()) ? askedFor : others).by(situation, plan);
         }
 
         boolean concerns(WorkloadId id) {

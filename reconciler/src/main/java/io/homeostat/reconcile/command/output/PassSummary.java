@@ -136,7 +136,7 @@ public final class PassSummary implements PassListener {
     @Override
     public synchronized void looked(Situation situation, WorkloadPlan plan) {
         Track track = tracks.get(situation.id());
-        if (track != null && isAsked(situation.id())) {
+        if (track != null) {
             track.superseded = overtaken.by(situation, plan);
         }
     }
@@ -219,9 +219,13 @@ public final class PassSummary implements PassListener {
     }
 
     private void end(Track track, WorkloadResult found) {
-        WorkloadResult result = track.superseded.isEmpty()
-                ? found
-                : new WorkloadResult(found.workload(), Kind.FAILED, found.plan(), track.superseded);
+        WorkloadResult result = found;
+        if (!track.superseded.isEmpty()) {
+            // How it fares is the business of whoever wants something else now.
+            result = isAsked(found.workload())
+                    ? new WorkloadResult(found.workload(), Kind.FAILED, found.plan(), track.superseded)
+                    : new WorkloadResult(found.workload(), Kind.UNCHANGED, found.plan(), "");
+        }
         WorkloadResult before = track.result;
         track.result = result;
         if (!isTold(result) || (before != null && before.isSameEnd(result))) {

@@ -35,6 +35,7 @@ import org.junit.jupiter.api.Test;
 
 class PassSummaryTest {
     private static final WorkloadId A = WorkloadId.process("a");
+    private static final WorkloadId B = WorkloadId.process("b");
     private static final WorkloadPlan STAYS = plan(Action.NONE, Reason.AT_DESIRED_STATE);
 
     private final ByteArrayOutputStream written = new ByteArrayOutputStream();
@@ -43,10 +44,14 @@ class PassSummaryTest {
     private final PassSummary summary = summary(A, Overtaken.NEVER);
 
     private PassSummary summary(WorkloadId id, Overtaken overtaken) {
+        return summary(id, Set.of(), overtaken);
+    }
+
+    private PassSummary summary(WorkloadId id, Set<WorkloadId> asked, Overtaken overtaken) {
         return new PassSummary(
                 Set.of(id),
                 Set.of(id),
-                Set.of(),
+                asked,
                 any -> ImmutableList.of(),
                 new ProgressDisplay.Plain(
                         new Console(out, out, OutputFormat.TEXT, new Ansi(false)),
@@ -105,6 +110,23 @@ class PassSummaryTest {
         back.looked(asked, plan(Action.INSTALL, Reason.NOT_INSTALLED));
         back.finished(asked.id(), done);
         assertFalse(back.results("not done in time", Set.of()).getFirst().isLeftUndone());
+    }
+
+    @Test
+    void whatSomebodyElseDeclaresMeanwhileOfWhatNobodyAskedForIsNotTold() {
+        Situation before = Example.process().wants("A").situation();
+        WorkloadPlan upgrade = plan(Action.UPGRADE, Reason.REVISION_CHANGED);
+        PassSummary mine = summary(before.id(), Set.of(B), Overtaken.declared(desired(before)));
+
+        mine.looked(before, upgrade);
+        mine.finished(before.id(), new PassResult.Again(upgrade, new Step.Activate(before.id(), null), Outcome.done()));
+        mine.looked(Example.process().wants("B").situation(), upgrade);
+        mine.finished(before.id(), new PassResult.Settled(STAYS));
+
+        assertEquals(
+                WorkloadResult.Kind.UNCHANGED,
+                mine.results("", Set.of()).getFirst().kind());
+        assertEquals("", written.toString(StandardCharsets.UTF_8));
     }
 
     @Test
