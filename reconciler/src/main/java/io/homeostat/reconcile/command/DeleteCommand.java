@@ -91,6 +91,12 @@ public record DeleteCommand(Selection selection, Duration timeout) implements Co
         ImmutableSet<WorkloadId> traces = selection.all() ? workspace.traces() : ImmutableSet.of();
         ImmutableList<WorkloadId> chosen =
                 workspace.remembered(reader -> chosen(reader, traces)).orElse(ImmutableList.of());
+        workspace
+                .remembered(reader -> declaredByOthers(reader, chosen))
+                .orElse(ImmutableList.of())
+                .forEach(other -> workspace
+                        .console()
+                        .say(other.workload().id() + " stays: it is declared by " + SourceConflicts.words(other)));
         if (!chosen.isEmpty()) {
             return new DeleteCommand(Selection.of(chosen), timeout).run(workspace);
         }
@@ -99,6 +105,15 @@ public record DeleteCommand(Selection selection, Duration timeout) implements Co
             Json.print(console.out(), WorkloadResult.json(ImmutableList.of()));
         }
         return selection.nothing("was applied", workspace);
+    }
+
+    /** What the selection means as well and is not the applier's. */
+    private ImmutableList<StoredDeclaration> declaredByOthers(StateReader reader, ImmutableList<WorkloadId> chosen) {
+        return reader.declarations().stream()
+                .filter(one -> one.source() != SourceName.APPLIED
+                        && !chosen.contains(one.workload().id())
+                        && Selection.has(one.workload(), selection.labels()))
+                .collect(ImmutableList.toImmutableList());
     }
 
     /**

@@ -143,6 +143,11 @@ class SourceConflictsTest {
                                 + ORIGIN + ")"),
                 deleted.err());
         assertEquals(pid, shell.pid(A));
+
+        Result all = shell.run("delete", "--all");
+        assertEquals(0, all.status());
+        assertTrue(all.err().contains("process/a stays: it is declared by files (" + ORIGIN + ")"), all.err());
+        assertEquals(pid, shell.pid(A));
     }
 
     @Test
