@@ -196,11 +196,15 @@ public final class DirectEnforcer implements Enforcer {
                 }
                 return progress.report(goal.timeout());
             } catch (InterruptedException e) {
+                boolean withdrew = !declared.containsAll(before.declarations().keySet());
                 workspace
                         .console()
                         .say(
-                                workspace.word()
-                                        + ": interrupted; what is declared stays declared, what runs goes on running, and the next apply goes on from here");
+                                workspace.word() + ": interrupted; "
+                                        + (withdrew
+                                                ? "what was withdrawn stays withdrawn, what is left of it runs on, and the next apply or delete goes on"
+                                                        + " from here"
+                                                : "what is declared stays declared, what runs goes on running, and the next apply goes on from here"));
                 throw e;
             }
         }
