@@ -89,11 +89,17 @@ public final class AgentSession {
                         who + " knows no '" + workspace.word() + "', and this program is version " + Version.current()
                                 + "; restart the agent",
                         e);
-            case LOST ->
+            case LOST -> {
+                if (command.onlyLooks() && command.goesOn()) {
+                    console.say(who + " went away: " + why + "; going on without it");
+                    return command.from(workspace.environment().clock().instant())
+                            .run(workspace);
+                }
                 throw new CommandFailure(
                         who + " went away before it was done: " + why
                                 + (command.onlyLooks() ? "" : "; homeostat status shows how far it came"),
                         e);
+            }
             case REFUSED, NOT_SERVED -> throw new CommandFailure(who + " refuses: " + why, e);
         }
         throw new IllegalStateException("unreachable", e);

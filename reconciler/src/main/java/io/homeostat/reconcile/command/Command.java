@@ -4,6 +4,7 @@ import io.homeostat.proto.agent.CommandRequest;
 import io.homeostat.reconcile.command.environment.CommandFailure;
 import io.homeostat.reconcile.command.environment.ExitStatus;
 import io.homeostat.reconcile.command.environment.UsageException;
+import java.time.Instant;
 
 /**
  * What somebody asks of a state directory. The same object runs here or is sent to the agent that runs there, which makes an equal one of
@@ -29,5 +30,10 @@ public interface Command {
     /** Whether it never ends by itself. */
     default boolean goesOn() {
         return false;
+    }
+
+    /** What one that never ends by itself comes to where it was broken off: with what happens from then on. */
+    default Command from(Instant now) {
+        return this;
     }
 }

@@ -66,6 +66,11 @@ public record EventsCommand(ImmutableList<WorkloadId> workloads, Instant since, 
     }
 
     @Override
+    public Command from(Instant now) {
+        return new EventsCommand(workloads, now, OptionalInt.empty(), follow);
+    }
+
+    @Override
     public int run(Workspace workspace) throws InterruptedException {
         Console console = workspace.console();
         Set<WorkloadId> seen = new HashSet<>();

@@ -95,6 +95,11 @@ public record LogsCommand(Selection selection, Instant since, OptionalInt tail, 
     }
 
     @Override
+    public Command from(Instant now) {
+        return new LogsCommand(selection, Instant.EPOCH, OptionalInt.of(0), timestamps, follow);
+    }
+
+    @Override
     public int run(Workspace workspace) throws InterruptedException {
         Console console = workspace.console();
         ImmutableSet<WorkloadId> workloads = workloads(workspace);

@@ -17,6 +17,7 @@ import java.io.OutputStream;
 import java.io.PrintStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -122,16 +123,30 @@ class FollowTest {
     }
 
     @Test
-    void whoFollowsThroughAnAgentThatEndsIsTold() throws Exception {
+    void whoFollowsThroughAnAgentThatEndsIsToldAndGoesOn() throws Exception {
         TestAgent agent = TestAgent.start(shell);
         apply("hello");
         Running logs = run("logs", "process/talker", "--follow");
+        Running events = run("events", "--follow", "-o", "json");
         logs.awaitText("hello\n");
+        events.awaitText("PLUGIN_STARTED");
         agent.close();
-        assertEquals(1, logs.join());
-        assertTrue(
-                logs.result().err().contains("went away before it was done"),
-                logs.result().err());
+        // What is written before the log is open is not among it.
+        await().atMost(PATIENCE).until(() -> {
+            Files.writeString(shell.layout().log(TALKER), "later\n", StandardOpenOption.APPEND);
+            return logs.text().endsWith("later\n");
+        });
+        await().atMost(PATIENCE).until(() -> {
+            apply("at " + System.nanoTime());
+            return events.text().split("PLUGIN_STARTED", -1).length > 2;
+        });
+        for (Running running : List.of(logs, events)) {
+            assertEquals(130, running.interrupt());
+            assertTrue(
+                    running.result().err().contains("; going on without it"),
+                    running.result().err());
+        }
+        assertEquals(1, logs.text().split("hello\n", -1).length - 1, logs.text());
     }
 
     @Test
