@@ -135,6 +135,22 @@ final class RecoveryTest {
     }
 
     @Test
+    void anInterruptedDeleteSaysThatTheRestIsStillToBeRemoved() {
+        homeostat.applied(Document.script("stubborn", "trap '' TERM; while :; do sleep 0.2; done")
+                .with("stop.timeout", "100s"));
+        Command delete = homeostat.start("delete", "process/stubborn");
+        eventually().until(() -> homeostat.run("plan").out().contains("no longer declared"));
+
+        delete.terminate();
+
+        Result ended = delete.await(Duration.ofSeconds(60))
+                .says("delete: interrupted; what was withdrawn stays withdrawn, what is left of it runs on");
+        assertTrue(ended.exit() == 143 || ended.exit() == 130, ended::toString);
+        Processes.kill(homeostat.processes("process/stubborn").getFirst().pid());
+        homeostat.run("delete", "process/stubborn").exits(0).says("removed");
+    }
+
+    @Test
     void anInterruptedApplyEndsSoonAndTheNextGoesOn() {
         Path mark = homeostat.directory().resolve("go");
         Document slow = Document.script("slow", "exec sleep 1000")
