@@ -54,7 +54,6 @@ final class OverwriteGuard implements AutoCloseable {
         Thread saying = Thread.ofPlatform().daemon().name("last-words").start(() -> {
             workspace.console().failPart(workspace.word(), why + "; run it again when that is done");
             workspace.environment().out().flush();
-            workspace.environment().err().flush();
         });
         try {
             // Nobody may be reading.

@@ -27,9 +27,15 @@ public record Console(PrintStream out, PrintStream err, OutputFormat format, Ans
         return !out.checkError() && !(out instanceof StandardOutput standard && !standard.isRead());
     }
 
+    /** At once: it is read while the command goes on. */
+    private void print(ObjectNode message) {
+        Json.print(err, message);
+        err.flush();
+    }
+
     public void say(String message) {
         if (json()) {
-            Json.print(err, Json.versioned().put("message", message));
+            print(Json.versioned().put("message", message));
         } else {
             err.println("homeostat: " + message);
             err.flush();
@@ -41,7 +47,7 @@ public record Console(PrintStream out, PrintStream err, OutputFormat format, Ans
         if (json()) {
             ObjectNode json = Json.versioned();
             json.set("warning", Json.of(problem));
-            Json.print(err, json);
+            print(json);
         } else {
             err.println("warning: " + problem);
             err.flush();
@@ -79,7 +85,7 @@ public record Console(PrintStream out, PrintStream err, OutputFormat format, Ans
     /** Part of what was asked for can't be done; the rest is. */
     public void failPart(String word, String message) {
         if (json()) {
-            Json.print(err, error(word, "failure", message));
+            print(error(word, "failure", message));
         } else {
             say(word + ": " + message);
         }
@@ -88,7 +94,7 @@ public record Console(PrintStream out, PrintStream err, OutputFormat format, Ans
     /** The command line says something that no command understands; {@code message} says where help is. */
     public void misunderstood(String word, String message) {
         if (json()) {
-            Json.print(err, error(word, "usage", message));
+            print(error(word, "usage", message));
         } else {
             say(message);
         }
@@ -111,7 +117,7 @@ public record Console(PrintStream out, PrintStream err, OutputFormat format, Ans
         if (debug) {
             error.put("stack", Throwables.getStackTraceAsString(e));
         }
-        Json.print(err, json);
+        print(json);
     }
 
     private static ObjectNode error(String word, String kind, String message) {

@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.homeostat.reconcile.command.environment.ExitStatus;
 import io.homeostat.reconcile.command.environment.GlobalOptions.OutputFormat;
 import io.homeostat.reconcile.command.environment.UsageException;
+import java.io.BufferedOutputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
@@ -44,6 +45,19 @@ class ConsoleTest {
     void aMistakeInTheCallIsForTheCallerToTell() {
         assertThrows(
                 UsageException.class, () -> console.tellFailures("stop", false, () -> fail(new UsageException("no"))));
+    }
+
+    @Test
+    void whatIsSaidWhileACommandGoesOnIsReadAtOnceByProgramsToo() {
+        PrintStream buffered = new PrintStream(new BufferedOutputStream(written), false, StandardCharsets.UTF_8);
+        for (OutputFormat format : OutputFormat.values()) {
+            written.reset();
+            Console one = new Console(buffered, buffered, format, new Ansi(false));
+            one.say("lines were given up");
+            one.failPart("status", "overwritten");
+            String told = written.toString(StandardCharsets.UTF_8);
+            assertTrue(told.contains("lines were given up") && told.contains("overwritten"), told);
+        }
     }
 
     private static int fail(Throwable problem) {
