@@ -67,6 +67,7 @@ public final class Agent implements ControlPlane.Host, AutoCloseable {
     private final MachineObserver observer;
     private final MachineSteps steps;
     private final Turns turns = new Turns();
+    private final WorkloadPass pass;
     private final Reconciler reconciler;
     private final StateUpdates updates;
     private final SourceWatcher sources;
@@ -125,7 +126,7 @@ public final class Agent implements ControlPlane.Host, AutoCloseable {
         PassBroadcast broadcast = new PassBroadcast(residents.build());
         this.steps = new MachineSteps(
                 layout, store, new Runtimes(instances), clock, () -> this.archives, broadcast::download);
-        WorkloadPass pass = new WorkloadPass(
+        pass = new WorkloadPass(
                 declared,
                 observer,
                 new TurnTaking(steps, turns),
@@ -271,6 +272,8 @@ public final class Agent implements ControlPlane.Host, AutoCloseable {
     }
 
     private void ended(WorkloadId id) {
+        // What ran while another revision is fetched is not to wait for that.
+        pass.abandonFetching(id);
         reconciler.hint(id, Trigger.EXIT);
     }
 
