@@ -1,6 +1,5 @@
 package io.homeostat.actuate.launch;
 
-import com.google.common.base.Strings;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
 import com.google.common.io.Resources;
@@ -9,6 +8,7 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.Map;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -20,6 +20,9 @@ final class ProgramScript {
 
     /** Scripts travel in the environment: on the command line of every keeper they would be in the way of whoever lists processes. */
     private static final String VARIABLE = "HOMEOSTAT_PROGRAM_SCRIPT";
+
+    /** As systemd has it, whoever started us. */
+    private static final String UMASK = "0022";
 
     private static final String SCRIPT = read("program.sh");
 
@@ -41,7 +44,7 @@ final class ProgramScript {
                 .addAll(becoming)
                 .add(SHELL, "-c", evaluated(VARIABLE), "homeostat")
                 .add(log == null ? "" : log.toString())
-                .add(Strings.nullToEmpty(settings.umask()))
+                .add(Objects.requireNonNullElse(settings.umask(), UMASK))
                 .add(settings.workingDirectory() == null ? "/" : settings.workingDirectory())
                 .add(executable.toString())
                 .addAll(arguments)

@@ -1,11 +1,10 @@
-# Becomes the program, as the user it runs as. $1 its log, empty for the output we have, $2 its umask, empty for ours, $3 the directory that it begins in;
+# Becomes the program, as the user it runs as. $1 its log, empty for the output we have, $2 its umask, $3 the directory that it begins in;
 # the rest is the program and its arguments.
 
 # Opened by that user: in a directory of theirs, root could be led to any file.
-homeostat_mask=$(umask)
 umask 077
 [ -z "$1" ] || exec >> "$1" 2>&1
-umask "${2:-$homeostat_mask}"
+umask "$2"
 cd "$3" || exit 126
 shift 3
 
@@ -23,5 +22,5 @@ do
   unset "HOMEOSTAT_ENV_$homeostat_number"
   homeostat_number=$((homeostat_number + 1))
 done
-unset homeostat_mask homeostat_number homeostat_pair
+unset homeostat_number homeostat_pair
 exec "$@"

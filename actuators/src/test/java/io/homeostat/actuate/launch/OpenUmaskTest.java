@@ -59,7 +59,7 @@ class OpenUmaskTest {
             Path exit = bed.layout.launch(TestBed.PROCESS, LAUNCH).resolve("exit");
             TestBed.soon().until(() -> Files.exists(exit));
 
-            assertEquals("0000\n", bed.log(TestBed.PROCESS));
+            assertEquals("0022\n", bed.log(TestBed.PROCESS));
             assertEquals("rwxr-xr-x", mode(bed.layout.install(TestBed.PROCESS, "node-exporter_1")), "the installation");
             assertEquals("rwx------", mode(bed.layout.archives()), "the cache");
             assertEquals("rwx--x--x", mode(bed.layout.installs(TestBed.PROCESS)));

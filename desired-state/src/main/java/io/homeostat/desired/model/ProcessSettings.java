@@ -15,7 +15,7 @@ public record ProcessSettings(
         @Nullable
         String workingDirectory,
 
-        @Doc("The mode bits that new files don't get, octal and in quotes: \"0027\". Homeostat's own when left out.")
+        @Doc("The mode bits that new files don't get, octal and in quotes: \"0027\". 0022 when left out.")
         @Matches(value = "0?[0-7]{3}", words = "an octal mode in quotes, such as \"0027\"")
         @Nullable
         String umask,

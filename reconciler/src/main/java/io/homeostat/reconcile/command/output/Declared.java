@@ -38,6 +38,7 @@ public record Declared(StoredDeclaration declaration, ImmutableList<StoredDeclar
      */
     private static final ImmutableMap<String, String> LEFT_OUT = ImmutableMap.of(
             "spec.workingDirectory", "/",
+            "spec.umask", "0022",
             "spec.stop.signal", "SIGTERM",
             "spec.restart.policy", "always",
             "spec.execution.timeout", "10m",
