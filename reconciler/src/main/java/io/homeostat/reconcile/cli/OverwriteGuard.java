@@ -52,8 +52,14 @@ final class OverwriteGuard implements AutoCloseable {
 
     private void end(String why) {
         Thread saying = Thread.ofPlatform().daemon().name("last-words").start(() -> {
-            workspace.console().failPart(workspace.word(), why + "; run it again when that is done");
-            workspace.environment().out().flush();
+            String words = why + "; run it again when that is done";
+            try {
+                workspace.console().failPart(workspace.word(), words);
+                workspace.environment().out().flush();
+            } catch (LinkageError e) {
+                // What that takes was overwritten before it was needed.
+                System.err.println("homeostat: " + workspace.word() + ": " + words);
+            }
         });
         try {
             // Nobody may be reading.

@@ -73,6 +73,16 @@ public record Console(PrintStream out, PrintStream err, OutputFormat format, Ans
         } catch (CommandFailure | StoreException e) {
             fail(word, "failure", debug, e);
             return ExitStatus.FAILED;
+        } catch (LinkageError e) {
+            fail(
+                    word,
+                    "failure",
+                    debug,
+                    new CommandFailure(
+                            "this program was overwritten while it ran, or its installation is damaged (" + e
+                                    + "); run it again",
+                            e));
+            return ExitStatus.FAILED;
         } catch (RuntimeException | Error e) {
             fail(word, "defect", debug, e);
             if (!json()) {
