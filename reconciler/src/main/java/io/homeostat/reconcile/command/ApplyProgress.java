@@ -121,12 +121,12 @@ public final class ApplyProgress implements PassListener, AutoCloseable {
     public int report(Duration timeout) {
         ImmutableList<WorkloadResult> results = summary.results("not done within " + Notation.text(timeout), waited);
         display.close();
+        ImmutableList<WorkloadResult> told =
+                results.stream().filter(this::counts).collect(ImmutableList.toImmutableList());
         if (console.json()) {
-            Json.print(console.out(), WorkloadResult.json(results));
+            Json.print(console.out(), WorkloadResult.json(told));
         } else {
-            console.out()
-                    .println(WorkloadResult.summary(
-                            word, results.stream().filter(this::counts).toList()));
+            console.out().println(WorkloadResult.summary(word, told));
         }
         ImmutableList<WorkloadId> undone = results.stream()
                 .filter(WorkloadResult::isLeftUndone)
