@@ -11,6 +11,7 @@ import io.homeostat.observe.process.LaunchDirectory;
 import io.homeostat.observe.process.PinnedFile;
 import java.io.IOException;
 import java.nio.ByteBuffer;
+import java.nio.channels.ClosedByInterruptException;
 import java.nio.channels.FileChannel;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.DirectoryIteratorException;
@@ -117,6 +118,9 @@ public final class LogFiles implements LogTails {
             // the directory.
             return Files.isRegularFile(file, LinkOption.NOFOLLOW_LINKS) ? lastLines(file, from) : "";
         } catch (NoSuchFileException e) {
+            return "";
+        } catch (ClosedByInterruptException e) {
+            LOG.debug("[{}] nobody waits for the end of its log any more", id);
             return "";
         } catch (IOException e) {
             LOG.warn("[{}] the end of its log is not known: {}: {}", id, file, e.getMessage());
