@@ -196,6 +196,57 @@ final class RollbackTest {
     }
 
     @Test
+    void whatWasNeverFetchedIsNothingToGoBackTo() throws IOException {
+        Stored first = stored(1);
+        homeostat.applied(web("1", first));
+        homeostat.applied(web("2", stored(2)));
+        homeostat.applied(web("3", stored(3)));
+        Trees.delete(homeostat.stateDir().resolve("cache"));
+        bucket.expire(first);
+        homeostat.agent().awaitReady();
+        homeostat.run("rollback", WEB, "--to", "1").exits(1).says("could not install 1, 3 runs on");
+        assertEquals(List.of("SUPERSEDED", "SUPERSEDED", "CURRENT", "PENDING"), standings());
+
+        homeostat
+                .apply(homeostat.file(
+                        "bad.yaml",
+                        web("4", bucket.put("4.tar.gz", TarGz.ofScript("exit 7")))
+                                .with("start.attempts", 1)))
+                .exits(1);
+        eventually().until(() -> homeostat.state(WEB), "RUNNING 3"::equals);
+        assertEquals(List.of("web_2", "web_3"), keptBeside("web_4"));
+        assertTrue(homeostat.events(WEB).contains("INSTALL_FAILED 1"), homeostat.events(WEB)::toString);
+
+        homeostat.run("rollback", WEB, "--to", "2").exits(0).says("rolled back 3 -> 2");
+        homeostat.run("rollback", WEB, "--to", "1").exits(1).says("could not install 1, 2 runs on");
+        homeostat.awaitAnother(WEB, homeostat.kill(WEB));
+        eventually().until(() -> homeostat.state(WEB), "RUNNING 2"::equals);
+        assertTrue(standings().contains("CURRENT"), standings()::toString);
+        homeostat.run("resume", WEB).exits(0);
+        eventually().until(() -> homeostat.state(WEB), "RUNNING 2"::equals);
+    }
+
+    private List<String> keptBeside(String failed) {
+        return installed().stream().filter(one -> !one.equals(failed)).toList();
+    }
+
+    @Test
+    void whatCrashesWhileItsUpgradeIsFetchedIsNotToWaitForThat() {
+        homeostat.applied(web("1", stored(1)));
+        Stored second = stored(2);
+        bucket.answer(second, Bucket.slow(second.content(), 60_000));
+        homeostat.agent().awaitReady();
+        Command upgrade = homeostat.start(
+                "apply", "-f", homeostat.file("2.yaml", web("2", second)).toString());
+        eventually().until(() -> bucket.requests(second) > 0);
+
+        homeostat.awaitAnother(WEB, homeostat.kill(WEB));
+        eventually().until(() -> homeostat.state(WEB), "RUNNING 1"::equals);
+
+        upgrade.kill();
+    }
+
+    @Test
     void whatIsDeclaredAndNeverLaunchedEndsNothing() {
         homeostat.applied(web("1", stored(1)));
         homeostat.applied(web("2", stored(2)));
@@ -207,7 +258,7 @@ final class RollbackTest {
                 homeostat.run("history", WEB, "-o", "json").exits(0).json().get("revisions");
 
         assertEquals(List.of("SUPERSEDED", "ROLLED_BACK", "SUPERSEDED", "ABANDONED", "CURRENT"), standings());
-        assertEquals(revisions.get(4).get("triedAt"), revisions.get(2).get("until"));
+        assertEquals(revisions.get(4).get("launchedAt"), revisions.get(2).get("until"));
         assertEquals(revisions.get(4).get("triedAt"), revisions.get(3).get("until"));
     }
 

@@ -95,6 +95,7 @@ public interface StateReader extends AutoCloseable {
      * @param number from 1, never given twice as long as something is remembered of the workload
      * @param source empty when that is not known any more
      * @param triedAt since when it was acted on
+     * @param launchedAt when it was launched first, and so took the place of the one before; empty when it was not, or that is not known
      * @param goodAt since when it has been known to work; empty when it is not
      * @param failedAt when it was undone; empty when it was not
      * @param error why it was undone, or did not work before another one took its place; empty when there is nothing against it
@@ -106,6 +107,7 @@ public interface StateReader extends AutoCloseable {
             Optional<SourceName> source,
             Workload workload,
             Instant triedAt,
+            Optional<Instant> launchedAt,
             Optional<Instant> goodAt,
             Optional<Instant> failedAt,
             String error,
@@ -118,6 +120,12 @@ public interface StateReader extends AutoCloseable {
         /** Number that it had when it was first acted on. */
         public int first() {
             return backTo.orElse(number);
+        }
+
+        /** When it took the place of the one before; empty when it did not. */
+        public Optional<Instant> tookPlaceAt() {
+            return launchedAt.or(
+                    () -> goodAt.isPresent() || failedAt.isPresent() ? Optional.of(triedAt) : Optional.empty());
         }
 
         /** Whether it was undone, by itself or by request. */

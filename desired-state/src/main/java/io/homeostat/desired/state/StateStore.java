@@ -131,7 +131,7 @@ public interface StateStore extends StateReader {
             WorkloadHistory history = history(id);
             FailedRevision failed = history.failed();
             if (failed != null && (failed.byRequest() || !byRequest)) {
-                commit(Change.ofHistory(id, history.withFailed(null)));
+                commit(Change.ofHistory(id, history.withoutRollback().withFailed(null)));
                 undone.add(id);
             }
         }

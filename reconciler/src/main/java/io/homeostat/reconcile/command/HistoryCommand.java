@@ -67,7 +67,10 @@ public record HistoryCommand(WorkloadId workload) implements Command {
                 Integer.toString(stored.number()),
                 stored.workload().revision(),
                 stored.source().map(SourceName::word).orElse(NONE),
-                stored.triedAt().truncatedTo(ChronoUnit.SECONDS).toString(),
+                stored.tookPlaceAt()
+                        .orElse(stored.triedAt())
+                        .truncatedTo(ChronoUnit.SECONDS)
+                        .toString(),
                 until == null ? NONE : until.truncatedTo(ChronoUnit.SECONDS).toString(),
                 standing.name().toLowerCase(Locale.ROOT).replace('_', ' '),
                 Stream.of(
@@ -86,6 +89,9 @@ public record HistoryCommand(WorkloadId workload) implements Command {
                     .put("revision", stored.workload().revision())
                     .put("source", stored.source().map(SourceName::word).orElse(null))
                     .put("triedAt", stored.triedAt().toString())
+                    .put(
+                            "launchedAt",
+                            stored.launchedAt().map(Instant::toString).orElse(null))
                     .put("goodAt", stored.goodAt().map(Instant::toString).orElse(null))
                     .put("until", until == null ? null : until.toString())
                     .put("status", standing.name())
@@ -127,6 +133,10 @@ public record HistoryCommand(WorkloadId workload) implements Command {
     /** Oldest first. */
     static ImmutableList<Revision> revisions(WorkloadId id, StateReader reader) {
         ImmutableList<StoredRevision> stored = reader.revisions(id);
+        WorkloadHistory history = reader.history(id);
+        String tried = history.attempts().hash();
+        LastKnownGood good = history.lastKnownGood();
+        String wanted = good == null || history.undone(tried).isEmpty() ? tried : good.hash();
         // What is tried has not taken its place before it works, too.
         int lastGood = stored.size() - 1 - Iterables.indexOf(stored.reverse(), StoredRevision::wasGood);
         ImmutableList.Builder<Revision> revisions = ImmutableList.builder();
@@ -135,9 +145,9 @@ public record HistoryCommand(WorkloadId workload) implements Command {
             ImmutableList<StoredRevision> later = stored.subList(i + 1, stored.size());
             boolean again = later.stream().anyMatch(other -> other.hash().equals(one.hash()));
             boolean current = i == lastGood && !again && !one.wasUndone();
-            Standing standing = standing(one, current, !later.isEmpty());
-            Instant until = current ? null : one.failedAt().orElseGet(() -> replacedAt(one, later));
-            revisions.add(new Revision(one, standing, until, one.error()));
+            boolean replaced = !later.isEmpty() || !one.hash().equals(wanted);
+            revisions.add(new Revision(
+                    one, standing(one, current, replaced), current ? null : until(one, later), one.error()));
         }
         return revisions.build();
     }
@@ -153,13 +163,13 @@ public record HistoryCommand(WorkloadId workload) implements Command {
         return replaced ? Standing.ABANDONED : Standing.PENDING;
     }
 
-    /** When another one took its place: of what worked that is no earlier than one was launched, which abandoned ones need not have been. */
-    private static @Nullable Instant replacedAt(StoredRevision one, ImmutableList<StoredRevision> later) {
-        return later.stream()
-                .filter(other -> !one.wasGood() || other.wasGood() || other.wasUndone())
-                .findFirst()
-                .or(() -> later.stream().findFirst())
-                .map(StoredRevision::triedAt)
+    /** When it was undone, or another one was launched in its place; of what never ran, when another one was tried. */
+    private static @Nullable Instant until(StoredRevision one, ImmutableList<StoredRevision> later) {
+        Stream<Instant> next = one.tookPlaceAt().isPresent()
+                ? later.stream().map(StoredRevision::tookPlaceAt).flatMap(Optional::stream)
+                : later.stream().map(StoredRevision::triedAt);
+        return Stream.concat(one.failedAt().stream(), next.limit(1))
+                .min(Comparator.naturalOrder())
                 .orElse(null);
     }
 

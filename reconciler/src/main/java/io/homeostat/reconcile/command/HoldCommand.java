@@ -27,6 +27,7 @@ import io.homeostat.reconcile.command.output.Text;
 import io.homeostat.reconcile.command.output.WorkloadResult;
 import java.time.Duration;
 import java.time.Instant;
+import java.time.InstantSource;
 import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.List;
@@ -108,7 +109,8 @@ public record HoldCommand(Hold hold, Selection selection, String reason, Duratio
         if (hold != Hold.RESUME) {
             tellOfFormer(workspace);
         }
-        Instant now = workspace.environment().clock().instant();
+        // Of the moment at which it is stored: it may have to wait for that.
+        InstantSource clock = workspace.environment().clock();
         return switch (hold) {
             case PAUSE -> {
                 workspace
@@ -116,18 +118,18 @@ public record HoldCommand(Hold hold, Selection selection, String reason, Duratio
                         .remember(
                                 workspace,
                                 workloads(),
-                                store -> workloads().forEach(id -> store.pause(id, reason, now)));
+                                store -> workloads().forEach(id -> store.pause(id, reason, clock.instant())));
                 yield report(workspace, ImmutableSet.of());
             }
-            case RESUME -> resume(workspace, now);
-            case STOP -> stop(workspace, now);
+            case RESUME -> resume(workspace, clock);
+            case STOP -> stop(workspace, clock);
             case START ->
                 workspace
                         .enforcer()
                         .enforce(
                                 workspace,
                                 new Enforcer.Goal(
-                                        store -> start(store, now),
+                                        store -> start(store, clock.instant()),
                                         workloads(),
                                         ImmutableSet.of(Reason.ROLLED_BACK),
                                         Overtaken::withdrawn,
@@ -138,7 +140,7 @@ public record HoldCommand(Hold hold, Selection selection, String reason, Duratio
                         .enforce(
                                 workspace,
                                 new Enforcer.Goal(
-                                        store -> again(store, now),
+                                        store -> again(store, clock.instant()),
                                         workloads(),
                                         // It brings about nothing else.
                                         ImmutableSet.of(
@@ -276,13 +278,13 @@ public record HoldCommand(Hold hold, Selection selection, String reason, Duratio
     }
 
     /** What is not paused may have been given up, or waits for its next try: that ends, too. */
-    private int resume(Workspace workspace, Instant now) throws InterruptedException {
+    private int resume(Workspace workspace, InstantSource clock) throws InterruptedException {
         ImmutableSet<WorkloadId> paused = pauses(workspace).keySet();
         // Looked up before the pause ends: an agent removes them at once.
         ImmutableSet<WorkloadId> withdrawn = withdrawn(workspace);
         List<WorkloadId> retried = new ArrayList<>();
         workspace.enforcer().remember(workspace, workloads(), store -> {
-            release(store, now);
+            release(store, clock.instant());
             retried.addAll(store.retryUndone(workloads(), false));
         });
         for (WorkloadId id : workloads()) {
@@ -334,7 +336,7 @@ public record HoldCommand(Hold hold, Selection selection, String reason, Duratio
         store.retryNow(workloads());
     }
 
-    private int stop(Workspace workspace, Instant now) throws InterruptedException {
+    private int stop(Workspace workspace, InstantSource clock) throws InterruptedException {
         ImmutableList<WorkloadId> idle = workspace.idle(workloads());
         // Whatever depends on these may be among them; nobody has seen it end yet, if that stop was broken off.
         ImmutableList<WorkloadId> touched = Stream.concat(workloads().stream(), stopping(workspace))
@@ -345,7 +347,7 @@ public record HoldCommand(Hold hold, Selection selection, String reason, Duratio
                 .enforce(
                         workspace,
                         new Enforcer.Goal(
-                                store -> workloads().forEach(id -> store.stop(id, reason, now)),
+                                store -> workloads().forEach(id -> store.stop(id, reason, clock.instant())),
                                 touched,
                                 ImmutableSet.of(Reason.STOPPED),
                                 declared -> Overtaken.started(),

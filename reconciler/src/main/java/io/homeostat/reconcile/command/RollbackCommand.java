@@ -70,7 +70,6 @@ public record RollbackCommand(WorkloadId workload, int to, Duration timeout) imp
 
     @Override
     public int run(Workspace workspace) throws InterruptedException {
-        Instant now = workspace.environment().clock().instant();
         List<String> notes = new ArrayList<>();
         AtomicReference<String> back = new AtomicReference<>("");
         int status = workspace
@@ -82,7 +81,14 @@ public record RollbackCommand(WorkloadId workload, int to, Duration timeout) imp
                                     store.pause(workload)
                                             .ifPresent(pause ->
                                                     notes.add(HoldCommand.former(pause) + "; that ended with this"));
-                                    back.set(rollBack(store, now, notes).hash());
+                                    back.set(rollBack(
+                                                    store,
+                                                    workspace
+                                                            .environment()
+                                                            .clock()
+                                                            .instant(),
+                                                    notes)
+                                            .hash());
                                 },
                                 ImmutableList.of(workload),
                                 ImmutableSet.of(Reason.ROLLED_BACK),
@@ -142,8 +148,10 @@ public record RollbackCommand(WorkloadId workload, int to, Duration timeout) imp
         String from = declaredRevision;
         String failed = declaredRevision;
         if (undone.isPresent() && good != null && !good.hash().equals(former.hash())) {
-            failed = good.workload().revision();
-            from = undone.get().runsOn() ? declaredRevision : failed;
+            String standsIn = good.workload().revision();
+            failed = undone.get().byRequest() ? standsIn : declaredRevision;
+            LastKnownGood runs = undone.get().meanwhile();
+            from = runs == null ? standsIn : runs.workload().revision();
         } else if (undone.isPresent() && good != null && undone.get().byRequest()) {
             // Asked for once more: whatever holds it back does so no longer.
             store.resume(workload, undone.get().error(), now);
@@ -156,9 +164,14 @@ public record RollbackCommand(WorkloadId workload, int to, Duration timeout) imp
         }
         String words = "rolled back by request from revision " + from + " to " + back.revision() + " (number "
                 + former.number() + ")" + failure(history, declared, failed);
-        boolean runsOn = store.pause(workload).filter(Pause::stopped).isEmpty()
-                && undone.map(FailedRevision::runsOn)
-                        .orElse(good != null && good.hash().equals(declared.hash()));
+        LastKnownGood meanwhile = store.pause(workload).filter(Pause::stopped).isPresent()
+                ? null
+                : undone.filter(one -> one.byRequest() && one.replacedAt() == null)
+                        .map(FailedRevision::meanwhile)
+                        .orElse(good);
+        if (meanwhile != null && meanwhile.hash().equals(former.hash())) {
+            meanwhile = null;
+        }
         store.resume(workload, words, now);
         store.commit(new Change(
                 workload,
@@ -169,7 +182,7 @@ public record RollbackCommand(WorkloadId workload, int to, Duration timeout) imp
                                 wasLaunched(store, history, declared) ? 1 : 0,
                                 now,
                                 words,
-                                runsOn),
+                                meanwhile),
                         new LastKnownGood(back, former.hash(), directory(back))),
                 false,
                 ImmutableList.of(),
@@ -185,7 +198,7 @@ public record RollbackCommand(WorkloadId workload, int to, Duration timeout) imp
         String hash = undone == null || good == null ? declared.hash() : good.hash();
         int failures = undone == null
                 ? history.attempts().start().count()
-                : undone.runsOn() ? 0 : history.run().crashes().count();
+                : undone.meanwhile() == null ? history.run().crashes().count() : 0;
         return failures > 0
                 || store.instances(workload).stream()
                         .anyMatch(instance -> instance.target().equals(hash));
@@ -196,7 +209,7 @@ public record RollbackCommand(WorkloadId workload, int to, Duration timeout) imp
         LastKnownGood chosen = history.lastKnownGood();
         // What goes on running until it is fetched may crash meanwhile.
         boolean hasFailed =
-                !history.undone(declared.hash()).filter(FailedRevision::runsOn).isPresent()
+                !history.undone(declared.hash()).map(FailedRevision::meanwhile).isPresent()
                         && (history.run().crashes().count() > 0 || history.run().healthFailures() > 0);
         boolean underWay = to == 0
                 && !hasFailed

@@ -31,10 +31,8 @@ final class DaemonPlanner {
             Instant retry = BackoffPolicies.afterUndone(situation, failed);
             if (situation.now().isBefore(retry)) {
                 WorkloadPlan undoing = holdAtLastGood(lastGood, wanted, failed, retry);
-                // What is declared goes on, if that is what runs, until what somebody wants in its place is here.
-                return failed.byRequest() && !lastGood.installed() && mayGoOn(wanted, failed)
-                        ? prepareBeside(wanted, undoing)
-                        : undoing;
+                Target meanwhile = lastGood.installed() ? null : meanwhile(failed);
+                return meanwhile == null ? undoing : prepareBeside(meanwhile, undoing);
             }
         }
         WorkloadPlan changing = pursue(wanted);
@@ -52,15 +50,17 @@ final class DaemonPlanner {
                 : changing;
     }
 
-    /** Whether that is what runs, as it is installed, and nothing else does; or nothing runs, and it did when it was undone. */
-    private boolean mayGoOn(Target target, FailedRevision undone) {
-        boolean nothingRuns = situation.instances().isEmpty();
-        return target.installed()
-                && (!nothingRuns || undone.runsOn())
-                && situation.instances().stream()
-                        .map(ObservedInstance::instance)
-                        .allMatch(instance -> LaunchInputs.matches(instance, target.workload())
-                                && Objects.equals(instance.directory(), target.directory()));
+    /** What goes on until what somebody wants in its place is here: what is installed as it ran, if nothing else runs. */
+    private @Nullable Target meanwhile(FailedRevision undone) {
+        if (undone.meanwhile() == null) {
+            return null;
+        }
+        Target target = Target.of(undone.meanwhile(), situation.installations());
+        boolean nothingElseRuns = situation.instances().stream()
+                .map(ObservedInstance::instance)
+                .allMatch(instance -> LaunchInputs.matches(instance, target.workload())
+                        && Objects.equals(instance.directory(), target.directory()));
+        return target.installed() && nothingElseRuns ? target : null;
     }
 
     /** Whether the last good revision runs on until the change may begin, and so is repaired meanwhile. */

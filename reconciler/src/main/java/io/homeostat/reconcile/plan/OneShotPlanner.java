@@ -231,7 +231,7 @@ final class OneShotPlanner {
     private String whatIsNext() {
         return situation.policy().continuous()
                 ? schedule.whatIsNext()
-                : "no agent runs that would run it again, the next homeostat apply does";
+                : "no agent runs that would run it again, the next homeostat apply of it does";
     }
 
     private boolean hasBegun() {

@@ -164,7 +164,7 @@ final class PlanBuilder {
             // Apply would take the rollback back.
             return "; no agent runs that would try again, homeostat start " + situation.id() + " does";
         }
-        return "; no agent runs that would try again, the next homeostat apply does"
+        return "; no agent runs that would try again, the next homeostat apply of it does"
                 + (why == Reason.WAITING_FOR_WINDOW ? ", from " + until + " on" : "");
     }
 
@@ -249,8 +249,11 @@ final class PlanBuilder {
             return new Facts(instances.get(instances.size() - 1).instance().revision());
         }
         Declaration declared = situation.declared();
+        FailedRevision undone = situation.undone();
+        if (undone != null && undone.meanwhile() != null) {
+            return new Facts(undone.meanwhile().workload().revision());
+        }
         if (action == Action.ROLLBACK && declared != null) {
-            FailedRevision undone = situation.undone();
             return new Facts(undone == null ? declared.workload().revision() : undone.revision());
         }
         LastKnownGood lastKnownGood = situation.history().lastKnownGood();

@@ -73,6 +73,21 @@ final class Preconditions {
                         .isPresent();
     }
 
+    /** Whether it has not been seen to work there yet. */
+    boolean isGoingBack() {
+        return undone().filter(undone -> undone.replacedAt() == null).isPresent();
+    }
+
+    /** Whether the target only runs until what somebody wants in its place is here. */
+    boolean runsOn() {
+        return situation
+                .history()
+                .undone(declared.hash())
+                .map(FailedRevision::meanwhile)
+                .filter(meanwhile -> meanwhile.hash().equals(target.hash()))
+                .isPresent();
+    }
+
     /** Whether that is so because somebody wants it. */
     boolean isRolledBack() {
         return undone().filter(FailedRevision::byRequest).isPresent();
@@ -82,7 +97,7 @@ final class Preconditions {
         return situation
                 .history()
                 .undone(declared.hash())
-                .filter(_ -> !target.hash().equals(declared.hash()));
+                .filter(_ -> !target.hash().equals(declared.hash()) && !runsOn());
     }
 
     /** For a launch while nothing runs. */

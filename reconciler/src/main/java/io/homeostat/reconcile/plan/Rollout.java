@@ -344,16 +344,24 @@ final class Rollout {
         Completed completed = situation.history().run().completed();
         boolean stoppedByUs = lastExit != null
                 && (lastExit.reason() == Exit.Reason.STOPPED || lastExit.reason() == Exit.Reason.TIMED_OUT);
-        if (preconditions.isRollingBack() || (preconditions.isUndoing() && (stoppedByUs || needsActivation()))) {
+        if (preconditions.runsOn()) {
+            plan.after(target.workload().revision());
+        }
+        if (preconditions.isRollingBack() || (preconditions.isGoingBack() && (stoppedByUs || needsActivation()))) {
             giveUndoing();
         } else if (completed != null && CleanEnd.isOf(target.workload(), completed)) {
             giveReasonToGoOn(completed);
-        } else if (!target.isLastKnownGood(situation)) {
+        } else if (!target.isLastKnownGood(situation) && !preconditions.runsOn()) {
             giveReason(null);
         } else if (stoppedByUs && target.damaged() != null) {
             giveDamage();
         } else if (stoppedByUs && isEnabledSince(lastExit)) {
             plan.because(Action.RESTART, Reason.ENABLED, enablement().words());
+        } else if (stoppedByUs && situation.history().run().crashes().count() > 0) {
+            plan.because(
+                    Action.RESTART,
+                    Reason.UNHEALTHY,
+                    "it was stopped: " + situation.history().run().crashes().error());
         } else if (stoppedByUs) {
             plan.because(Action.RESTART, Reason.START_NOT_FINISHED, "it was stopped, and is to run");
         } else if (lastExit == null) {
@@ -440,6 +448,8 @@ final class Rollout {
                         Stream.ofNullable(history.lastKnownGood()).map(LastKnownGood::directory),
                         history.former().stream())
                 .filter(directory -> directory != null && !directory.equals(target.directory()))
+                .filter(directory -> situation.installations().stream()
+                        .anyMatch(one -> one.directory().equals(directory) && one.isWhole()))
                 .limit(declared.workload().lifecycle().keptRevisions() - 1L)
                 .collect(ImmutableSet.toImmutableSet());
     }
@@ -468,8 +478,16 @@ final class Rollout {
                     false);
             takeAlong();
         } else {
-            plan.because(Action.INSTALL, Reason.NOT_INSTALLED, target.key() == null ? "not running" : "not installed");
+            plan.because(
+                    Action.INSTALL,
+                    Reason.NOT_INSTALLED,
+                    (target.key() == null ? "not running" : "not installed") + failedBefore());
         }
+    }
+
+    private String failedBefore() {
+        String error = situation.history().problem();
+        return error.isEmpty() ? "" : "; it failed before: " + error;
     }
 
     private void giveDamage() {

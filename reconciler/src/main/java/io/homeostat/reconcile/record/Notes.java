@@ -200,10 +200,10 @@ final class Notes {
         FailedRevision failed = history.failed();
         LastKnownGood lastKnownGood = history.lastKnownGood();
         if (failed != null
-                && failed.runsOn()
+                && failed.meanwhile() != null
                 && lastKnownGood != null
                 && instance.target().equals(lastKnownGood.hash())) {
-            history = history.withFailed(failed.withoutRunningOn());
+            history = history.withFailed(failed.launched());
         }
     }
 

@@ -24,6 +24,7 @@ import io.homeostat.desired.state.history.Reason;
 import io.homeostat.desired.state.history.RunRecord;
 import io.homeostat.desired.state.history.WorkloadHistory;
 import io.homeostat.desired.state.history.WorkloadHistory.Decision;
+import io.homeostat.desired.state.history.WorkloadHistory.FailedRevision;
 import io.homeostat.desired.state.history.WorkloadHistory.LastKnownGood;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.ObservedInstance;
@@ -139,11 +140,13 @@ public final class ObservationRecorder {
             }
             return;
         }
-        notes.history(history.withAttempts(
+        FailedRevision undone = history.undone(declared.hash()).orElse(null);
+        notes.history((undone == null ? history.withoutRollback() : history)
+                .withAttempts(
                         declared.generation(),
                         Attempts.of(declared.hash())
                                 .withReported(Reported.of(declared.workload().revision())))
-                .withFailed(history.undone(declared.hash()).orElse(null))
+                .withFailed(undone)
                 .withRun(history.run().withCrashes(Failures.NONE)));
         boolean wasWithdrawn = history.attempts().hash().isEmpty();
         if (wasWithdrawn || isNewProgram(history.lastKnownGood(), declared.workload())) {

@@ -69,7 +69,12 @@ public final class OutcomeRecorder {
                     notes.failure(EventType.PLUGIN_INSTALL_FAILED, wantedRevision(situation), cause, error);
                     notes.attempts(attempts -> attempts.withInstall(before.failed(situation.now(), error, fatal)));
                 } else {
-                    // The last good revision has once been installed well.
+                    LastKnownGood good = notes.history().lastKnownGood();
+                    String revision = good == null
+                            ? wantedRevision(situation)
+                            : good.workload().revision();
+                    notes.failure(EventType.PLUGIN_INSTALL_FAILED, revision, cause, error);
+                    // It has once been installed well: nothing is fatal.
                     notes.attempts(
                             attempts -> attempts.withRestore(attempts.restore().failed(situation.now(), error, false)));
                 }

@@ -77,8 +77,13 @@ public final class Differences {
             return plan.updatedInPlace(WorkloadPlan.NEWLY_DECLARED);
         }
         LastKnownGood lastKnownGood = history.lastKnownGood();
-        if (lastKnownGood != null && goesBack(plan, wanted, history)) {
-            return plan.withChanges(between(wanted.workload(), lastKnownGood.workload()));
+        FailedRevision undone = history.undone(wanted.hash()).orElse(null);
+        LastKnownGood runs = undone == null ? null : undone.meanwhile();
+        if (lastKnownGood != null
+                && (plan.action() == Action.ROLLBACK || (plan.action() == Action.WAIT && runs != null))) {
+            // What is declared, or stands in for it already, is to be replaced by the last good revision.
+            return plan.withChanges(
+                    between(runs == null ? wanted.workload() : runs.workload(), lastKnownGood.workload()));
         }
         Workload before = !atRest && !plan.reason().isDrift() && lastKnownGood != null
                 ? lastKnownGood.workload()
@@ -95,15 +100,6 @@ public final class Differences {
         }
         WorkloadPlan shown = plan.withChanges(changes);
         return changes.stream().anyMatch(Differences::isSetting) ? shown.also(Reason.SETTINGS_CHANGED) : shown;
-    }
-
-    /** Whether what is declared is to be replaced by the last good revision, and has not been yet. */
-    private static boolean goesBack(WorkloadPlan plan, Declaration wanted, WorkloadHistory history) {
-        return plan.action() == Action.ROLLBACK
-                || (plan.action() == Action.WAIT
-                        && history.undone(wanted.hash())
-                                .filter(FailedRevision::runsOn)
-                                .isPresent());
     }
 
     /** Whether no instance has to take it: whoever enforces goes by it. */

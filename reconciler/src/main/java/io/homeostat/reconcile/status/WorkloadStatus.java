@@ -39,7 +39,7 @@ import org.jspecify.annotations.Nullable;
  * @param observedGeneration of the declaration that was last acted on
  * @param desiredRevision null when it is not declared
  * @param currentRevision the one that runs or, when none does, is active; null when there is none
- * @param pendingRevision the declared one until it has been seen well; when it runs until a former one is fetched, that one
+ * @param pendingRevision the declared one until it has been seen well; when somebody goes back to a former one, that one until it has been
  * @param failure why the upgrade to the pending revision was undone, why it could not be installed, or how it crashed last; empty when
  *     none of them
  * @param identity by which the newest running instance is found; null when none runs
@@ -189,8 +189,9 @@ public record WorkloadStatus(
             return desired;
         }
         String good = lastKnownGood.workload().revision();
-        boolean goesBack =
-                history.undone(declared.hash()).filter(FailedRevision::runsOn).isPresent();
+        boolean goesBack = history.undone(declared.hash())
+                .filter(undone -> undone.byRequest() && undone.replacedAt() == null)
+                .isPresent();
         return good.equals(desired) ? null : goesBack ? good : desired;
     }
 

@@ -335,7 +335,7 @@ class ApplyTest {
         assertEquals(1, applied.status());
         assertTrue(applied.out().contains(cause), applied.out());
         assertTrue(
-                applied.out().contains("; no agent runs that would try again, the next homeostat apply does"),
+                applied.out().contains("; no agent runs that would try again, the next homeostat apply of it does"),
                 applied.out());
         Result status = shell.run("status", "process/a");
         assertTrue(status.out().contains("Last error: " + cause), status.out());

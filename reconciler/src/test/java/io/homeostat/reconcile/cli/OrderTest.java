@@ -125,7 +125,7 @@ class OrderTest {
         Result waiting = apply("web.yaml");
         assertEquals(1, waiting.status(), waiting::toString);
         String until =
-                "its maintenance window is closed; no agent runs that would try again, the next homeostat apply does, from "
+                "its maintenance window is closed; no agent runs that would try again, the next homeostat apply of it does, from "
                         + opens.format(DateTimeFormatter.ofPattern("yyyy-MM-dd'T'HH:mm:'00Z'")) + " on";
         assertTrue(waiting.out().contains("process/web  waiting: "), waiting.out());
         assertTrue(waiting.out().contains(until), waiting.out());

@@ -86,7 +86,7 @@ class HistoryCommandTest {
         rollBack();
 
         assertEquals(
-                List.of("1 SUPERSEDED", "2 ROLLED_BACK", "1 SUPERSEDED", "2 ABANDONED", "1 CURRENT"),
+                List.of("1 SUPERSEDED", "2 ROLLED_BACK", "1 CURRENT", "2 ABANDONED"),
                 HistoryCommand.revisions(ID, store).stream()
                         .map(one -> one.stored().workload().revision() + " " + one.standing())
                         .toList());
@@ -104,7 +104,7 @@ class HistoryCommandTest {
                 ID,
                 store.history(ID)
                         .rolledBack(
-                                FailedRevision.byRequest(hash(), "whatever", 0, NOON, "by request", false),
+                                FailedRevision.byRequest(hash(), "whatever", 0, NOON, "by request", null),
                                 new LastKnownGood(former.workload(), former.hash(), null))));
         replaced();
         return former.workload().revision();

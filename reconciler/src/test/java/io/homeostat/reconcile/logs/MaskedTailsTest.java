@@ -119,6 +119,7 @@ class MaskedTailsTest {
                 given("{string: a}", "{TOKEN: old-token-1}"),
                 Instant.EPOCH,
                 Optional.empty(),
+                Optional.empty(),
                 Optional.of(Instant.EPOCH),
                 "",
                 Optional.empty())));

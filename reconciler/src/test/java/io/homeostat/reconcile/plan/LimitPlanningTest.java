@@ -135,7 +135,7 @@ class LimitPlanningTest {
         assertTrue(example.under(Policy.NONE.once())
                 .plan()
                 .message()
-                .endsWith("no luck; no agent runs that would try again, the next homeostat apply does"));
+                .endsWith("no luck; no agent runs that would try again, the next homeostat apply of it does"));
         example.under(Policy.NONE);
         assertEquals(
                 "configure LIMITS_DRIFTED: setLimits",

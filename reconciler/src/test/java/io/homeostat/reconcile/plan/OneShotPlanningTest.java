@@ -106,7 +106,7 @@ class OneShotPlanningTest {
         assertTrue(failed.message().contains("; runs again at 2026-11-20T"), failed::message);
 
         String once = failed.under(Policy.NONE.once()).message();
-        assertTrue(once.endsWith("; no agent runs that would run it again, the next homeostat apply does"), once);
+        assertTrue(once.endsWith("; no agent runs that would run it again, the next homeostat apply of it does"), once);
     }
 
     private static List<Row> calendars() {

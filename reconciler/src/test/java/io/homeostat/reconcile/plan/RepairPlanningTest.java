@@ -177,12 +177,25 @@ class RepairPlanningTest {
                                 2,
                                 plugin().wants("A")
                                         .knownGood("A")
+                                        .history(h -> h.withFailed(FailedRevision.byRequest(
+                                                h.attempts().hash(), "A", 1, NOW, "rolled back", h.lastKnownGood())))
                                         .succeeded("B")
                                         .installed("A")
                                         .active("A")
-                                        .history(h -> h.withFailed(FailedRevision.byRequest(
-                                                h.attempts().hash(), "A", 1, NOW, "rolled back", true)))
                                         .attempts(attempts -> attempts.withRestore(failed(1, NOW))))),
+                row(
+                        "what stands in already goes on while another one in its place can't be fetched",
+                        "restart PROCESS_EXITED: launch start",
+                        () -> plugin().wants("B")
+                                .knownGood("A")
+                                .history(h -> h.withFailed(FailedRevision.byRequest(
+                                                h.attempts().hash(), "A", 1, NOW, "rolled back", h.lastKnownGood()))
+                                        .withRun(h.run().withExit(KILLED)))
+                                .succeeded("C")
+                                .installed("A")
+                                .installed("B")
+                                .active("A")
+                                .attempts(attempts -> attempts.withRestore(failed(1, NOW)))),
                 row("the third in a row restarts", "restart UNHEALTHY: stop launch start", () -> unhealthy(2)),
                 row(
                         "the good revision before stays installed",
@@ -258,11 +271,16 @@ class RepairPlanningTest {
     private static Example rolledBack() {
         return plugin().wants("B")
                 .knownGood("B")
+                .history(history -> history.withFailed(FailedRevision.byRequest(
+                        history.attempts().hash(),
+                        "B",
+                        1,
+                        NOW.minusSeconds(1_000_000),
+                        "rolled back",
+                        history.lastKnownGood())))
                 .succeeded("A")
                 .installed("A")
-                .installed("B")
-                .history(history -> history.withFailed(FailedRevision.byRequest(
-                        history.attempts().hash(), "B", 1, NOW.minusSeconds(1_000_000), "rolled back", true)));
+                .installed("B");
     }
 
     private static Example unhealthy(int before) {

@@ -50,7 +50,7 @@ class OutcomeRecorderTest {
         Change change = after(gone, "download", FAILED);
         assertEquals(ONCE, history(change).attempts().restore());
         assertEquals(Failures.NONE, history(change).attempts().install());
-        assertEquals(List.of(), told(change));
+        assertEquals(List.of("PLUGIN_INSTALL_FAILED A"), told(change));
         Example cached = gone.cached("A").attempts(attempts -> attempts.withRestore(failed(1, NOW.minusSeconds(600))));
         assertEquals(
                 Failures.NONE,

@@ -9,6 +9,7 @@ import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.StateStore.Change;
 import io.homeostat.desired.state.StoreException;
+import io.homeostat.desired.state.history.WorkloadHistory;
 import io.homeostat.desired.state.history.WorkloadHistory.FailedRevision;
 import io.homeostat.desired.state.history.WorkloadHistory.LastKnownGood;
 import io.homeostat.observe.Observation;
@@ -258,14 +259,18 @@ final class World implements StepExecutor, Observer {
             return;
         }
         LastKnownGood former = good.get(back.choice() % good.size());
-        LastKnownGood last = machine.store.history(id).lastKnownGood();
+        WorkloadHistory before = machine.store.history(id);
+        LastKnownGood runs = before.undone(declared.hash())
+                .filter(one -> one.byRequest() && one.replacedAt() == null)
+                .map(FailedRevision::meanwhile)
+                .orElse(before.lastKnownGood());
         FailedRevision undone = FailedRevision.byRequest(
                 declared.hash(),
                 declared.workload().revision(),
                 1,
                 clock.instant(),
                 "rolled back by hand",
-                last != null && last.hash().equals(declared.hash()));
+                runs == null || runs.hash().equals(former.hash()) ? null : runs);
         machine.store.resume(id, "", clock.instant());
         machine.store.commit(Change.ofHistory(id, machine.store.history(id).rolledBack(undone, former)));
     }

@@ -245,7 +245,13 @@ class DifferencesTest {
         Declaration declared = declared(Written.workload(SAMPLES.getFirst().replace("user: nobody", "user: daemon")));
         LastKnownGood good =
                 new LastKnownGood(former, CanonicalDocument.of(former).hash(), null);
-        FailedRevision undone = FailedRevision.byRequest(declared.hash(), "2", 1, Instant.EPOCH, "undone", true);
+        FailedRevision undone = FailedRevision.byRequest(
+                declared.hash(),
+                "2",
+                1,
+                Instant.EPOCH,
+                "undone",
+                new LastKnownGood(declared.workload(), declared.hash(), null));
         WorkloadHistory history = WorkloadHistory.NONE.rolledBack(undone, good);
         ImmutableList<Change> back = ImmutableList.of(new Change("spec.user", "daemon", "nobody"));
 

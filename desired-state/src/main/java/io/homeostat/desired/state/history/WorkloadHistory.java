@@ -58,9 +58,13 @@ public record WorkloadHistory(
                         .withoutFailedRun());
     }
 
-    /** Without a rollback by request, so that what is declared is wanted again. */
+    /** Without a rollback by request, so that what is declared is wanted again; what runs as long as nothing has replaced it is the last good. */
     public WorkloadHistory withoutRollback() {
-        return failed != null && failed.byRequest() ? withFailed(null) : this;
+        if (failed == null || !failed.byRequest()) {
+            return this;
+        }
+        LastKnownGood runs = failed.meanwhile();
+        return (runs == null ? this : withLastKnownGood(runs)).withFailed(null);
     }
 
     /** Found as it is wanted, whoever has made it so: what had failed on the way is over, and nothing waits for its next try. */
@@ -110,7 +114,7 @@ public record WorkloadHistory(
         FailedRevision undone = undone(attempts.hash()).orElse(null);
         boolean crashesCount = undone == null
                 ? lastKnownGood != null && lastKnownGood.hash().equals(attempts.hash())
-                : !undone.runsOn();
+                : undone.meanwhile() == null;
         return Stream.of(
                         undone == null
                                 ? attempts.install().error()
@@ -158,7 +162,8 @@ public record WorkloadHistory(
      * @param revision that was undone; when somebody went back further from what stood in already, that one's
      * @param times 0 when somebody had it undone before it was launched
      * @param byRequest whether somebody had it undone, who alone has it tried again
-     * @param runsOn whether it worked and ran when somebody had it undone, and so goes on until the last good revision is here
+     * @param meanwhile what worked and ran when somebody had it undone, and so goes on until the last good revision is here; null when
+     *     nothing did, or that was launched
      * @param replacedAt when the last good revision was seen to work in its place; null as long as it was not
      */
     public record FailedRevision(
@@ -168,25 +173,25 @@ public record WorkloadHistory(
             Instant at,
             String error,
             boolean byRequest,
-            boolean runsOn,
+            @Nullable LastKnownGood meanwhile,
             @Nullable Instant replacedAt) {
         public FailedRevision(String hash, String revision, int times, Instant at, String error) {
-            this(hash, revision, times, at, error, false, false, null);
+            this(hash, revision, times, at, error, false, null, null);
         }
 
         /** One that somebody had undone. */
         public static FailedRevision byRequest(
-                String hash, String revision, int times, Instant at, String error, boolean runsOn) {
-            return new FailedRevision(hash, revision, times, at, error, true, runsOn, null);
+                String hash, String revision, int times, Instant at, String error, @Nullable LastKnownGood meanwhile) {
+            return new FailedRevision(hash, revision, times, at, error, true, meanwhile, null);
         }
 
         /** The last good revision was launched in its place. */
-        public FailedRevision withoutRunningOn() {
-            return new FailedRevision(hash, revision, times, at, error, byRequest, false, replacedAt);
+        public FailedRevision launched() {
+            return new FailedRevision(hash, revision, times, at, error, byRequest, null, replacedAt);
         }
 
         public FailedRevision withReplacedAt(Instant when) {
-            return new FailedRevision(hash, revision, times, at, error, byRequest, runsOn, when);
+            return new FailedRevision(hash, revision, times, at, error, byRequest, meanwhile, when);
         }
     }
 

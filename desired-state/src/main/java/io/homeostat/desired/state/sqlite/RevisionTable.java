@@ -4,6 +4,7 @@ import com.google.common.base.Strings;
 import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.model.Workload;
+import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.StateReader.StoredRevision;
 import io.homeostat.desired.state.history.WorkloadHistory;
 import io.homeostat.desired.state.history.WorkloadHistory.FailedRevision;
@@ -13,7 +14,6 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.time.DateTimeException;
 import java.time.Instant;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.NoSuchElementException;
 import java.util.Objects;
@@ -42,12 +42,24 @@ final class RevisionTable {
             int number,
             String hash,
             @Nullable Integer backTo,
+            Instant triedAt,
+            @Nullable String launchedAt,
             @Nullable String goodAt,
             @Nullable String failedAt,
             @Nullable String error) {
         /** Number of the row in which it was first tried. */
         int first() {
             return backTo == null ? number : backTo;
+        }
+
+        /** Whether it ran, so that the one before it did no longer. */
+        boolean tookPlace() {
+            return tookPlaceAt() != null;
+        }
+
+        @Nullable
+        String tookPlaceAt() {
+            return launchedAt != null ? launchedAt : goodAt != null ? goodAt : failedAt;
         }
     }
 
@@ -68,50 +80,127 @@ final class RevisionTable {
         if (rows.isEmpty() && good != null && !good.hash().equals(tried)) {
             // From before there was this table.
             add(rows, good.hash(), null, "", texts.apply(good.workload()), now);
-            update(rows, "good_at = ?", now.toString());
+            rows = rows();
+            update(rows.getLast(), "good_at = ?", now.toString());
+            rows = rows();
         }
-        boolean declaredAnew = !tried.isEmpty()
-                && rows.reversed().stream()
-                        .filter(row -> row.backTo() == null)
-                        .findFirst()
-                        .filter(row -> row.hash().equals(tried))
-                        .isEmpty();
-        if (declaredAnew) {
+        if (isDeclaredAnew(rows, tried)) {
             addDeclared(rows, tried, null);
+            rows = rows();
         }
         if (rows.isEmpty() || tried.isEmpty()) {
             return;
         }
         String wanted = undone == null ? tried : Objects.requireNonNull(good).hash();
-        if (!rows.getLast().hash().equals(wanted)) {
-            boolean runsOn =
-                    undone != null && undone.runsOn() && rows.getLast().hash().equals(tried);
-            if (undone != null && !runsOn && rows.getLast().failedAt() == null) {
-                boolean neverRan = undone.times() == 0 && rows.getLast().goodAt() == null;
-                update(
-                        rows,
-                        "failed_at = ?, error = ?",
-                        neverRan ? null : undone.at().toString(),
-                        undone.error());
-            }
-            goBack(rows, wanted, undone, good);
-        } else if (undone != null && !undone.byRequest()) {
-            noteLatestFailure(rows, undone);
-        } else if (undone != null && !undone.runsOn()) {
-            endOfWhatRanOn(rows, tried, undone);
+        if (undone != null && noteUndone(rows, tried, wanted, undone)) {
+            rows = rows();
         }
-        Row newest = rows.getLast();
-        if (newest.hash().equals(wanted) && newest.goodAt() == null) {
+        if (rowOf(rows, wanted).isEmpty()) {
+            goBack(rows, wanted, undone, good);
+            rows = rows();
+        }
+        Row row = rowOf(rows, wanted).orElse(null);
+        if (row != null && row.goodAt() == null) {
             Instant goodAt = undone != null
                     ? undone.replacedAt()
                     : good != null && good.hash().equals(wanted) ? now : null;
             if (goodAt != null) {
-                update(rows, "good_at = ?, error = NULL", goodAt.toString());
-            } else if (newest.failedAt() == null && !history.problem().equals(Strings.nullToEmpty(newest.error()))) {
-                update(rows, "error = ?", history.problem());
+                update(row, "good_at = ?, error = NULL", goodAt.toString());
+            } else if (row.failedAt() == null && !history.problem().equals(Strings.nullToEmpty(row.error()))) {
+                update(row, "error = ?", history.problem());
             }
         }
+        if (undone != null) {
+            noteReplaced(rows(), tried, wanted, undone);
+        }
         prune(rows, good);
+    }
+
+    /** Notes that an instance was launched. */
+    void launched(Instance instance) throws SQLException {
+        Row row = newest(rows(), instance.target());
+        if (row != null
+                && row.launchedAt() == null
+                && row.goodAt() == null
+                && !instance.launchedAt().isBefore(row.triedAt())) {
+            update(row, "launched_at = ?", instance.launchedAt().toString());
+        }
+    }
+
+    private static @Nullable Row newest(List<Row> rows, String hash) {
+        return rows.reversed().stream()
+                .filter(row -> row.hash().equals(hash))
+                .findFirst()
+                .orElse(null);
+    }
+
+    /** The newest one, if it is of that declaration, or else the one that nothing has taken the place of. */
+    private static Optional<Row> rowOf(List<Row> rows, String hash) {
+        return Optional.of(rows.getLast())
+                .filter(row -> row.hash().equals(hash))
+                .or(() -> rows.reversed().stream()
+                        .filter(Row::tookPlace)
+                        .findFirst()
+                        .filter(row -> row.hash().equals(hash) && row.goodAt() != null && row.failedAt() == null));
+    }
+
+    private static boolean isDeclaredAnew(List<Row> rows, String tried) {
+        return !tried.isEmpty()
+                && rows.reversed().stream()
+                        .filter(row -> row.backTo() == null)
+                        .findFirst()
+                        .filter(row -> row.hash().equals(tried))
+                        .isEmpty()
+                && (rows.isEmpty() || rowOf(rows, tried).isEmpty());
+    }
+
+    /** Notes how and why a declaration, or what stood in for it, was undone; true when that changed anything. */
+    private boolean noteUndone(List<Row> rows, String tried, String wanted, FailedRevision undone) throws SQLException {
+        Row declared = newest(rows, tried);
+        if (!undone.byRequest()
+                && declared != null
+                && declared.failedAt() != null
+                && !undone.error().equals(declared.error())) {
+            // What was undone is tried again from time to time; the last failure tells most.
+            update(declared, "error = ?", undone.error());
+            return true;
+        }
+        Row ended = declared != null && declared.failedAt() == null
+                ? declared
+                : rows.reversed().stream().filter(Row::tookPlace).findFirst().orElse(null);
+        if (ended == null || ended.failedAt() != null || ended.hash().equals(wanted)) {
+            return false;
+        }
+        if (ended.goodAt() != null) {
+            // What worked may go on until the other one is here.
+            return false;
+        } else if (undone.times() == 0) {
+            if (undone.error().equals(ended.error())) {
+                return false;
+            }
+            update(ended, "error = ?", undone.error());
+        } else {
+            update(ended, "failed_at = ?, error = ?", undone.at().toString(), undone.error());
+        }
+        return true;
+    }
+
+    /** What worked and was undone has ended when what stands in for it was launched. */
+    private void noteReplaced(List<Row> rows, String tried, String wanted, FailedRevision undone) throws SQLException {
+        Row standIn = rows.getLast();
+        Row ended = rows.reversed().stream()
+                .skip(1)
+                .filter(row -> row.hash().equals(tried) || row.tookPlace())
+                .findFirst()
+                .orElse(null);
+        if (standIn.hash().equals(wanted)
+                && standIn.tookPlaceAt() != null
+                && ended != null
+                && ended.goodAt() != null
+                && ended.failedAt() == null
+                && !ended.hash().equals(wanted)) {
+            update(ended, "failed_at = ?, error = ?", standIn.tookPlaceAt(), undone.error());
+        }
     }
 
     void forget() throws SQLException {
@@ -147,6 +236,7 @@ final class RevisionTable {
                 SourceName.ofWord(row.getString("source")),
                 documents.apply(row.getString("document")),
                 Instant.parse(row.getString("tried_at")),
+                Optional.ofNullable(row.getString("launched_at")).map(Instant::parse),
                 Optional.ofNullable(row.getString("good_at")).map(Instant::parse),
                 Optional.ofNullable(row.getString("failed_at")).map(Instant::parse),
                 Optional.ofNullable(row.getString("error")).orElse(""),
@@ -159,17 +249,20 @@ final class RevisionTable {
     }
 
     private List<Row> rows() throws SQLException {
-        return new ArrayList<>(Database.list(
+        return Database.list(
                 connection,
-                "SELECT number, hash, back_to, good_at, failed_at, error FROM revision WHERE workload = ? ORDER BY number",
+                "SELECT number, hash, back_to, tried_at, launched_at, good_at, failed_at, error FROM revision"
+                        + " WHERE workload = ? ORDER BY number",
                 row -> new Row(
                         row.getInt(1),
                         row.getString(2),
                         backTo(row),
-                        row.getString(4),
+                        Instant.parse(row.getString(4)),
                         row.getString(5),
-                        row.getString(6)),
-                workload));
+                        row.getString(6),
+                        row.getString(7),
+                        row.getString(8)),
+                workload);
     }
 
     /** Adds a row for what is wanted again: the last good revision in place of one that was undone, or that one after all. */
@@ -206,39 +299,6 @@ final class RevisionTable {
                 .orElse("");
     }
 
-    /** What was undone is tried again from time to time; the last failure tells most. */
-    private void noteLatestFailure(List<Row> rows, FailedRevision undone) throws SQLException {
-        Row failed = rows.reversed().stream()
-                .filter(row -> row.hash().equals(undone.hash()) && row.failedAt() != null)
-                .findFirst()
-                .orElse(null);
-        if (failed != null && !undone.error().equals(failed.error())) {
-            Database.update(
-                    connection,
-                    "UPDATE revision SET error = ? WHERE workload = ? AND number = ?",
-                    undone.error(),
-                    workload,
-                    failed.number());
-        }
-    }
-
-    /** What was rolled back by request and ran until the other one was there was replaced just now. */
-    private void endOfWhatRanOn(List<Row> rows, String tried, FailedRevision undone) throws SQLException {
-        Row ran = rows.reversed().stream()
-                .filter(row -> row.hash().equals(tried))
-                .findFirst()
-                .orElse(null);
-        if (ran != null && ran.goodAt() != null && ran.failedAt() == null) {
-            Database.update(
-                    connection,
-                    "UPDATE revision SET failed_at = ?, error = ? WHERE workload = ? AND number = ?",
-                    now.toString(),
-                    undone.error(),
-                    workload,
-                    ran.number());
-        }
-    }
-
     /** The row of a declaration, which may have been replaced by another one meanwhile; then there is nothing to be kept of it. */
     private void addDeclared(List<Row> rows, String hash, @Nullable Integer backTo) throws SQLException {
         String[] found = Database.list(
@@ -259,29 +319,24 @@ final class RevisionTable {
     private void add(
             List<Row> rows, String hash, @Nullable Integer backTo, String source, String document, Instant triedAt)
             throws SQLException {
-        int number = rows.isEmpty() ? 1 : rows.getLast().number() + 1;
         Database.update(
                 connection,
                 "INSERT INTO revision(workload, number, hash, back_to, source, document, tried_at)"
                         + " VALUES (?, ?, ?, ?, ?, ?, ?)",
                 workload,
-                number,
+                rows.isEmpty() ? 1 : rows.getLast().number() + 1,
                 hash,
                 backTo,
                 source,
                 document,
                 triedAt.toString());
-        rows.add(new Row(number, hash, backTo, null, null, null));
     }
 
-    /** Changes the newest row. */
-    private void update(List<Row> rows, String changes, @Nullable Object... values) throws SQLException {
+    private void update(Row row, String changes, @Nullable Object... values) throws SQLException {
         Database.update(
                 connection,
                 "UPDATE revision SET " + changes + " WHERE workload = ? AND number = ?",
-                Stream.concat(
-                                Stream.of(values),
-                                Stream.of(workload, rows.getLast().number()))
+                Stream.concat(Stream.of(values), Stream.of(workload, row.number()))
                         .toArray());
     }
 

@@ -28,7 +28,8 @@ final class Schema {
             "schema-5.sql",
             "schema-6.sql",
             "schema-7.sql",
-            "schema-8.sql"));
+            "schema-8.sql",
+            "schema-9.sql"));
 
     private static final ImmutableList<String> TABLES = ImmutableList.of(
             "meta",

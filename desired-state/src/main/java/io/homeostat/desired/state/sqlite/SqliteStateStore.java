@@ -254,6 +254,7 @@ public final class SqliteStateStore extends SqliteStateReader implements StateSt
     }
 
     private void storeInstance(Connection connection, Instance instance) throws SQLException {
+        revisions(connection, instance.workload().toString()).launched(instance);
         Database.update(
                 connection,
                 "INSERT OR REPLACE INTO instance(workload, launch_id, document) VALUES (?, ?, ?)",

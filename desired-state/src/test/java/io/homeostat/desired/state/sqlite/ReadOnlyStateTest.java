@@ -40,7 +40,8 @@ final class ReadOnlyStateTest {
             "schema-6.sql",
             "schema-7.sql",
             "schema-8.sql",
-            "schema-9-of-a-test.sql"));
+            "schema-9.sql",
+            "schema-10-of-a-test.sql"));
 
     @TempDir
     Path directory;

@@ -94,6 +94,9 @@ class RevisionTableTest {
         fails("C", "it does not listen");
         replaced();
         rolledBack("A", "B to A", LATER.plusSeconds(1));
+        assertEquals(List.of("4 B back to 2 good", "5 A back to 1"), told().subList(3, 5), "nothing was launched yet");
+
+        replaced();
 
         assertEquals(
                 List.of(
@@ -101,18 +104,16 @@ class RevisionTableTest {
                         "2 B good",
                         "3 C failed: it does not listen",
                         "4 B back to 2 good failed: B to A",
-                        "5 A back to 1"),
+                        "5 A back to 1 good"),
                 told());
         assertEquals(Optional.of(LATER), store.revisions(AGENT).get(2).failedAt());
-        assertEquals(
-                Optional.of(LATER.plusSeconds(1)), store.revisions(AGENT).get(3).failedAt());
-
-        replaced();
+        assertEquals(Optional.of(LATER), store.revisions(AGENT).get(3).failedAt(), "when the other one was seen");
         trying("C");
         assertEquals(List.of("5 A back to 1 good", "6 C back to 3"), told().subList(4, 6), "resumed");
         works("C");
         rolledBack("A", "C to A", LATER.plusSeconds(2));
-        assertEquals(List.of("6 C back to 3 good failed: C to A", "7 A back to 1"), told().subList(5, 7));
+        replaced();
+        assertEquals(List.of("6 C back to 3 good failed: C to A", "7 A back to 1 good"), told().subList(5, 7));
     }
 
     @Test
@@ -121,15 +122,25 @@ class RevisionTableTest {
         works("A");
         trying("B");
         works("B");
-        FailedRevision running = FailedRevision.byRequest(declaredHash(), "B", 1, LATER, "B to A", true);
+        FailedRevision running = FailedRevision.byRequest(
+                declaredHash(), "B", 1, LATER, "B to A", store.history(AGENT).lastKnownGood());
         StoredRevision former = store.revisions(AGENT).getFirst();
         commit(store.history(AGENT).rolledBack(running, new LastKnownGood(former.workload(), former.hash(), "A")));
         assertEquals(List.of("1 A good", "2 B good", "3 A back to 1"), told());
 
-        commit(store.history(AGENT).withFailed(running.withoutRunningOn()));
+        Instant launch = LATER.plusSeconds(30);
+        store.commit(new Change(
+                AGENT,
+                null,
+                false,
+                ImmutableList.of(Samples.instance(AGENT, "launch-2", former.hash(), launch)),
+                ImmutableList.of(),
+                ImmutableList.of()));
+        commit(store.history(AGENT).withFailed(running.launched()));
 
         assertEquals(List.of("1 A good", "2 B good failed: B to A", "3 A back to 1"), told());
-        assertEquals(Optional.of(NOON), store.revisions(AGENT).get(1).failedAt());
+        assertEquals(Optional.of(launch), store.revisions(AGENT).get(2).launchedAt());
+        assertEquals(Optional.of(launch), store.revisions(AGENT).get(1).failedAt());
     }
 
     @Test
@@ -158,13 +169,18 @@ class RevisionTableTest {
         works("A");
         Samples.apply(store, "/a", false, Samples.plugin("ops-agent", "B"));
         commit(store.history(AGENT)
-                .withFailed(FailedRevision.byRequest(declaredHash(), "B", 0, LATER, "B to A", false)));
+                .withFailed(FailedRevision.byRequest(declaredHash(), "B", 0, LATER, "B to A", null)));
         assertEquals(List.of("1 A good"), told());
 
         commit(store.history(AGENT).withAttempts(1, Attempts.of(declaredHash())));
 
-        assertEquals(List.of("1 A good", "2 B tried", "3 A back to 1"), told());
+        assertEquals(List.of("1 A good", "2 B tried"), told(), "A has never been away");
         assertEquals("B to A", store.revisions(AGENT).get(1).error());
+
+        commit(store.history(AGENT).withFailed(null));
+        Samples.apply(store, "/a", false, Samples.plugin("ops-agent", "A"));
+        commit(store.history(AGENT).withAttempts(1, Attempts.of(declaredHash())));
+        assertEquals(List.of("1 A good", "2 B tried"), told(), "nor when it is declared again");
     }
 
     @Test
@@ -292,7 +308,7 @@ class RevisionTableTest {
     }
 
     private FailedRevision undone(String revision, String error, boolean byRequest, Instant at) {
-        return new FailedRevision(declaredHash(), revision, 1, at, error, byRequest, false, null);
+        return new FailedRevision(declaredHash(), revision, 1, at, error, byRequest, null, null);
     }
 
     private void replaced() {

@@ -150,7 +150,15 @@ public final class Samples {
                         new Reported("B2", ImmutableList.of(DOWNLOAD_REFUSED))),
                 new LastKnownGood(plugin("ops-agent", "A1"), "h0", "ops-agent_A1"),
                 ImmutableList.of("ops-agent_A0"),
-                new FailedRevision("h2", "B2", 3, NOON, "never listened", true, true, NOON),
+                new FailedRevision(
+                        "h2",
+                        "B2",
+                        3,
+                        NOON,
+                        "never listened",
+                        true,
+                        new LastKnownGood(plugin("ops-agent", "B1"), "h3", "ops-agent_B1"),
+                        NOON),
                 new RunRecord(
                         4,
                         attempts,
@@ -170,14 +178,18 @@ public final class Samples {
     }
 
     public static Instance instance(WorkloadId id, String launchId) {
+        return instance(id, launchId, "h1", NOON);
+    }
+
+    static Instance instance(WorkloadId id, String launchId, String target, Instant launchedAt) {
         return new Instance(
                 launchId,
                 id,
-                "h1",
+                target,
                 "A1",
                 id.name() + "_A1",
                 ImmutableSortedMap.of("arguments", "0a", "env", "0b"),
-                NOON,
+                launchedAt,
                 new ProcessIdentity(4711, 123456789, "boot"),
                 Phase.STARTED,
                 "c0");

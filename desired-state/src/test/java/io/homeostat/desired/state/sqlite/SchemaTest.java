@@ -54,7 +54,8 @@ final class SchemaTest {
             "schema-6.sql",
             "schema-7.sql",
             "schema-8.sql",
-            "schema-9-of-a-test.sql"));
+            "schema-9.sql",
+            "schema-10-of-a-test.sql"));
 
     @TempDir
     Path directory;
@@ -299,7 +300,8 @@ final class SchemaTest {
                 "schema-6.sql",
                 "schema-7.sql",
                 "schema-8.sql",
-                "schema-9-that-fails.sql"));
+                "schema-9.sql",
+                "schema-10-that-fails.sql"));
 
         StoreException failure =
                 assertThrows(StoreException.class, () -> new StateStores(broken).open(layout, Samples.CLOCK));
