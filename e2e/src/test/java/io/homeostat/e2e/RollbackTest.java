@@ -222,7 +222,9 @@ final class RollbackTest {
         homeostat.awaitAnother(WEB, homeostat.kill(WEB));
         eventually().until(() -> homeostat.state(WEB), "RUNNING 2"::equals);
         assertTrue(standings().contains("CURRENT"), standings()::toString);
-        homeostat.run("resume", WEB).exits(0);
+
+        homeostat.run("stop", WEB).exits(0);
+        homeostat.run("start", WEB);
         eventually().until(() -> homeostat.state(WEB), "RUNNING 2"::equals);
     }
 

@@ -46,6 +46,9 @@ public final class LogFile implements AutoCloseable {
     /** How many bytes rotation has given up before they were read, since somebody asked. */
     private long givenUp;
 
+    /** Whether what comes next does not follow what was read last. */
+    private boolean gap;
+
     /** Whether what was read last ends within a line. */
     private boolean withinLine;
 
@@ -154,11 +157,11 @@ public final class LogFile implements AutoCloseable {
             open();
         }
         if (channel != null && !isBeingRotated(channel)) {
-            if (givenUp > 0 && withinLine) {
+            if (gap && withinLine) {
                 // What comes next is the beginning of another one.
                 out.write('\n');
-                withinLine = false;
             }
+            gap = false;
             left -= copyRotated(out, left);
             if (left <= 0) {
                 return true;
@@ -207,6 +210,7 @@ public final class LogFile implements AutoCloseable {
             Extent extent = LogRotation.extent(copy).orElse(null);
             if (extent != null && extent.end() > next) {
                 givenUp += Math.max(0, extent.begin() - next);
+                gap |= extent.begin() > next;
                 open(copy, Math.max(0, next - extent.begin()));
                 next = extent.end();
             }

@@ -46,9 +46,8 @@ public final class MaskedFindings {
     }
 
     private static SecretMask mask(Stream<Workload> declared, WorkloadHistory history) {
-        LastKnownGood lastKnownGood = history.lastKnownGood();
         Stream<Workload> known =
-                lastKnownGood == null ? declared : Stream.concat(declared, Stream.of(lastKnownGood.workload()));
+                Stream.concat(declared, history.standIns().stream().map(LastKnownGood::workload));
         return DeclaredSecrets.given(known.toArray(Workload[]::new));
     }
 

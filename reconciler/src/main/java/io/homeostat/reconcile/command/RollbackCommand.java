@@ -11,7 +11,6 @@ import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.source.StoredState;
 import io.homeostat.desired.state.Event;
 import io.homeostat.desired.state.EventType;
-import io.homeostat.desired.state.Pause;
 import io.homeostat.desired.state.StateReader;
 import io.homeostat.desired.state.StateReader.StoredRevision;
 import io.homeostat.desired.state.StateStore;
@@ -164,11 +163,9 @@ public record RollbackCommand(WorkloadId workload, int to, Duration timeout) imp
         }
         String words = "rolled back by request from revision " + from + " to " + back.revision() + " (number "
                 + former.number() + ")" + failure(history, declared, failed);
-        LastKnownGood meanwhile = store.pause(workload).filter(Pause::stopped).isPresent()
-                ? null
-                : undone.filter(one -> one.byRequest() && one.replacedAt() == null)
-                        .map(FailedRevision::meanwhile)
-                        .orElse(good);
+        LastKnownGood meanwhile = undone.filter(one -> one.byRequest() && one.replacedAt() == null)
+                .map(FailedRevision::meanwhile)
+                .orElse(good);
         if (meanwhile != null && meanwhile.hash().equals(former.hash())) {
             meanwhile = null;
         }
@@ -176,32 +173,13 @@ public record RollbackCommand(WorkloadId workload, int to, Duration timeout) imp
         store.commit(new Change(
                 workload,
                 history.rolledBack(
-                        FailedRevision.byRequest(
-                                declared.hash(),
-                                from,
-                                wasLaunched(store, history, declared) ? 1 : 0,
-                                now,
-                                words,
-                                meanwhile),
+                        FailedRevision.byRequest(declared.hash(), from, now, words, meanwhile),
                         new LastKnownGood(back, former.hash(), directory(back))),
                 false,
                 ImmutableList.of(),
                 ImmutableList.of(),
                 ImmutableList.of(new Event(now, workload, declaredRevision, EventType.AGENT_ROLLED_BACK, words))));
         return former;
-    }
-
-    /** Whether what is to be undone, the declared revision or what stands in for it already, was launched at all. */
-    private boolean wasLaunched(StateStore store, WorkloadHistory history, Declaration declared) {
-        LastKnownGood good = history.lastKnownGood();
-        FailedRevision undone = history.undone(declared.hash()).orElse(null);
-        String hash = undone == null || good == null ? declared.hash() : good.hash();
-        int failures = undone == null
-                ? history.attempts().start().count()
-                : undone.meanwhile() == null ? history.run().crashes().count() : 0;
-        return failures > 0
-                || store.instances(workload).stream()
-                        .anyMatch(instance -> instance.target().equals(hash));
     }
 
     /** What an earlier rollback chose, as long as that has never worked: who repeats it does not want to go further back. */

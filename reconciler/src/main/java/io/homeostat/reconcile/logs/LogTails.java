@@ -79,7 +79,7 @@ public interface LogTails {
             // The lines may be of any of its launches.
             Stream<Workload> given = Stream.of(
                             desired.apply(id).stream().map(Declaration::workload),
-                            Stream.ofNullable(store.history(id).lastKnownGood()).map(LastKnownGood::workload),
+                            store.history(id).standIns().stream().map(LastKnownGood::workload),
                             store.revisions(id).stream().map(StoredRevision::workload))
                     .flatMap(workloads -> workloads)
                     .distinct();

@@ -11,7 +11,6 @@ import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.state.StateReader.StoredDeclaration;
 import io.homeostat.desired.state.StateStore;
-import io.homeostat.desired.state.history.WorkloadHistory;
 import io.homeostat.desired.state.history.WorkloadHistory.LastKnownGood;
 import io.homeostat.observe.limits.CgroupLayout;
 import java.time.Instant;
@@ -75,8 +74,7 @@ public final class Housekeeping {
         ImmutableSet<String> needed = Stream.concat(
                         store.declarations().stream().map(StoredDeclaration::workload),
                         store.histories().values().stream()
-                                .map(WorkloadHistory::lastKnownGood)
-                                .flatMap(Stream::ofNullable)
+                                .flatMap(history -> history.standIns().stream())
                                 .map(LastKnownGood::workload))
                 .flatMap(workload -> Stream.ofNullable(workload.source())
                         .map(source -> source.archiveKey(workload.id(), workload.revision())))

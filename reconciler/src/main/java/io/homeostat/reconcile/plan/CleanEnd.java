@@ -46,12 +46,11 @@ public final class CleanEnd {
      * undone or nobody has tried to launch it yet.
      */
     public static Optional<Workload> resting(Declaration declared, WorkloadHistory history, HostFacts host) {
-        LastKnownGood good = history.lastKnownGood();
         boolean standsIn = history.undone(declared.hash()).isPresent()
                 || history.attempts().start().count() == 0;
         return Stream.concat(
                         Stream.of(declared.workload()),
-                        standsIn ? Stream.ofNullable(good).map(LastKnownGood::workload) : Stream.empty())
+                        standsIn ? history.standIns().stream().map(LastKnownGood::workload) : Stream.empty())
                 .filter(workload -> rests(workload, history.run(), host))
                 .findFirst();
     }
@@ -106,10 +105,10 @@ public final class CleanEnd {
     /** Whether what has completed is what is declared, or the last good revision in its place. */
     public static boolean isWanted(Situation situation, Completed completed) {
         Declaration declared = situation.declared();
-        LastKnownGood good = situation.history().lastKnownGood();
         return declared != null
                 && !declared.workload().isOneShot()
-                && (isOf(declared.workload(), completed) || (good != null && isOf(good.workload(), completed)));
+                && (isOf(declared.workload(), completed)
+                        || situation.history().standIns().stream().anyMatch(good -> isOf(good.workload(), completed)));
     }
 
     /** Whether an instance, of another launch than has completed, was launched to do the same. */
@@ -123,16 +122,16 @@ public final class CleanEnd {
     /** What is declared or the last good revision, whichever an instance runs. */
     private static Optional<Workload> does(Situation situation, Instance instance) {
         Declaration declared = situation.declared();
-        LastKnownGood good = situation.history().lastKnownGood();
         if (Work.isOneShot(instance)) {
             return Optional.empty();
         }
         if (declared != null && does(situation, instance, declared.workload(), declared.hash())) {
             return Optional.of(declared.workload());
         }
-        return good != null && does(situation, instance, good.workload(), good.hash())
-                ? Optional.of(good.workload())
-                : Optional.empty();
+        return situation.history().standIns().stream()
+                .filter(good -> does(situation, instance, good.workload(), good.hash()))
+                .map(LastKnownGood::workload)
+                .findFirst();
     }
 
     private static boolean does(Situation situation, Instance instance, Workload workload, String hash) {

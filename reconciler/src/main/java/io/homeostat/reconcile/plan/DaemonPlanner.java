@@ -52,7 +52,7 @@ final class DaemonPlanner {
 
     /** What goes on until what somebody wants in its place is here: what is installed as it ran, if nothing else runs. */
     private @Nullable Target meanwhile(FailedRevision undone) {
-        if (undone.meanwhile() == null) {
+        if (undone.meanwhile() == null || undone.meanwhile().workload().isOneShot()) {
             return null;
         }
         Target target = Target.of(undone.meanwhile(), situation.installations());
@@ -125,8 +125,13 @@ final class DaemonPlanner {
         WorkloadPlan keeping = plan.build();
         Optional<Instant> keepingWaits = waitsUntil(keeping);
         Optional<Instant> changingWaits = waitsUntil(changing);
-        // What is about to be replaced need not be restarted before, for a file or because somebody asks for it.
-        boolean renews = keeping.reason() == Reason.ENVIRONMENT_CHANGED || keeping.reason() == Reason.RESTART_REQUESTED;
+        // What is about to be replaced need not be restarted before, for a file or because somebody asks for it, who
+        // need not wait for
+        // a download, however.
+        boolean takesLong =
+                changing.next().filter(Step.Download.class::isInstance).isPresent();
+        boolean renews = keeping.reason() == Reason.ENVIRONMENT_CHANGED
+                || (keeping.reason() == Reason.RESTART_REQUESTED && !takesLong);
         if (keeping.steps().isEmpty() || ((keepingWaits.isPresent() || renews) && changingWaits.isEmpty())) {
             return changing;
         }

@@ -211,11 +211,11 @@ public final class DependencyGraph {
      * something else, unless that is the last good revision with its own probe.
      */
     private static boolean runs(Declaration declared, HostFacts host, Remembered neighbour) {
-        LastKnownGood lastKnownGood = neighbour.history().lastKnownGood();
+        ImmutableList<LastKnownGood> standIns = neighbour.history().standIns();
         return neighbour.instances().stream()
                 .filter(instance -> instance.phase() == Phase.STARTED)
                 .filter(instance -> LaunchInputs.matches(instance, declared.workload())
-                        || (lastKnownGood != null && LaunchInputs.matches(instance, lastKnownGood.workload())))
+                        || standIns.stream().anyMatch(good -> LaunchInputs.matches(instance, good.workload())))
                 .anyMatch(instance -> isOfThisBoot(instance.identity(), host));
     }
 

@@ -5,6 +5,7 @@ import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadSpec;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.history.WorkloadHistory;
+import io.homeostat.desired.state.history.WorkloadHistory.FailedRevision;
 import io.homeostat.desired.state.history.WorkloadHistory.LastKnownGood;
 import io.homeostat.observe.Observer.Checks;
 import java.time.Instant;
@@ -28,6 +29,13 @@ public final class Judgement {
     }
 
     private static WorkloadSpec of(Declaration declared, WorkloadHistory history, Instance instance, Instant now) {
+        LastKnownGood meanwhile = history.undone(declared.hash())
+                .map(FailedRevision::meanwhile)
+                .filter(runs -> instance.target().equals(runs.hash()))
+                .orElse(null);
+        if (meanwhile != null) {
+            return meanwhile.workload().spec();
+        }
         LastKnownGood good = history.lastKnownGood();
         boolean runsGood = good != null
                 && LaunchInputs.matches(instance, good.workload())

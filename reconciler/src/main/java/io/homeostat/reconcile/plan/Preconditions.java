@@ -216,7 +216,7 @@ final class Preconditions {
 
     /** Outside its maintenance window a workload is brought back as it was, not changed to what is declared. */
     Optional<Hold> change() {
-        return !isUndoing() && target.hash().equals(declared.hash()) ? window() : Optional.empty();
+        return !isUndoing() && !runsOn() && target.hash().equals(declared.hash()) ? window() : Optional.empty();
     }
 
     /** As {@link #change()}, for changes in place. */
@@ -300,7 +300,9 @@ final class Preconditions {
     /** Launches before this one have failed: a revision that was once well has crashed, another one did not start. */
     private Optional<Hold> backoff() {
         Restart policy = target.lifecycle().restart();
-        if (target.isLastKnownGood(situation)) {
+        FailedRevision undone = situation.undone();
+        boolean othersRun = undone != null && undone.meanwhile() != null;
+        if (runsOn() || (target.isLastKnownGood(situation) && !othersRun)) {
             Failures crashes = situation.history().run().crashes();
             return givenUp(crashes, policy)
                     .or(() -> Hold.until(

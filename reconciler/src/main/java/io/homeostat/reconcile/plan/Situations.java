@@ -80,10 +80,9 @@ public final class Situations {
 
     /** Those of what is declared, and of what was last seen well, which may have to take its place. */
     private static ImmutableSet<String> files(@Nullable Declaration declared, Remembered remembered) {
-        LastKnownGood lastKnownGood = remembered.history().lastKnownGood();
         return Stream.concat(
                         Stream.ofNullable(declared).map(Declaration::workload),
-                        Stream.ofNullable(lastKnownGood).map(LastKnownGood::workload))
+                        remembered.history().standIns().stream().map(LastKnownGood::workload))
                 .flatMap(workload -> Traits.of(workload).files().stream())
                 .collect(ImmutableSet.toImmutableSet());
     }

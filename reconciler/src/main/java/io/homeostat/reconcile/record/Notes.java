@@ -203,7 +203,9 @@ final class Notes {
                 && failed.meanwhile() != null
                 && lastKnownGood != null
                 && instance.target().equals(lastKnownGood.hash())) {
-            history = history.withFailed(failed.launched());
+            // The crashes were those of what ran until now.
+            history =
+                    history.withFailed(failed.launched()).withRun(history.run().withCrashes(Failures.NONE));
         }
     }
 

@@ -124,7 +124,8 @@ public final class ObservationRecorder {
                         ? history.attempts().reported().revision()
                         : lastKnownGood.workload().revision();
                 notes.event(EventType.PLUGIN_CONFIG_REMOVE, revision, "no longer declared");
-                notes.history(history.withAttempts(Attempts.NONE.withReported(Reported.of(revision)))
+                notes.history(history.withoutRollback()
+                        .withAttempts(Attempts.NONE.withReported(Reported.of(revision)))
                         .withFailed(null)
                         .withRun(history.run()
                                 .withOneShot(null)
@@ -242,13 +243,13 @@ public final class ObservationRecorder {
                 : "";
     }
 
-    /** Nobody waits any more for the start of what is neither declared nor the last good revision. */
+    /** Nobody waits any more for the start of what is neither declared nor stands in for that. */
     private static boolean isSuperseded(Situation situation, Instance instance) {
         Declaration declared = situation.declared();
-        LastKnownGood lastKnownGood = situation.history().lastKnownGood();
         return declared != null
                 && !instance.target().equals(declared.hash())
-                && (lastKnownGood == null || !instance.target().equals(lastKnownGood.hash()));
+                && situation.history().standIns().stream()
+                        .noneMatch(good -> instance.target().equals(good.hash()));
     }
 
     /** A launch that was written down and of which nothing came. One that failed while the agent lived was told by its step. */

@@ -96,10 +96,9 @@ public final class OutcomeRecorder {
         switch (outcome) {
             case Outcome.Done(Instance instance, String note) -> {
                 notes.put(Objects.requireNonNull(instance, "a launch without a handle"));
-                LastKnownGood lastKnownGood = notes.history().lastKnownGood();
-                if (lastKnownGood != null
-                        && lastKnownGood.hash().equals(step.hash())
-                        && !step.declared().isOneShot()) {
+                boolean ranBefore = notes.history().standIns().stream()
+                        .anyMatch(good -> good.hash().equals(step.hash()));
+                if (ranBefore && !step.declared().isOneShot()) {
                     notes.run(run -> run.withRestart());
                 }
             }
@@ -242,7 +241,8 @@ public final class OutcomeRecorder {
                 }
             }
             case REPLACED -> {
-                boolean upgrade = !instance.revision().equals(wantedRevision(situation));
+                boolean upgrade = !instance.revision().equals(wantedRevision(situation))
+                        && plan.reason() != Reason.RESTART_REQUESTED;
                 if (upgrade) {
                     notes.event(EventType.PLUGIN_CONFIG_REMOVE, instance.revision(), "superseded");
                 }

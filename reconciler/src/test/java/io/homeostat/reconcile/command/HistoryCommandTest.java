@@ -104,7 +104,7 @@ class HistoryCommandTest {
                 ID,
                 store.history(ID)
                         .rolledBack(
-                                FailedRevision.byRequest(hash(), "whatever", 0, NOON, "by request", null),
+                                FailedRevision.byRequest(hash(), "whatever", NOON, "by request", null),
                                 new LastKnownGood(former.workload(), former.hash(), null))));
         replaced();
         return former.workload().revision();

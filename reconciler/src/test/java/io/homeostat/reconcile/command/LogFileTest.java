@@ -144,6 +144,11 @@ class LogFileTest {
             log.copyTo(out);
             assertTrue(kept.endsWith("late 1000\n"));
             assertEquals("read\nhalf of\n" + kept, read());
+            append("a line");
+            log.copyTo(out);
+            append(" in two pieces\n");
+            log.copyTo(out);
+            assertEquals("read\nhalf of\n" + kept + "a line in two pieces\n", read());
             assertEquals(begin - "read\nhalf of".length(), log.givenUp());
             assertEquals(0, log.givenUp());
         }

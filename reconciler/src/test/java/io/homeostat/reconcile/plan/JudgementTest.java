@@ -101,6 +101,18 @@ class JudgementTest {
     }
 
     @Test
+    void whatGoesOnUntilAnotherOneIsFetchedIsJudgedByItsOwnProbe() {
+        WorkloadHistory history = history(null);
+        FailedRevision undone = FailedRevision.byRequest(
+                wrong.hash(), "A", NOW, "rolled back", Objects.requireNonNull(history.lastKnownGood()));
+        WorkloadHistory again = history.rolledBack(undone, new LastKnownGood(later.workload(), later.hash(), "p_B"));
+
+        assertEquals(
+                good.workload().spec(),
+                Judgement.checks(wrong, again, NOW).of(process(good).instance()));
+    }
+
+    @Test
     void anotherTrialTakesAnotherLaunch() {
         Situation learned = learned(history(NOW.minus(Duration.ofDays(2))), process(good));
 

@@ -178,7 +178,7 @@ class RepairPlanningTest {
                                 plugin().wants("A")
                                         .knownGood("A")
                                         .history(h -> h.withFailed(FailedRevision.byRequest(
-                                                h.attempts().hash(), "A", 1, NOW, "rolled back", h.lastKnownGood())))
+                                                h.attempts().hash(), "A", NOW, "rolled back", h.lastKnownGood())))
                                         .succeeded("B")
                                         .installed("A")
                                         .active("A")
@@ -189,8 +189,21 @@ class RepairPlanningTest {
                         () -> plugin().wants("B")
                                 .knownGood("A")
                                 .history(h -> h.withFailed(FailedRevision.byRequest(
-                                                h.attempts().hash(), "A", 1, NOW, "rolled back", h.lastKnownGood()))
+                                                h.attempts().hash(), "A", NOW, "rolled back", h.lastKnownGood()))
                                         .withRun(h.run().withExit(KILLED)))
+                                .succeeded("C")
+                                .installed("A")
+                                .installed("B")
+                                .active("A")
+                                .attempts(attempts -> attempts.withRestore(failed(1, NOW)))),
+                row(
+                        "and is backed off from when it crashes again and again",
+                        "wait INSTALL_FAILED: wait",
+                        () -> plugin().wants("B")
+                                .knownGood("A")
+                                .history(h -> h.withFailed(FailedRevision.byRequest(
+                                                h.attempts().hash(), "A", NOW, "rolled back", h.lastKnownGood()))
+                                        .withRun(h.run().withExit(KILLED).withCrashes(failed(9, NOW))))
                                 .succeeded("C")
                                 .installed("A")
                                 .installed("B")
@@ -274,7 +287,6 @@ class RepairPlanningTest {
                 .history(history -> history.withFailed(FailedRevision.byRequest(
                         history.attempts().hash(),
                         "B",
-                        1,
                         NOW.minusSeconds(1_000_000),
                         "rolled back",
                         history.lastKnownGood())))

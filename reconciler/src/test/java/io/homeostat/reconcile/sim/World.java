@@ -267,7 +267,6 @@ final class World implements StepExecutor, Observer {
         FailedRevision undone = FailedRevision.byRequest(
                 declared.hash(),
                 declared.workload().revision(),
-                1,
                 clock.instant(),
                 "rolled back by hand",
                 runs == null || runs.hash().equals(former.hash()) ? null : runs);

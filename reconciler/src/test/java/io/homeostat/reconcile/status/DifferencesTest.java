@@ -248,7 +248,6 @@ class DifferencesTest {
         FailedRevision undone = FailedRevision.byRequest(
                 declared.hash(),
                 "2",
-                1,
                 Instant.EPOCH,
                 "undone",
                 new LastKnownGood(declared.workload(), declared.hash(), null));

@@ -101,6 +101,13 @@ public record WorkloadHistory(
                         .collect(ImmutableList.toImmutableList()));
     }
 
+    /** Former declarations that may run in the place of what is declared: the last good one, and what goes on until that is here. */
+    public ImmutableList<LastKnownGood> standIns() {
+        return Stream.of(lastKnownGood, failed == null ? null : failed.meanwhile())
+                .flatMap(Stream::ofNullable)
+                .collect(ImmutableList.toImmutableList());
+    }
+
     /** How that declaration was tried as an upgrade and undone; empty when it was not, or not since another one was declared. */
     public Optional<FailedRevision> undone(String hash) {
         return Optional.ofNullable(failed).filter(one -> one.hash().equals(hash));
@@ -160,7 +167,6 @@ public record WorkloadHistory(
      * A declaration that was tried as an upgrade and undone, so many times, for this error the last time.
      *
      * @param revision that was undone; when somebody went back further from what stood in already, that one's
-     * @param times 0 when somebody had it undone before it was launched
      * @param byRequest whether somebody had it undone, who alone has it tried again
      * @param meanwhile what worked and ran when somebody had it undone, and so goes on until the last good revision is here; null when
      *     nothing did, or that was launched
@@ -181,8 +187,8 @@ public record WorkloadHistory(
 
         /** One that somebody had undone. */
         public static FailedRevision byRequest(
-                String hash, String revision, int times, Instant at, String error, @Nullable LastKnownGood meanwhile) {
-            return new FailedRevision(hash, revision, times, at, error, true, meanwhile, null);
+                String hash, String revision, Instant at, String error, @Nullable LastKnownGood meanwhile) {
+            return new FailedRevision(hash, revision, 1, at, error, true, meanwhile, null);
         }
 
         /** The last good revision was launched in its place. */

@@ -92,7 +92,9 @@ final class RevisionTable {
             return;
         }
         String wanted = undone == null ? tried : Objects.requireNonNull(good).hash();
-        if (undone != null && noteUndone(rows, tried, wanted, undone)) {
+        boolean ofDeclared = undone != null
+                && undone.revision().equals(history.attempts().reported().revision());
+        if (undone != null && noteUndone(rows, tried, wanted, undone, ofDeclared)) {
             rows = rows();
         }
         if (rowOf(rows, wanted).isEmpty()) {
@@ -111,7 +113,7 @@ final class RevisionTable {
             }
         }
         if (undone != null) {
-            noteReplaced(rows(), tried, wanted, undone);
+            noteReplaced(rows(), wanted, undone);
         }
         prune(rows, good);
     }
@@ -155,7 +157,8 @@ final class RevisionTable {
     }
 
     /** Notes how and why a declaration, or what stood in for it, was undone; true when that changed anything. */
-    private boolean noteUndone(List<Row> rows, String tried, String wanted, FailedRevision undone) throws SQLException {
+    private boolean noteUndone(List<Row> rows, String tried, String wanted, FailedRevision undone, boolean ofDeclared)
+            throws SQLException {
         Row declared = newest(rows, tried);
         if (!undone.byRequest()
                 && declared != null
@@ -174,8 +177,9 @@ final class RevisionTable {
         if (ended.goodAt() != null) {
             // What worked may go on until the other one is here.
             return false;
-        } else if (undone.times() == 0) {
-            if (undone.error().equals(ended.error())) {
+        } else if (undone.byRequest() && ended.launchedAt() == null) {
+            // What it undoes may be what stood in for it.
+            if (!ofDeclared || undone.error().equals(ended.error())) {
                 return false;
             }
             update(ended, "error = ?", undone.error());
@@ -186,11 +190,11 @@ final class RevisionTable {
     }
 
     /** What worked and was undone has ended when what stands in for it was launched. */
-    private void noteReplaced(List<Row> rows, String tried, String wanted, FailedRevision undone) throws SQLException {
+    private void noteReplaced(List<Row> rows, String wanted, FailedRevision undone) throws SQLException {
         Row standIn = rows.getLast();
         Row ended = rows.reversed().stream()
                 .skip(1)
-                .filter(row -> row.hash().equals(tried) || row.tookPlace())
+                .filter(Row::tookPlace)
                 .findFirst()
                 .orElse(null);
         if (standIn.hash().equals(wanted)

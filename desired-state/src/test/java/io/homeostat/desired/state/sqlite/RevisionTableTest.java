@@ -12,6 +12,7 @@ import io.homeostat.desired.state.StateStore;
 import io.homeostat.desired.state.StateStore.Change;
 import io.homeostat.desired.state.history.Attempts;
 import io.homeostat.desired.state.history.Attempts.Failures;
+import io.homeostat.desired.state.history.Attempts.Reported;
 import io.homeostat.desired.state.history.RunRecord;
 import io.homeostat.desired.state.history.WorkloadHistory;
 import io.homeostat.desired.state.history.WorkloadHistory.FailedRevision;
@@ -123,19 +124,13 @@ class RevisionTableTest {
         trying("B");
         works("B");
         FailedRevision running = FailedRevision.byRequest(
-                declaredHash(), "B", 1, LATER, "B to A", store.history(AGENT).lastKnownGood());
+                declaredHash(), "B", LATER, "B to A", store.history(AGENT).lastKnownGood());
         StoredRevision former = store.revisions(AGENT).getFirst();
         commit(store.history(AGENT).rolledBack(running, new LastKnownGood(former.workload(), former.hash(), "A")));
         assertEquals(List.of("1 A good", "2 B good", "3 A back to 1"), told());
 
         Instant launch = LATER.plusSeconds(30);
-        store.commit(new Change(
-                AGENT,
-                null,
-                false,
-                ImmutableList.of(Samples.instance(AGENT, "launch-2", former.hash(), launch)),
-                ImmutableList.of(),
-                ImmutableList.of()));
+        launched(former.hash(), launch);
         commit(store.history(AGENT).withFailed(running.launched()));
 
         assertEquals(List.of("1 A good", "2 B good failed: B to A", "3 A back to 1"), told());
@@ -168,11 +163,10 @@ class RevisionTableTest {
         trying("A");
         works("A");
         Samples.apply(store, "/a", false, Samples.plugin("ops-agent", "B"));
-        commit(store.history(AGENT)
-                .withFailed(FailedRevision.byRequest(declaredHash(), "B", 0, LATER, "B to A", null)));
+        commit(store.history(AGENT).withFailed(FailedRevision.byRequest(declaredHash(), "B", LATER, "B to A", null)));
         assertEquals(List.of("1 A good"), told());
 
-        commit(store.history(AGENT).withAttempts(1, Attempts.of(declaredHash())));
+        commit(store.history(AGENT).withAttempts(1, Attempts.of(declaredHash()).withReported(Reported.of("B"))));
 
         assertEquals(List.of("1 A good", "2 B tried"), told(), "A has never been away");
         assertEquals("B to A", store.revisions(AGENT).get(1).error());
@@ -181,6 +175,33 @@ class RevisionTableTest {
         Samples.apply(store, "/a", false, Samples.plugin("ops-agent", "A"));
         commit(store.history(AGENT).withAttempts(1, Attempts.of(declaredHash())));
         assertEquals(List.of("1 A good", "2 B tried"), told(), "nor when it is declared again");
+    }
+
+    @Test
+    void whatStoodWhileAnotherOneWasTriedInVainIsWhatASecondRollbackUndoes() {
+        trying("A");
+        works("A");
+        trying("B");
+        works("B");
+        Samples.apply(store, "/a", false, Samples.plugin("ops-agent", "C"));
+        commit(store.history(AGENT).withAttempts(1, Attempts.of(declaredHash()).withReported(Reported.of("C"))));
+        commit(store.history(AGENT).withFailed(FailedRevision.byRequest(declaredHash(), "C", LATER, "C to B", null)));
+        assertEquals(List.of("1 A good", "2 B good", "3 C tried"), told());
+
+        StoredRevision former = store.revisions(AGENT).getFirst();
+        commit(store.history(AGENT)
+                .rolledBack(
+                        FailedRevision.byRequest(
+                                declaredHash(),
+                                "B",
+                                LATER,
+                                "B to A",
+                                store.history(AGENT).lastKnownGood()),
+                        new LastKnownGood(former.workload(), former.hash(), "A")));
+        replaced();
+
+        assertEquals(List.of("1 A good", "2 B good failed: B to A", "3 C tried", "4 A back to 1 good"), told());
+        assertEquals("C to B", store.revisions(AGENT).get(2).error());
     }
 
     @Test
@@ -211,6 +232,7 @@ class RevisionTableTest {
         trying("A");
         works("A");
         trying("B");
+        launched(declaredHash(), NOON.plusSeconds(1));
         rolledBack("A", "B to A; B had failed", LATER);
         assertEquals(List.of("1 A good", "2 B failed: B to A; B had failed", "3 A back to 1"), told());
     }
@@ -309,6 +331,16 @@ class RevisionTableTest {
 
     private FailedRevision undone(String revision, String error, boolean byRequest, Instant at) {
         return new FailedRevision(declaredHash(), revision, 1, at, error, byRequest, null, null);
+    }
+
+    private void launched(String hash, Instant at) {
+        store.commit(new Change(
+                AGENT,
+                null,
+                false,
+                ImmutableList.of(Samples.instance(AGENT, "launch-2", hash, at)),
+                ImmutableList.of(),
+                ImmutableList.of()));
     }
 
     private void replaced() {

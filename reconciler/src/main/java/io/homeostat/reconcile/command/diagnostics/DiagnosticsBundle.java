@@ -9,6 +9,7 @@ import io.homeostat.desired.state.StateReader;
 import io.homeostat.desired.state.StateReader.StoredDeclaration;
 import io.homeostat.desired.state.StoreException;
 import io.homeostat.desired.state.history.WorkloadHistory;
+import io.homeostat.desired.state.history.WorkloadHistory.FailedRevision;
 import io.homeostat.desired.state.sqlite.StateStores;
 import io.homeostat.observe.process.ProcFs;
 import io.homeostat.reconcile.command.Command;
@@ -94,11 +95,11 @@ public final class DiagnosticsBundle {
             known.add(declared.workload().id());
         });
         memory.histories().forEach((id, history) -> {
-            if (history.lastKnownGood() != null) {
-                DeclaredSecrets.learn(history.lastKnownGood().workload(), mask);
-                DeclaredSecrets.learnFiles(history.lastKnownGood().workload(), mask);
+            history.standIns().forEach(good -> {
+                DeclaredSecrets.learn(good.workload(), mask);
+                DeclaredSecrets.learnFiles(good.workload(), mask);
                 known.add(id);
-            }
+            });
         });
         for (StoredDeclaration declared : memory.declarations()) {
             archive.add(
@@ -135,10 +136,12 @@ public final class DiagnosticsBundle {
         return lines.map(line -> line + "\n").collect(Collectors.joining());
     }
 
-    /** Without the declaration that was last known to be good. */
+    /** Without the declarations that were good. */
     private static String words(WorkloadId id, WorkloadHistory history) {
+        FailedRevision failed = history.failed();
         return id + "\n  observed generation: " + history.observedGeneration() + "\n  run: " + history.run()
-                + "\n  attempts: " + history.attempts() + "\n  failed: " + history.failed() + "\n  conditions: "
+                + "\n  attempts: " + history.attempts() + "\n  failed: " + (failed == null ? null : failed.launched())
+                + "\n  conditions: "
                 + history.conditions();
     }
 

@@ -181,7 +181,7 @@ class PassSummaryTest {
         Situation now = process("B").knownGood(revision).situation();
         String hash = Objects.requireNonNull(now.declared()).hash();
         return now.withHistory(
-                now.history().withFailed(FailedRevision.byRequest(hash, "B", 1, now.now(), "by request", null)));
+                now.history().withFailed(FailedRevision.byRequest(hash, "B", now.now(), "by request", null)));
     }
 
     private static DesiredState desired(Situation situation) {
