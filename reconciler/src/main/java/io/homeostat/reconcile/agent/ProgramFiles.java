@@ -19,7 +19,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
-import java.util.function.Predicate;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -53,9 +52,8 @@ public final class ProgramFiles implements AutoCloseable {
         }
     }
 
-    /** @param files of which those get leases that {@code leased} says; the others are only watched */
-    private ProgramFiles(ImmutableSet<Path> files, Predicate<Path> leased, Runnable onOverwritten) throws IOException {
-        leases = new FileLeases(files.stream().filter(leased).collect(ImmutableSet.toImmutableSet()));
+    private ProgramFiles(ImmutableSet<Path> files, Runnable onOverwritten) throws IOException {
+        leases = new FileLeases(files);
         ImmutableMap.Builder<Path, Stamp> stamps = ImmutableMap.builder();
         for (Path file : Sets.difference(files, leases.held())) {
             stamps.put(file, Stamp.of(file));
@@ -76,7 +74,7 @@ public final class ProgramFiles implements AutoCloseable {
      * @param onOverwritten called when a file without a lease has changed; of the others SIGIO tells
      */
     static ProgramFiles ofAgent(Runnable onOverwritten) {
-        ProgramFiles files = of(file -> true, onOverwritten);
+        ProgramFiles files = of(onOverwritten);
         try {
             if (!files.watched.isEmpty()) {
                 startAgainUnmapped();
@@ -88,19 +86,19 @@ public final class ProgramFiles implements AutoCloseable {
     }
 
     /**
-     * Those of a command. It may be suspended, and whoever writes waits for each lease in turn: only for what is mapped.
+     * Those of a command. With a lease on each: it loads classes when it needs them, and one that was overwritten can't be.
      *
      * @param onOverwritten called when a file without a lease has changed; of the others SIGIO tells
      */
     public static ProgramFiles ofCommand(Runnable onOverwritten) {
-        return of(file -> !file.toString().endsWith(".jar"), onOverwritten);
+        return of(onOverwritten);
     }
 
     /** None when this process does not run from its distribution, as in tests. */
-    private static ProgramFiles of(Predicate<Path> leased, Runnable onOverwritten) {
+    private static ProgramFiles of(Runnable onOverwritten) {
         try {
             Optional<Path> home = home();
-            return new ProgramFiles(home.isPresent() ? files(home.get()) : ImmutableSet.of(), leased, onOverwritten);
+            return new ProgramFiles(home.isPresent() ? files(home.get()) : ImmutableSet.of(), onOverwritten);
         } catch (IOException e) {
             throw new CommandFailure("cannot read the files this program consists of: " + e, e);
         }

@@ -158,7 +158,9 @@ public final class PassSummary implements PassListener {
                 || (intent.action() == plan.action()
                         && intent.next().filter(Step.Wait.class::isInstance).isPresent());
         boolean asRequested = isRestart() && plan.reasons().contains(Reason.RESTART_REQUESTED);
-        if ((nothingYet && plan.action() != Action.NONE) || asRequested || plan.action() == Action.ROLLBACK) {
+        if ((nothingYet && plan.action() != Action.NONE)
+                || asRequested
+                || (plan.action() == Action.ROLLBACK && !isRestart())) {
             track.intent = plan;
         }
         switch (next) {
