@@ -61,7 +61,7 @@ public final class WorkloadPass {
     /** Shared by passes, exclusive for {@link #amend}. Fair, so that passes can't starve it. */
     private final ReadWriteLock notes = new ReentrantReadWriteLock(true);
 
-    private final ConcurrentMap<WorkloadId, Thread> fetching = new ConcurrentHashMap<>();
+    private final ConcurrentMap<WorkloadId, Fetching> fetching = new ConcurrentHashMap<>();
 
     public WorkloadPass(
             DesiredSource desired,
@@ -88,6 +88,17 @@ public final class WorkloadPass {
 
     /** @param concerned hears, before the pass is over, which workloads its changes may concern */
     PassResult run(WorkloadId id, Consumer<ImmutableSet<WorkloadId>> concerned) {
+        Fetching mine = new Fetching();
+        // Before the look: what changes from now on may make a fetch useless that it leads to.
+        fetching.put(id, mine);
+        try {
+            return run(id, mine, concerned);
+        } finally {
+            fetching.remove(id);
+        }
+    }
+
+    private PassResult run(WorkloadId id, Fetching fetch, Consumer<ImmutableSet<WorkloadId>> concerned) {
         Situation seen = look(id);
         Planned planned = holding(
                 notes.readLock(),
@@ -104,7 +115,7 @@ public final class WorkloadPass {
         WorkloadPlan plan = planned.plan();
         listener.looked(planned.situation(), plan);
         PassResult next = plan.next()
-                .<PassResult>map(step -> go(planned.situation(), plan, step))
+                .<PassResult>map(step -> go(planned.situation(), plan, step, fetch))
                 .orElseGet(() -> new PassResult.Settled(plan));
         ImmutableSet<WorkloadId> others = disruptions.concernedBy(id);
         if (!others.isEmpty()) {
@@ -149,15 +160,40 @@ public final class WorkloadPass {
     }
 
     /**
-     * Interrupts a fetch, which may take long and is useless once something else is declared; if it is needed after all, it resumes.
-     * Steps that touch processes are never interrupted.
+     * Breaks off a fetch, also one that the pass under way has not begun yet: it may take long, and be useless after a change. If it is
+     * needed after all, it resumes. Steps that touch processes are never interrupted.
      */
     public void abandonFetching(WorkloadId id) {
-        // Not while the thread removes itself from the map: the interrupt would hit what it does next.
-        fetching.computeIfPresent(id, (same, thread) -> {
-            thread.interrupt();
-            return thread;
-        });
+        Fetching current = fetching.get(id);
+        if (current != null) {
+            current.abandon();
+        }
+    }
+
+    /** What may be fetched in one pass. */
+    private static final class Fetching {
+        private boolean abandoned;
+        private @Nullable Thread thread;
+
+        synchronized void abandon() {
+            abandoned = true;
+            if (thread != null) {
+                thread.interrupt();
+            }
+        }
+
+        synchronized void begin() {
+            thread = Thread.currentThread();
+            if (abandoned) {
+                thread.interrupt();
+            }
+        }
+
+        synchronized void end() {
+            thread = null;
+            // An interrupt that came too late must not hit the next step.
+            Thread.interrupted();
+        }
     }
 
     /** A situation that has been stored, and the plan for it. */
@@ -235,7 +271,7 @@ public final class WorkloadPass {
         return situation.withHistory(history);
     }
 
-    private PassResult go(Situation situation, WorkloadPlan plan, Step step) {
+    private PassResult go(Situation situation, WorkloadPlan plan, Step step, Fetching fetch) {
         if (step instanceof Step.Wait wait) {
             return new PassResult.Later(plan, wait);
         }
@@ -250,7 +286,7 @@ public final class WorkloadPass {
             disruptions.stopping(situation.id());
             noteStopping(situation, stop.instance());
         }
-        Outcome outcome = execute(step, situation);
+        Outcome outcome = execute(step, situation, fetch);
         return holding(notes.readLock(), () -> {
             Situation after =
                     situation.withHistory(store.history(situation.id())).at(clock.instant());
@@ -286,21 +322,15 @@ public final class WorkloadPass {
                 .orElse(true);
     }
 
-    private Outcome execute(Step step, Situation situation) {
+    private Outcome execute(Step step, Situation situation, Fetching fetch) {
         if (!(step instanceof Step.Download || step instanceof Step.Unpack)) {
             return executor.execute(step, situation.seen());
         }
-        fetching.put(situation.id(), Thread.currentThread());
-        if (!isStillWanted(situation)) {
-            // Changed after the look, before anybody could have interrupted this.
-            Thread.currentThread().interrupt();
-        }
+        fetch.begin();
         try {
             return executor.execute(step, situation.seen());
         } finally {
-            fetching.remove(situation.id());
-            // An interrupt that came too late must not hit the next step.
-            Thread.interrupted();
+            fetch.end();
         }
     }
 

@@ -103,6 +103,18 @@ class WorkloadPassTest {
     }
 
     @Test
+    void whatEndsBetweenTheLookAndTheFetchingBreaksItOffToo() throws Exception {
+        beforeTheStep = () -> pass.abandonFetching(ID);
+
+        PassResult next = worker.submit(() -> pass.run(ID)).get(30, TimeUnit.SECONDS);
+
+        assertInstanceOf(
+                Outcome.Interrupted.class,
+                assertInstanceOf(PassResult.Again.class, next).outcome());
+        assertFalse(worker.submit(() -> Thread.currentThread().isInterrupted()).get());
+    }
+
+    @Test
     void whatWasDeclaredOtherwiseDuringTheLookIsLookedAtAgainAndNothingIsStored() throws Exception {
         duringTheLook = () -> desired.withdraw(ID);
 
