@@ -249,6 +249,49 @@ final class RollbackTest {
     }
 
     @Test
+    void whatRanBeforeComesBackInThePlaceOfWhatDoesNotStartUntilARevisionIsFetched() throws IOException {
+        Stored first = stored(1);
+        homeostat.applied(web("1", first));
+        homeostat.applied(web("2", stored(2)));
+        homeostat.applied(web("3", stored(3)));
+        Trees.delete(homeostat.stateDir().resolve("cache"));
+        bucket.expire(first);
+        homeostat.agent().awaitReady();
+        Document hanging =
+                web("4", stored(4)).with("probe.tcp.address", "127.0.0.1:1").with("start.timeout", "1h");
+        Command apply =
+                homeostat.start("apply", "-f", homeostat.file("4.yaml", hanging).toString());
+        eventually().until(() -> homeostat.state(WEB), "STARTING 4"::equals);
+
+        homeostat.run("rollback", WEB, "--to", "1").exits(1).says("could not install 1");
+
+        eventually().until(() -> homeostat.state(WEB), "RUNNING 3"::equals);
+        apply.kill();
+    }
+
+    @Test
+    void whatCanNotBeLaunchedIsGoneBackFromFurther() throws IOException {
+        for (int revision = 1; revision <= 3; revision++) {
+            Path program = Files.createSymbolicLink(program(revision), Path.of("/bin/sleep"));
+            homeostat.applied(Document.process("web")
+                    .with("install", "local")
+                    .with("entryPoint", program.toString())
+                    .with("arguments", new String[] {"1000"})
+                    .with("start.attempts", 1));
+        }
+        Files.delete(program(2));
+
+        homeostat.run("rollback", WEB).exits(1).says("program2 does not exist");
+        homeostat.run("rollback", WEB).exits(0);
+
+        homeostat.run("history", WEB).exits(0).says("current      back to number 1");
+    }
+
+    private Path program(int revision) {
+        return homeostat.directory().resolve("program" + revision);
+    }
+
+    @Test
     void whatIsDeclaredAndNeverLaunchedEndsNothing() {
         homeostat.applied(web("1", stored(1)));
         homeostat.applied(web("2", stored(2)));

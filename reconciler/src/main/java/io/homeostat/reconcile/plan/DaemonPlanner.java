@@ -50,17 +50,13 @@ final class DaemonPlanner {
                 : changing;
     }
 
-    /** What goes on until what somebody wants in its place is here: what is installed as it ran, if nothing else runs. */
+    /** What goes on until what somebody wants in its place is here, as long as it is installed. */
     private @Nullable Target meanwhile(FailedRevision undone) {
         if (undone.meanwhile() == null || undone.meanwhile().workload().isOneShot()) {
             return null;
         }
         Target target = Target.of(undone.meanwhile(), situation.installations());
-        boolean nothingElseRuns = situation.instances().stream()
-                .map(ObservedInstance::instance)
-                .allMatch(instance -> LaunchInputs.matches(instance, target.workload())
-                        && Objects.equals(instance.directory(), target.directory()));
-        return target.installed() && nothingElseRuns ? target : null;
+        return target.installed() ? target : null;
     }
 
     /** Whether the last good revision runs on until the change may begin, and so is repaired meanwhile. */

@@ -240,7 +240,7 @@ final class Rollout {
                 .or(preconditions::files))) {
             return;
         }
-        if (preconditions.isUndoing() && !repairs) {
+        if ((preconditions.isUndoing() || preconditions.runsOn()) && !repairs) {
             giveUndoing();
             plan.stop(instance, Cause.UNDONE);
         } else {
@@ -501,11 +501,14 @@ final class Rollout {
 
     private void giveUndoing() {
         FailedRevision failed = Objects.requireNonNull(situation.history().failed());
+        String revision = target.workload().revision();
         plan.because(
                 Action.ROLLBACK,
                 failed.byRequest() ? Reason.ROLLED_BACK : Reason.REVISION_FAILED,
-                failed.byRequest() ? failed.error() : "revision " + failed.revision() + " failed: " + failed.error());
-        plan.after(target.workload().revision());
+                (failed.byRequest() ? "" : "revision " + failed.revision() + " failed: ")
+                        + failed.error()
+                        + (preconditions.runsOn() ? "; " + revision + " runs until that is here" : ""));
+        plan.after(revision);
     }
 
     private static ImmutableList<Reason> orElse(ImmutableList<Reason> differences, Reason other) {

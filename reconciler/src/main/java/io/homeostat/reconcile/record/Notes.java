@@ -140,6 +140,7 @@ final class Notes {
         if (declared != null && declared.hash().equals(hash) && !wasWell) {
             startFailed(declared, cause, error, fatal);
         } else {
+            launched(hash);
             run(run -> run.withCrashes(run.crashes().failed(situation.now(), error, false)));
         }
     }
@@ -195,14 +196,14 @@ final class Notes {
                 .withAttempts(Attempts.of(declared.hash()).withReported(Reported.of(workload.revision())));
     }
 
-    /** An instance was seen, alive or not; what stands in has begun with its first. */
-    void seen(Instance instance) {
+    /** What stands in has begun with its first launch, also with one that fails; what ran until then is not to come back. */
+    void launched(String hash) {
         FailedRevision failed = history.failed();
         LastKnownGood lastKnownGood = history.lastKnownGood();
         if (failed != null
                 && failed.meanwhile() != null
                 && lastKnownGood != null
-                && instance.target().equals(lastKnownGood.hash())) {
+                && hash.equals(lastKnownGood.hash())) {
             // The crashes were those of what ran until now.
             history =
                     history.withFailed(failed.launched()).withRun(history.run().withCrashes(Failures.NONE));

@@ -87,7 +87,7 @@ public final class ObservationRecorder {
             CompletionRecorder.forget(situation, notes, instances);
             List<ObservedInstance> alive = new ArrayList<>();
             for (ObservedInstance process : instances) {
-                notes.seen(process.instance());
+                notes.launched(process.instance().target());
                 if (process.liveness() instanceof Liveness.Ended(Exit exit)) {
                     // What only the machine remembers of an end has been written down before, or nobody knows what it
                     // was the end of.

@@ -197,6 +197,23 @@ class RepairPlanningTest {
                                 .active("A")
                                 .attempts(attempts -> attempts.withRestore(failed(1, NOW)))),
                 row(
+                        "and takes the place of what is declared and does not start",
+                        "rollback ROLLED_BACK: stop activate launch start",
+                        () -> plugin().wants("B")
+                                .knownGood("A")
+                                .history(h -> h.withFailed(FailedRevision.byRequest(
+                                        h.attempts().hash(), "B", NOW, "rolled back", h.lastKnownGood())))
+                                .succeeded("C")
+                                .installed("A")
+                                .installed("B")
+                                .active("B")
+                                .runs(
+                                        "B",
+                                        Phase.START_SENT,
+                                        Duration.ofHours(1),
+                                        Health.failed(Health.Verdict.UNKNOWN, "no", NOW))
+                                .attempts(attempts -> attempts.withRestore(failed(1, NOW)))),
+                row(
                         "and is backed off from when it crashes again and again",
                         "wait INSTALL_FAILED: wait",
                         () -> plugin().wants("B")
