@@ -245,6 +245,10 @@ final class RollbackTest {
         homeostat.awaitAnother(WEB, homeostat.kill(WEB));
         eventually().until(() -> homeostat.state(WEB), "RUNNING 1"::equals);
 
+        homeostat
+                .run("rollback", WEB)
+                .exits(0)
+                .says("revision 2 had not worked yet, and is not tried again until homeostat resume process/web");
         upgrade.kill();
     }
 

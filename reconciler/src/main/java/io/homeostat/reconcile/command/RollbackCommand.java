@@ -160,6 +160,10 @@ public record RollbackCommand(WorkloadId workload, int to, Duration timeout) imp
             notes.add("revision " + declaredRevision + " was undone already, and " + back.revision()
                     + " ran in its place; " + declaredRevision + " is not tried again now until homeostat resume "
                     + workload);
+        } else if (good != null && good.hash().equals(former.hash())) {
+            // What runs on all the while is "unchanged".
+            notes.add("revision " + declaredRevision
+                    + " had not worked yet, and is not tried again until homeostat resume " + workload);
         }
         String words = "rolled back by request from revision " + from + " to " + back.revision() + " (number "
                 + former.number() + ")" + failure(history, declared, failed);
