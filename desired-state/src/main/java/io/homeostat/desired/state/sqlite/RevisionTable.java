@@ -14,12 +14,12 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.time.DateTimeException;
 import java.time.Instant;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.NoSuchElementException;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.function.Function;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -36,6 +36,8 @@ final class RevisionTable {
     private final String workload;
     private final Instant now;
     private final Function<Workload, String> texts;
+    /** Oldest first, with what was written since they were read. */
+    private final List<Row> rows;
 
     /** A row, without what is declared in it. */
     private record Row(
@@ -61,14 +63,33 @@ final class RevisionTable {
         String tookPlaceAt() {
             return launchedAt != null ? launchedAt : goodAt != null ? goodAt : failedAt;
         }
+
+        Row launched(Instant at) {
+            return new Row(number, hash, backTo, triedAt, at.toString(), goodAt, failedAt, error);
+        }
+
+        /** It works, so what it failed with before does not matter. */
+        Row good(Instant at) {
+            return new Row(number, hash, backTo, triedAt, launchedAt, at.toString(), failedAt, null);
+        }
+
+        Row withError(String words) {
+            return new Row(number, hash, backTo, triedAt, launchedAt, goodAt, failedAt, words);
+        }
+
+        Row failed(String at, String words) {
+            return new Row(number, hash, backTo, triedAt, launchedAt, goodAt, at, words);
+        }
     }
 
     /** @param texts prints a workload as it is stored */
-    RevisionTable(Connection connection, String workload, Instant now, Function<Workload, String> texts) {
+    RevisionTable(Connection connection, String workload, Instant now, Function<Workload, String> texts)
+            throws SQLException {
         this.connection = connection;
         this.workload = workload;
         this.now = now;
         this.texts = texts;
+        this.rows = new ArrayList<>(rows());
     }
 
     /** Notes what another history tells of the declaration that is tried, and of what stands in for it. */
@@ -76,17 +97,13 @@ final class RevisionTable {
         LastKnownGood good = history.lastKnownGood();
         String tried = history.attempts().hash();
         FailedRevision undone = good == null ? null : history.undone(tried).orElse(null);
-        List<Row> rows = rows();
         if (rows.isEmpty() && good != null && !good.hash().equals(tried)) {
             // From before there was this table.
-            add(rows, good.hash(), null, "", texts.apply(good.workload()), now);
-            rows = rows();
-            update(rows.getLast(), "good_at = ?", now.toString());
-            rows = rows();
+            add(good.hash(), null, "", texts.apply(good.workload()), now);
+            change(rows.getLast().good(now));
         }
-        if (isDeclaredAnew(rows, tried)) {
-            addDeclared(rows, tried, null);
-            rows = rows();
+        if (isDeclaredAnew(tried)) {
+            addDeclared(tried, null);
         }
         if (rows.isEmpty() || tried.isEmpty()) {
             return;
@@ -94,42 +111,41 @@ final class RevisionTable {
         String wanted = undone == null ? tried : Objects.requireNonNull(good).hash();
         boolean ofDeclared = undone != null
                 && undone.revision().equals(history.attempts().reported().revision());
-        if (undone != null && noteUndone(rows, tried, wanted, undone, ofDeclared)) {
-            rows = rows();
+        if (undone != null) {
+            noteUndone(tried, wanted, undone, ofDeclared);
         }
-        if (rowOf(rows, wanted).isEmpty()) {
-            goBack(rows, wanted, undone, good);
-            rows = rows();
+        if (rowOf(wanted).isEmpty()) {
+            goBack(wanted, undone, good);
         }
-        Row row = rowOf(rows, wanted).orElse(null);
+        Row row = rowOf(wanted).orElse(null);
         if (row != null && row.goodAt() == null) {
             Instant goodAt = undone != null
                     ? undone.replacedAt()
                     : good != null && good.hash().equals(wanted) ? now : null;
             if (goodAt != null) {
-                update(row, "good_at = ?, error = NULL", goodAt.toString());
+                change(row.good(goodAt));
             } else if (row.failedAt() == null && !history.problem().equals(Strings.nullToEmpty(row.error()))) {
-                update(row, "error = ?", history.problem());
+                change(row.withError(history.problem()));
             }
         }
         if (undone != null) {
-            noteReplaced(rows(), wanted, undone);
+            noteReplaced(wanted, undone);
         }
-        prune(rows, good);
+        prune(good);
     }
 
     /** Notes that an instance was launched. */
     void launched(Instance instance) throws SQLException {
-        Row row = newest(rows(), instance.target());
+        Row row = newest(instance.target());
         if (row != null
                 && row.launchedAt() == null
                 && row.goodAt() == null
                 && !instance.launchedAt().isBefore(row.triedAt())) {
-            update(row, "launched_at = ?", instance.launchedAt().toString());
+            change(row.launched(instance.launchedAt()));
         }
     }
 
-    private static @Nullable Row newest(List<Row> rows, String hash) {
+    private @Nullable Row newest(String hash) {
         return rows.reversed().stream()
                 .filter(row -> row.hash().equals(hash))
                 .findFirst()
@@ -137,7 +153,7 @@ final class RevisionTable {
     }
 
     /** The newest one, if it is of that declaration, or else the one that nothing has taken the place of. */
-    private static Optional<Row> rowOf(List<Row> rows, String hash) {
+    private Optional<Row> rowOf(String hash) {
         return Optional.of(rows.getLast())
                 .filter(row -> row.hash().equals(hash))
                 .or(() -> rows.reversed().stream()
@@ -146,64 +162,62 @@ final class RevisionTable {
                         .filter(row -> row.hash().equals(hash) && row.goodAt() != null && row.failedAt() == null));
     }
 
-    private static boolean isDeclaredAnew(List<Row> rows, String tried) {
+    private boolean isDeclaredAnew(String tried) {
         return !tried.isEmpty()
                 && rows.reversed().stream()
                         .filter(row -> row.backTo() == null)
                         .findFirst()
                         .filter(row -> row.hash().equals(tried))
                         .isEmpty()
-                && (rows.isEmpty() || rowOf(rows, tried).isEmpty());
+                && (rows.isEmpty() || rowOf(tried).isEmpty());
     }
 
-    /** Notes how and why a declaration, or what stood in for it, was undone; true when that changed anything. */
-    private boolean noteUndone(List<Row> rows, String tried, String wanted, FailedRevision undone, boolean ofDeclared)
+    /** Notes how and why a declaration, or what stood in for it, was undone before it worked. */
+    private void noteUndone(String tried, String wanted, FailedRevision undone, boolean ofDeclared)
             throws SQLException {
-        Row declared = newest(rows, tried);
+        Row declared = newest(tried);
         if (!undone.byRequest()
                 && declared != null
                 && declared.failedAt() != null
                 && !undone.error().equals(declared.error())) {
             // What was undone is tried again from time to time; the last failure tells most.
-            update(declared, "error = ?", undone.error());
-            return true;
+            change(declared.withError(undone.error()));
+            return;
         }
         Row ended = declared != null && declared.failedAt() == null
                 ? declared
                 : rows.reversed().stream().filter(Row::tookPlace).findFirst().orElse(null);
-        if (ended == null || ended.failedAt() != null || ended.hash().equals(wanted)) {
-            return false;
+        // What worked may go on until the other one is here.
+        if (ended == null
+                || ended.failedAt() != null
+                || ended.goodAt() != null
+                || ended.hash().equals(wanted)) {
+            return;
         }
-        if (ended.goodAt() != null) {
-            // What worked may go on until the other one is here.
-            return false;
-        } else if (undone.byRequest() && ended.launchedAt() == null) {
-            // What it undoes may be what stood in for it.
-            if (!ofDeclared || undone.error().equals(ended.error())) {
-                return false;
-            }
-            update(ended, "error = ?", undone.error());
-        } else {
-            update(ended, "failed_at = ?, error = ?", undone.at().toString(), undone.error());
+        if (!undone.byRequest() || ended.launchedAt() != null) {
+            change(ended.failed(undone.at().toString(), undone.error()));
+        } else if (ofDeclared && !undone.error().equals(ended.error())) {
+            // Else it undoes what stood in for this one.
+            change(ended.withError(undone.error()));
         }
-        return true;
     }
 
     /** What worked and was undone has ended when what stands in for it was launched. */
-    private void noteReplaced(List<Row> rows, String wanted, FailedRevision undone) throws SQLException {
+    private void noteReplaced(String wanted, FailedRevision undone) throws SQLException {
         Row standIn = rows.getLast();
+        String since = standIn.tookPlaceAt();
         Row ended = rows.reversed().stream()
                 .skip(1)
                 .filter(Row::tookPlace)
                 .findFirst()
                 .orElse(null);
         if (standIn.hash().equals(wanted)
-                && standIn.tookPlaceAt() != null
+                && since != null
                 && ended != null
                 && ended.goodAt() != null
                 && ended.failedAt() == null
                 && !ended.hash().equals(wanted)) {
-            update(ended, "failed_at = ?, error = ?", standIn.tookPlaceAt(), undone.error());
+            change(ended.failed(since, undone.error()));
         }
     }
 
@@ -270,19 +284,15 @@ final class RevisionTable {
     }
 
     /** Adds a row for what is wanted again: the last good revision in place of one that was undone, or that one after all. */
-    private void goBack(List<Row> rows, String wanted, @Nullable FailedRevision undone, @Nullable LastKnownGood good)
+    private void goBack(String wanted, @Nullable FailedRevision undone, @Nullable LastKnownGood good)
             throws SQLException {
         // Of what is forgotten the new row is the first.
-        Row before = rows.reversed().stream()
-                .filter(row -> row.hash().equals(wanted))
-                .findFirst()
-                .orElse(null);
+        Row before = newest(wanted);
         int first = before == null ? rows.getLast().number() + 1 : before.first();
         if (undone == null) {
-            addDeclared(rows, wanted, first);
+            addDeclared(wanted, first);
         } else if (good != null) {
             add(
-                    rows,
                     wanted,
                     first,
                     before == null ? "" : sourceOf(before.number()),
@@ -304,7 +314,7 @@ final class RevisionTable {
     }
 
     /** The row of a declaration, which may have been replaced by another one meanwhile; then there is nothing to be kept of it. */
-    private void addDeclared(List<Row> rows, String hash, @Nullable Integer backTo) throws SQLException {
+    private void addDeclared(String hash, @Nullable Integer backTo) throws SQLException {
         String[] found = Database.list(
                         connection,
                         "SELECT source, document FROM declaration WHERE workload = ? AND hash = ?"
@@ -316,36 +326,43 @@ final class RevisionTable {
                 .findFirst()
                 .orElse(null);
         if (found != null) {
-            add(rows, hash, backTo, found[0], found[1], now);
+            add(hash, backTo, found[0], found[1], now);
         }
     }
 
-    private void add(
-            List<Row> rows, String hash, @Nullable Integer backTo, String source, String document, Instant triedAt)
+    private void add(String hash, @Nullable Integer backTo, String source, String document, Instant triedAt)
             throws SQLException {
+        int number = rows.isEmpty() ? 1 : rows.getLast().number() + 1;
         Database.update(
                 connection,
                 "INSERT INTO revision(workload, number, hash, back_to, source, document, tried_at)"
                         + " VALUES (?, ?, ?, ?, ?, ?, ?)",
                 workload,
-                rows.isEmpty() ? 1 : rows.getLast().number() + 1,
+                number,
                 hash,
                 backTo,
                 source,
                 document,
                 triedAt.toString());
+        rows.add(new Row(number, hash, backTo, triedAt, null, null, null, null));
     }
 
-    private void update(Row row, String changes, @Nullable Object... values) throws SQLException {
+    private void change(Row row) throws SQLException {
         Database.update(
                 connection,
-                "UPDATE revision SET " + changes + " WHERE workload = ? AND number = ?",
-                Stream.concat(Stream.of(values), Stream.of(workload, row.number()))
-                        .toArray());
+                "UPDATE revision SET launched_at = ?, good_at = ?, failed_at = ?, error = ?"
+                        + " WHERE workload = ? AND number = ?",
+                row.launchedAt(),
+                row.goodAt(),
+                row.failedAt(),
+                row.error(),
+                workload,
+                row.number());
+        rows.replaceAll(other -> other.number() == row.number() ? row : other);
     }
 
     /** What a failed revision is replaced by may be older than all that are kept, and what is declared, too. */
-    private void prune(List<Row> rows, @Nullable LastKnownGood good) throws SQLException {
+    private void prune(@Nullable LastKnownGood good) throws SQLException {
         int last = rows.getLast().number() - KEPT;
         if (rows.getFirst().number() <= last) {
             Database.update(

@@ -249,7 +249,7 @@ public final class SqliteStateStore extends SqliteStateReader implements StateSt
         rememberThatSomethingWasDeclared(connection);
     }
 
-    private RevisionTable revisions(Connection connection, String workload) {
+    private RevisionTable revisions(Connection connection, String workload) throws SQLException {
         return new RevisionTable(connection, workload, clock.instant(), documents::write);
     }
 
