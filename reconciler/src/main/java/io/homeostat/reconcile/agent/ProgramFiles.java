@@ -86,16 +86,12 @@ public final class ProgramFiles implements AutoCloseable {
     }
 
     /**
-     * Those of a command. With a lease on each: it loads classes when it needs them, and one that was overwritten can't be.
+     * With a lease on each: it loads classes when it needs them, and one that was overwritten can't be. None when this process does not
+     * run from its distribution, as in tests.
      *
      * @param onOverwritten called when a file without a lease has changed; of the others SIGIO tells
      */
-    public static ProgramFiles ofCommand(Runnable onOverwritten) {
-        return of(onOverwritten);
-    }
-
-    /** None when this process does not run from its distribution, as in tests. */
-    private static ProgramFiles of(Runnable onOverwritten) {
+    public static ProgramFiles of(Runnable onOverwritten) {
         try {
             Optional<Path> home = home();
             return new ProgramFiles(home.isPresent() ? files(home.get()) : ImmutableSet.of(), onOverwritten);
