@@ -159,6 +159,9 @@ final class PlanBuilder {
             return "; no agent runs that would try it again, homeostat resume " + situation.id()
                     + " has the next homeostat apply do it";
         }
+        if (situation.declared() == null) {
+            return "; no agent runs that would try again, homeostat delete " + situation.id() + " does";
+        }
         FailedRevision undone = situation.undone();
         if (undone != null && undone.byRequest()) {
             // Apply would take the rollback back.

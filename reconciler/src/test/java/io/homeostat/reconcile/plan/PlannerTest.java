@@ -8,6 +8,7 @@ import static io.homeostat.reconcile.plan.PlanningRow.row;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.homeostat.desired.model.DesiredState.Policy;
 import io.homeostat.desired.state.Instance.Phase;
 import io.homeostat.observe.ObservedInstance.Liveness;
 import java.time.Duration;
@@ -183,6 +184,16 @@ class PlannerTest {
                         "wait UNCLAIMED: wait",
                         () -> plugin().installed("A").active("A").runs("A")),
                 row("nothing is nothing", "none AT_DESIRED_STATE", () -> plugin()));
+    }
+
+    @Test
+    void whatCouldNotBeRemovedIsTriedAgainByAnAgentOrByDelete() {
+        Example example = plugin().wasWanted().installed("A").attempts(attempts -> attempts.withUpkeep(failed(1, NOW)));
+
+        String message = example.plan().message();
+        assertTrue(message.startsWith("could not remove: no luck; next try at"), message);
+        String once = example.under(Policy.NONE.once()).plan().message();
+        assertTrue(once.endsWith("; no agent runs that would try again, homeostat delete plugin/p does"), once);
     }
 
     @Test
