@@ -253,6 +253,31 @@ final class RollbackTest {
     }
 
     @Test
+    void whatIsNotWellWhileItsUpgradeIsFetchedIsRestartedMeanwhile() throws IOException {
+        Path well = homeostat.file("well", "");
+        homeostat.applied(web("1", stored(1))
+                .with("probe.exec.command", new String[] {"/usr/bin/test", "-e", well.toString()})
+                .with("health.interval", "1s")
+                .with("health.failureThreshold", 1));
+        Stored second = stored(2);
+        bucket.answer(second, Bucket.slow(second.content(), 60_000));
+        homeostat.agent().awaitReady();
+        Command upgrade = homeostat.start(
+                "apply", "-f", homeostat.file("2.yaml", web("2", second)).toString());
+        eventually().until(() -> bucket.requests(second) > 0);
+        long pid = homeostat.pid(WEB);
+
+        Files.delete(well);
+        eventually().until(() -> homeostat.state(WEB), "STARTING 1"::equals);
+        homeostat.file("well", "");
+
+        homeostat.awaitAnother(WEB, pid);
+        eventually().until(() -> homeostat.state(WEB), "RUNNING 1"::equals);
+        assertEquals(1, bucket.requests(second), "the download went on beside that");
+        upgrade.kill();
+    }
+
+    @Test
     void whatRanBeforeComesBackInThePlaceOfWhatDoesNotStartUntilARevisionIsFetched() throws IOException {
         Stored first = stored(1);
         homeostat.applied(web("1", first));

@@ -272,8 +272,6 @@ public final class Agent implements ControlPlane.Host, AutoCloseable {
     }
 
     private void ended(WorkloadId id) {
-        // What ran while another revision is fetched is not to wait for that.
-        pass.abandonFetching(id);
         reconciler.hint(id, Trigger.EXIT);
     }
 
@@ -287,6 +285,7 @@ public final class Agent implements ControlPlane.Host, AutoCloseable {
         maintenance.close();
         sampling.close();
         reconciler.drain(GRACE);
+        pass.close();
         reconciler.close();
         follower.close();
         steps.close();

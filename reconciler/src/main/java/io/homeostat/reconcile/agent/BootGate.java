@@ -53,6 +53,9 @@ final class BootGate implements PassListener {
     public synchronized void finished(WorkloadId id, PassResult next) {
         switch (next) {
             case PassResult.Settled settled -> pass(id, "");
+            case PassResult.UnderWay underWay -> {
+                // Another pass follows when it is over.
+            }
             case PassResult.Again again -> {
                 // Another pass follows at once.
             }

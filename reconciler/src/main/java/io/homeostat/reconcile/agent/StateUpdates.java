@@ -163,8 +163,7 @@ final class StateUpdates {
     }
 
     /**
-     * Changes what is remembered of some workloads and has them looked at. Downloads for them are broken off, and resumed if they are
-     * still wanted.
+     * Changes what is remembered of some workloads and has them looked at.
      *
      * @param change made to the store at once; if it throws, nothing else happens
      */
@@ -188,14 +187,11 @@ final class StateUpdates {
     }
 
     private void look(ImmutableCollection<WorkloadId> ids) {
-        ids.forEach(pass::abandonFetching);
         hint(ids, Trigger.REQUEST);
     }
 
     private ImmutableSortedSet<WorkloadId> become(DesiredState next) {
-        ImmutableSortedSet<WorkloadId> changed = declared.become(next);
-        changed.forEach(pass::abandonFetching);
-        return changed;
+        return declared.become(next);
     }
 
     private DesiredState wanted() {

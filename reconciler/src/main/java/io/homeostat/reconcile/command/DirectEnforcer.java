@@ -175,20 +175,16 @@ public final class DirectEnforcer implements Enforcer {
                     id -> Differences.between(before, desired, id))) {
                 try (MachineSteps steps =
                                 new MachineSteps(layout, store, runtimes, clock, () -> rules, progress::download);
+                        WorkloadPass pass = new WorkloadPass(
+                                source,
+                                instances.with(metadata),
+                                steps,
+                                store,
+                                clock,
+                                new MaskedTails(new LogFiles(layout), source::declaration, store, machine.launched()),
+                                progress);
                         Reconciler reconciler = new Reconciler(
-                                new WorkloadPass(
-                                        source,
-                                        instances.with(metadata),
-                                        steps,
-                                        store,
-                                        clock,
-                                        new MaskedTails(
-                                                new LogFiles(layout), source::declaration, store, machine.launched()),
-                                        progress),
-                                all::contains,
-                                progress,
-                                Reconciler.untilSettled(clock),
-                                () -> {})) {
+                                pass, all::contains, progress, Reconciler.untilSettled(clock), () -> {})) {
                     reconciler.start();
                     all.forEach(id -> reconciler.hint(id, Trigger.REQUEST));
                     // Nobody would go on with the others.

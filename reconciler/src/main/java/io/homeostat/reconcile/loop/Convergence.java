@@ -129,6 +129,7 @@ public final class Convergence implements PassListener {
         return switch (next) {
             case PassResult.Settled settled -> new Progress.Converged();
             case PassResult.Again again -> new Progress.UnderWay(again.step().word());
+            case PassResult.UnderWay fetch -> new Progress.UnderWay(fetch.step().word());
             case PassResult.Later later ->
                 switch (later.until().kind()) {
                     case PROGRESS -> new Progress.UnderWay(later.until().why());

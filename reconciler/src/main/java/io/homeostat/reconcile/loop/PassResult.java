@@ -12,6 +12,9 @@ public sealed interface PassResult {
     /** A step was done: look again at once. */
     record Again(WorkloadPlan plan, Step step, Outcome outcome) implements PassResult {}
 
+    /** A step goes on beside passes, and another pass follows when it is over, or before that if there is a reason. */
+    record UnderWay(WorkloadPlan plan, Step step) implements PassResult {}
+
     /** Nothing can be done before the time that the plan names. */
     record Later(WorkloadPlan plan, Step.Wait until) implements PassResult {}
 

@@ -73,6 +73,7 @@ public final class Reconciler implements AutoCloseable {
     public static BiFunction<WorkloadId, PassResult, Optional<Duration>> forEver(InstantSource clock, Duration resync) {
         return (id, next) -> switch (next) {
             case PassResult.Again again -> Optional.of(Duration.ZERO);
+            case PassResult.UnderWay underWay -> Optional.of(resync);
             case PassResult.Later later ->
                 Optional.of(min(resync, between(clock, later.until().until())));
             case PassResult.Settled settled -> {
@@ -86,6 +87,7 @@ public final class Reconciler implements AutoCloseable {
     public static BiFunction<WorkloadId, PassResult, Optional<Duration>> untilSettled(InstantSource clock) {
         return (id, next) -> switch (next) {
             case PassResult.Again again -> Optional.of(Duration.ZERO);
+            case PassResult.UnderWay underWay -> Optional.of(ROUND);
             case PassResult.Later later ->
                 switch (later.until().kind()) {
                     case PROGRESS -> Optional.of(between(clock, later.until().until()));
@@ -149,7 +151,8 @@ public final class Reconciler implements AutoCloseable {
             listener.begun(passId);
             PassResult next = pass.run(
                     id,
-                    others -> others.stream().filter(concerns).forEach(other -> queue.add(other, Trigger.NEIGHBOUR)));
+                    others -> others.stream().filter(concerns).forEach(other -> queue.add(other, Trigger.NEIGHBOUR)),
+                    () -> queue.add(id, Trigger.STEP));
             whenAgain.apply(id, next).ifPresent(delay -> queue.add(id, trigger(next), delay));
         } catch (RuntimeException | Error e) {
             // Errors, too, or nobody would ever look at the workload again.
@@ -172,6 +175,7 @@ public final class Reconciler implements AutoCloseable {
         return switch (next) {
             case PassResult.Again again -> Trigger.STEP;
             case PassResult.Settled settled -> Trigger.RESYNC;
+            case PassResult.UnderWay underWay -> Trigger.WAIT;
             case PassResult.Later later ->
                 switch (later.until().kind()) {
                     case PROGRESS -> Trigger.WAIT;

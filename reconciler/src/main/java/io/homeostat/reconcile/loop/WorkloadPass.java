@@ -17,6 +17,7 @@ import io.homeostat.observe.ObservedInstance;
 import io.homeostat.observe.ObservedInstance.Liveness;
 import io.homeostat.observe.Observer;
 import io.homeostat.reconcile.logs.LogTails;
+import io.homeostat.reconcile.loop.Fetches.Fetch;
 import io.homeostat.reconcile.plan.CleanEnd;
 import io.homeostat.reconcile.plan.KindTraits;
 import io.homeostat.reconcile.plan.Planner;
@@ -33,8 +34,9 @@ import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
 import java.util.Objects;
-import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.ConcurrentMap;
+import java.util.Optional;
+import java.util.concurrent.Executor;
+import java.util.concurrent.Executors;
 import java.util.concurrent.locks.Lock;
 import java.util.concurrent.locks.ReadWriteLock;
 import java.util.concurrent.locks.ReentrantReadWriteLock;
@@ -44,9 +46,10 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * One pass over one workload, the heart of the loop: look, store what was learned, plan, execute the first step, store its outcome.
- * Keeps nothing between passes, so the next one may as well run in another process, after a crash.
+ * Keeps nothing between passes but what is being fetched, which may take long and can be resumed, so the next one may as well run in
+ * another process, after a crash.
  */
-public final class WorkloadPass {
+public final class WorkloadPass implements AutoCloseable {
     private static final Duration LOOK_AGAIN_FOR_A_PLACE = Duration.ofSeconds(1);
 
     private final DesiredSource desired;
@@ -61,7 +64,7 @@ public final class WorkloadPass {
     /** Shared by passes, exclusive for {@link #amend}. Fair, so that passes can't starve it. */
     private final ReadWriteLock notes = new ReentrantReadWriteLock(true);
 
-    private final ConcurrentMap<WorkloadId, Fetching> fetching = new ConcurrentHashMap<>();
+    private final Fetches fetches;
 
     public WorkloadPass(
             DesiredSource desired,
@@ -71,6 +74,28 @@ public final class WorkloadPass {
             InstantSource clock,
             LogTails logs,
             PassListener listener) {
+        this(
+                desired,
+                observer,
+                executor,
+                store,
+                clock,
+                logs,
+                listener,
+                Executors.newThreadPerTaskExecutor(
+                        Thread.ofVirtual().name("fetch-", 0).factory()));
+    }
+
+    /** @param fetching where archives are fetched; {@code Runnable::run} makes that part of the pass, as a simulation has to have it */
+    public WorkloadPass(
+            DesiredSource desired,
+            Observer observer,
+            StepExecutor executor,
+            StateStore store,
+            InstantSource clock,
+            LogTails logs,
+            PassListener listener,
+            Executor fetching) {
         this.desired = desired;
         this.observer = observer;
         this.executor = executor;
@@ -79,26 +104,27 @@ public final class WorkloadPass {
         this.journal = new Journal(store, logs);
         this.listener = listener;
         this.disruptions = new DisruptionBudget(desired, store);
+        this.fetches = new Fetches(executor, fetching);
         this.situations = new Situations(observer, id -> Remembered.by(store, id), store::seed, clock);
     }
 
     public PassResult run(WorkloadId id) {
-        return run(id, others -> {});
+        return run(id, others -> {}, () -> {});
     }
 
-    /** @param concerned hears, before the pass is over, which workloads its changes may concern */
-    PassResult run(WorkloadId id, Consumer<ImmutableSet<WorkloadId>> concerned) {
-        Fetching mine = new Fetching();
-        // Before the look: what changes from now on may make a fetch useless that it leads to.
-        fetching.put(id, mine);
-        try {
-            return run(id, mine, concerned);
-        } finally {
-            fetching.remove(id);
+    /**
+     * @param concerned hears, before the pass is over, which workloads its changes may concern
+     * @param fetched called when a fetch is over that this pass has begun, and another pass is due
+     */
+    PassResult run(WorkloadId id, Consumer<ImmutableSet<WorkloadId>> concerned, Runnable fetched) {
+        PassResult ended = fetches.of(id)
+                .filter(Fetch::isOver)
+                .flatMap(fetch -> ended(fetch))
+                .orElse(null);
+        if (ended != null) {
+            listener.finished(id, ended);
+            return ended;
         }
-    }
-
-    private PassResult run(WorkloadId id, Fetching fetch, Consumer<ImmutableSet<WorkloadId>> concerned) {
         Situation seen = look(id);
         Planned planned = holding(
                 notes.readLock(),
@@ -115,8 +141,8 @@ public final class WorkloadPass {
         WorkloadPlan plan = planned.plan();
         listener.looked(planned.situation(), plan);
         PassResult next = plan.next()
-                .<PassResult>map(step -> go(planned.situation(), plan, step, fetch))
-                .orElseGet(() -> new PassResult.Settled(plan));
+                .<PassResult>map(step -> go(planned.situation(), plan, step, fetched))
+                .orElseGet(() -> settled(id, plan));
         ImmutableSet<WorkloadId> others = disruptions.concernedBy(id);
         if (!others.isEmpty()) {
             listener.concerned(others);
@@ -157,43 +183,6 @@ public final class WorkloadPass {
             change.run();
             return true;
         });
-    }
-
-    /**
-     * Breaks off a fetch, also one that the pass under way has not begun yet: it may take long, and be useless after a change. If it is
-     * needed after all, it resumes. Steps that touch processes are never interrupted.
-     */
-    public void abandonFetching(WorkloadId id) {
-        Fetching current = fetching.get(id);
-        if (current != null) {
-            current.abandon();
-        }
-    }
-
-    /** What may be fetched in one pass. */
-    private static final class Fetching {
-        private boolean abandoned;
-        private @Nullable Thread thread;
-
-        synchronized void abandon() {
-            abandoned = true;
-            if (thread != null) {
-                thread.interrupt();
-            }
-        }
-
-        synchronized void begin() {
-            thread = Thread.currentThread();
-            if (abandoned) {
-                thread.interrupt();
-            }
-        }
-
-        synchronized void end() {
-            thread = null;
-            // An interrupt that came too late must not hit the next step.
-            Thread.interrupted();
-        }
     }
 
     /** A situation that has been stored, and the plan for it. */
@@ -271,7 +260,19 @@ public final class WorkloadPass {
         return situation.withHistory(history);
     }
 
-    private PassResult go(Situation situation, WorkloadPlan plan, Step step, Fetching fetch) {
+    private PassResult settled(WorkloadId id, WorkloadPlan plan) {
+        fetches.of(id).ifPresent(fetches::end);
+        return new PassResult.Settled(plan);
+    }
+
+    private PassResult go(Situation situation, WorkloadPlan plan, Step step, Runnable fetched) {
+        Fetch fetch = fetches.of(situation.id()).orElse(null);
+        if (fetch != null && fetch.step().equals(step)) {
+            return new PassResult.UnderWay(plan, step);
+        }
+        if (fetch != null && !(fetch.goesOnBeside(step) && isDeclaredStill(fetch.situation()))) {
+            fetches.end(fetch);
+        }
         if (step instanceof Step.Wait wait) {
             return new PassResult.Later(plan, wait);
         }
@@ -286,7 +287,28 @@ public final class WorkloadPass {
             disruptions.stopping(situation.id());
             noteStopping(situation, stop.instance());
         }
-        Outcome outcome = execute(step, situation, fetch);
+        if (Fetches.isFetch(step)) {
+            Fetch begun = fetches.begin(situation, plan, step, fetched);
+            return begun.isOver() ? stepped(begun) : new PassResult.UnderWay(plan, step);
+        }
+        return stepped(situation, plan, step, executor.execute(step, situation.seen()));
+    }
+
+    /** Empty when what it was begun for is declared no more, so that nothing follows from how it ended. */
+    private Optional<PassResult> ended(Fetch fetch) {
+        if (isDeclaredStill(fetch.situation())) {
+            return Optional.of(stepped(fetch));
+        }
+        fetches.end(fetch);
+        return Optional.empty();
+    }
+
+    private PassResult stepped(Fetch fetch) {
+        fetches.end(fetch);
+        return stepped(fetch.situation(), fetch.plan(), fetch.step(), fetch.outcome());
+    }
+
+    private PassResult stepped(Situation situation, WorkloadPlan plan, Step step, Outcome outcome) {
         return holding(notes.readLock(), () -> {
             Situation after =
                     situation.withHistory(store.history(situation.id())).at(clock.instant());
@@ -322,24 +344,18 @@ public final class WorkloadPass {
                 .orElse(true);
     }
 
-    private Outcome execute(Step step, Situation situation, Fetching fetch) {
-        if (!(step instanceof Step.Download || step instanceof Step.Unpack)) {
-            return executor.execute(step, situation.seen());
-        }
-        fetch.begin();
-        try {
-            return executor.execute(step, situation.seen());
-        } finally {
-            fetch.end();
-        }
-    }
-
     private boolean isStillWanted(Situation situation) {
         return isDeclaredStill(situation) && Objects.equals(pause(situation.id()), situation.pause());
     }
 
     private boolean isDeclaredStill(Situation situation) {
         return Objects.equals(desired.declaration(situation.id()).orElse(null), situation.declared());
+    }
+
+    /** Breaks off what is being fetched; the next program to do so resumes it. */
+    @Override
+    public void close() {
+        fetches.close();
     }
 
     /** Stores what passes learn. Events about the end of a process get the last lines of its log. */

@@ -1,8 +1,9 @@
 package io.homeostat.reconcile.loop;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.common.collect.ImmutableList;
@@ -28,10 +29,10 @@ import io.homeostat.reconcile.sim.MemoryStore;
 import java.time.Instant;
 import java.time.InstantSource;
 import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
-import java.util.concurrent.Future;
+import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -43,13 +44,14 @@ class WorkloadPassTest {
 
     private final Declarations desired = new Declarations();
     private final MemoryStore store = new MemoryStore();
-    private final CountDownLatch downloading = new CountDownLatch(1);
+    private final Semaphore downloading = new Semaphore(0);
+    private final AtomicInteger interrupted = new AtomicInteger();
+    private final CountDownLatch fetched = new CountDownLatch(1);
     private final CountDownLatch release = new CountDownLatch(1);
     private final WorkloadPass pass = new WorkloadPass(
             desired, new BareMachine(), this::execute, store, InstantSource.system(), id -> "", new Listener());
     private volatile Runnable duringTheLook = () -> {};
-    private volatile Runnable beforeTheStep = () -> {};
-    private final ExecutorService worker = Executors.newSingleThreadExecutor();
+    private volatile @Nullable RuntimeException defect;
 
     WorkloadPassTest() {
         desired.declare(ID, "A", ImmutableList.of(), null);
@@ -57,93 +59,119 @@ class WorkloadPassTest {
 
     @AfterEach
     void close() {
-        worker.shutdownNow();
+        pass.close();
     }
 
     @Test
-    void whatWasAmendedDuringAStepIsNotOverwrittenByItsOutcome() throws Exception {
-        Future<PassResult> running = worker.submit(() -> pass.run(ID));
-        assertTrue(downloading.await(30, TimeUnit.SECONDS));
+    void whatWasAmendedDuringAFetchIsNotOverwrittenByItsOutcome() throws Exception {
+        assertInstanceOf(PassResult.UnderWay.class, run());
+        assertTrue(downloading.tryAcquire(30, TimeUnit.SECONDS));
 
         pass.amend(
                 () -> commit(store.history(ID).withRun(store.history(ID).run().withRestart())));
         release.countDown();
-        running.get();
+        assertTrue(fetched.await(30, TimeUnit.SECONDS));
+        assertInstanceOf(PassResult.Again.class, run());
 
         assertEquals(1, store.history(ID).run().restarts());
         assertEquals(1, store.history(ID).attempts().install().count());
     }
 
     @Test
-    void abandonedFetchingEndsTheStepAndNothingCountsAgainstTheWorkload() throws Exception {
-        Future<PassResult> running = worker.submit(() -> pass.run(ID));
-        assertTrue(downloading.await(30, TimeUnit.SECONDS));
+    void passesGoOnWhileTheSameIsFetched() throws Exception {
+        run();
+        assertTrue(downloading.tryAcquire(30, TimeUnit.SECONDS));
 
-        pass.abandonFetching(ID);
+        assertInstanceOf(PassResult.UnderWay.class, run());
 
-        PassResult.Again again = assertInstanceOf(PassResult.Again.class, running.get());
-        assertInstanceOf(Outcome.Interrupted.class, again.outcome());
-        assertEquals(0, store.history(ID).attempts().install().count());
-        assertFalse(worker.submit(() -> Thread.currentThread().isInterrupted()).get());
+        assertEquals(0, downloading.availablePermits(), "begun once");
+        assertEquals(0, interrupted.get());
     }
 
     @Test
-    void aDeclarationThatChangesBetweenThePlanAndTheFetchingBreaksItOffToo() throws Exception {
-        beforeTheStep = () -> {
-            desired.declare(ID, "B", ImmutableList.of(), null);
-            pass.abandonFetching(ID);
-        };
+    void whatIsNotWantedAnyMoreIsBrokenOffAndNothingCountsAgainstTheWorkload() throws Exception {
+        run();
+        assertTrue(downloading.tryAcquire(30, TimeUnit.SECONDS));
 
-        PassResult next = worker.submit(() -> pass.run(ID)).get(30, TimeUnit.SECONDS);
+        desired.declare(ID, "B", ImmutableList.of(), null);
 
-        assertInstanceOf(
-                Outcome.Interrupted.class,
-                assertInstanceOf(PassResult.Again.class, next).outcome());
+        assertInstanceOf(PassResult.UnderWay.class, run());
+        assertEquals(1, interrupted.get());
         assertEquals(0, store.history(ID).attempts().install().count());
+        assertTrue(downloading.tryAcquire(30, TimeUnit.SECONDS), "the other one is fetched");
     }
 
     @Test
-    void whatEndsBetweenTheLookAndTheFetchingBreaksItOffToo() throws Exception {
-        beforeTheStep = () -> pass.abandonFetching(ID);
+    void whatFailedForAnotherDeclarationCountsForNothing() throws Exception {
+        run();
+        release.countDown();
+        assertTrue(fetched.await(30, TimeUnit.SECONDS));
 
-        PassResult next = worker.submit(() -> pass.run(ID)).get(30, TimeUnit.SECONDS);
+        desired.declare(ID, "B", ImmutableList.of(), null);
+        run();
 
-        assertInstanceOf(
-                Outcome.Interrupted.class,
-                assertInstanceOf(PassResult.Again.class, next).outcome());
-        assertFalse(worker.submit(() -> Thread.currentThread().isInterrupted()).get());
+        assertNotEquals("no archive A", store.history(ID).attempts().install().error());
+    }
+
+    @Test
+    void nothingIsFetchedForWhatIsPaused() throws Exception {
+        run();
+        assertTrue(downloading.tryAcquire(30, TimeUnit.SECONDS));
+        pass.amend(() -> store.pause(ID, "a test", Instant.EPOCH));
+
+        assertEquals(Reason.PAUSED, run().plan().reason());
+
+        assertEquals(1, interrupted.get());
+    }
+
+    @Test
+    void closingBreaksOffWhatIsFetched() throws Exception {
+        run();
+        assertTrue(downloading.tryAcquire(30, TimeUnit.SECONDS));
+
+        pass.close();
+
+        assertEquals(1, interrupted.get());
+    }
+
+    @Test
+    void aDefectOfAFetchIsOneOfThePass() throws Exception {
+        defect = new IllegalStateException("a defect");
+        run();
+        release.countDown();
+        assertTrue(fetched.await(30, TimeUnit.SECONDS));
+
+        assertEquals(
+                "a defect", assertThrows(IllegalStateException.class, this::run).getMessage());
+        defect = null;
+        run();
+        assertTrue(downloading.tryAcquire(2, 30, TimeUnit.SECONDS), "it is tried again");
     }
 
     @Test
     void whatWasDeclaredOtherwiseDuringTheLookIsLookedAtAgainAndNothingIsStored() throws Exception {
         duringTheLook = () -> desired.withdraw(ID);
 
-        PassResult next = worker.submit(() -> pass.run(ID)).get(30, TimeUnit.SECONDS);
+        PassResult next = run();
 
         PassResult.Later later = assertInstanceOf(PassResult.Later.class, next);
         assertEquals(Step.Wait.Kind.PROGRESS, later.until().kind());
         assertEquals(WorkloadHistory.NONE, store.history(ID));
-        assertEquals(1, downloading.getCount());
+        assertEquals(0, downloading.availablePermits());
     }
 
     @Test
     void aPauseThatComesDuringTheLookHoldsForThisPassToo() throws Exception {
         duringTheLook = () -> pass.amend(() -> store.pause(ID, "a test", Instant.EPOCH));
 
-        PassResult next = worker.submit(() -> pass.run(ID)).get(30, TimeUnit.SECONDS);
+        PassResult next = run();
 
         assertEquals(Reason.PAUSED, next.plan().reason());
-        assertEquals(1, downloading.getCount());
+        assertEquals(0, downloading.availablePermits());
     }
 
-    @Test
-    void whereNothingIsFetchedThereIsNothingToAbandon() throws Exception {
-        release.countDown();
-        worker.submit(() -> pass.run(ID)).get();
-
-        pass.abandonFetching(ID);
-
-        assertFalse(worker.submit(() -> Thread.currentThread().isInterrupted()).get());
+    private PassResult run() {
+        return pass.run(ID, others -> {}, fetched::countDown);
     }
 
     private void commit(WorkloadHistory history) {
@@ -151,14 +179,21 @@ class WorkloadPassTest {
     }
 
     private Outcome execute(Step step, ObservedWorkload seen) {
-        downloading.countDown();
+        downloading.release();
         try {
             release.await();
-            return new Outcome.Failed(FailureCause.of(FailureCause.Kind.FILE_MISSING), "no such archive", false);
         } catch (InterruptedException e) {
+            interrupted.incrementAndGet();
             Thread.currentThread().interrupt();
             return new Outcome.Interrupted();
         }
+        if (defect != null) {
+            throw defect;
+        }
+        return new Outcome.Failed(
+                FailureCause.of(FailureCause.Kind.FILE_MISSING),
+                "no archive " + ((Step.Download) step).source().sha256(),
+                false);
     }
 
     private final class BareMachine implements Observer {
@@ -189,11 +224,9 @@ class WorkloadPassTest {
         }
     }
 
-    private final class Listener implements PassListener {
+    private static final class Listener implements PassListener {
         @Override
-        public void starting(Step step) {
-            beforeTheStep.run();
-        }
+        public void starting(Step step) {}
 
         @Override
         public void finished(WorkloadId id, PassResult next) {}

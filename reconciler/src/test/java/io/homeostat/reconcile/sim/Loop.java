@@ -58,7 +58,8 @@ final class Loop {
                 machine.store,
                 clock,
                 id -> "",
-                new Teller());
+                new Teller(),
+                Runnable::run);
         world.meet(begun);
         return begun;
     }
@@ -149,6 +150,7 @@ final class Loop {
         return switch (next) {
             // Every pass takes some time.
             case PassResult.Again again -> 1;
+            case PassResult.UnderWay underWay -> throw new IllegalStateException("there is one thread");
             case PassResult.Later later -> {
                 Instant now = clock.instant();
                 Instant until = later.until().until();

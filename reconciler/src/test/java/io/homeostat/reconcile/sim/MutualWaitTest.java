@@ -36,7 +36,8 @@ class MutualWaitTest {
             machine.store,
             clock,
             id -> "",
-            new OneShotScene.Silence());
+            new OneShotScene.Silence(),
+            Runnable::run);
     private boolean stopsAreInterrupted;
     private Runnable duringTheLook = () -> {};
 

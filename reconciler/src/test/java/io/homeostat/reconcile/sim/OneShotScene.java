@@ -30,7 +30,14 @@ abstract class OneShotScene {
     final FakeMachine machine = new FakeMachine(FaultInjector.kind(List.of(PROCESS, PLUGIN)), clock, desired, 1);
     final FakeStore store = machine.store;
     final WorkloadPass pass = new WorkloadPass(
-            machine.asked, machine.observer, machine.executor, store, clock, id -> "last words", new Silence());
+            machine.asked,
+            machine.observer,
+            machine.executor,
+            store,
+            clock,
+            id -> "last words",
+            new Silence(),
+            Runnable::run);
     long told;
 
     void declare(WorkloadId id, String revision, Triggers triggers) {
@@ -74,6 +81,7 @@ abstract class OneShotScene {
         while (goesOn) {
             goesOn = switch (pass.run(id)) {
                 case PassResult.Again again -> true;
+                case PassResult.UnderWay underWay -> throw new IllegalStateException("there is one thread");
                 case PassResult.Settled settled -> false;
                 case PassResult.Later later -> {
                     boolean progress = later.until().kind() == Step.Wait.Kind.PROGRESS;

@@ -224,17 +224,16 @@ final class StepRules {
         restraints.beforeLaunch(step);
         theCompletedRest(step);
         runs.beforeLaunch(step, processes.bootId(), since);
-        LastKnownGood lastKnownGood = store.remembered(id).lastKnownGood();
         Declaration declared = asked.answer(id).orElse(null);
         boolean wanted = declared != null
                 && declared.hash().equals(step.hash())
                 && declared.workload().equals(step.declared());
-        boolean lastGood = lastKnownGood != null
-                && declared != null
-                && lastKnownGood.hash().equals(step.hash())
-                && lastKnownGood.workload().equals(step.declared());
+        boolean standsIn = declared != null
+                && store.remembered(id).standIns().stream()
+                        .anyMatch(good -> good.hash().equals(step.hash())
+                                && good.workload().equals(step.declared()));
         Invariant.ONLY_THE_WANTED_IS_LAUNCHED.require(
-                wanted || lastGood, () -> step + " although wanted is " + declared);
+                wanted || standsIn, () -> step + " although wanted is " + declared);
     }
 
     private void theCompletedRest(Step.Launch step) {

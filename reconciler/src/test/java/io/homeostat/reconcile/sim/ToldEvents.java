@@ -28,7 +28,8 @@ final class ToldEvents {
             store,
             clock,
             id -> "last words",
-            new OneShotScene.Silence());
+            new OneShotScene.Silence(),
+            Runnable::run);
     private long told;
 
     void declare(String revision, String config, String... arguments) {
@@ -64,6 +65,7 @@ final class ToldEvents {
             PassResult next = pass.run(ID);
             goesOn = switch (next) {
                 case PassResult.Again again -> true;
+                case PassResult.UnderWay underWay -> throw new IllegalStateException("there is one thread");
                 case PassResult.Settled settled -> false;
                 case PassResult.Later later -> {
                     boolean progress = later.until().kind() == Step.Wait.Kind.PROGRESS;

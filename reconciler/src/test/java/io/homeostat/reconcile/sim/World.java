@@ -151,18 +151,15 @@ final class World implements StepExecutor, Observer {
         switch (event) {
             case WorldEvent.Declare declare -> {
                 desired.declare(declare.source(), declare.id(), declare.wish());
-                abandonFetching(declare.id());
             }
             case WorldEvent.Withdraw withdraw -> {
                 for (SourceName source : withdraw.sources()) {
                     desired.withdraw(source, withdraw.id());
                 }
-                abandonFetching(withdraw.id());
             }
             case WorldEvent.BreakFile file -> desired.breakFile(file.source(), file.id());
             case WorldEvent.MendFile file -> {
                 desired.mendFile(file.source(), file.id());
-                abandonFetching(file.id());
             }
             case WorldEvent.Pause pause ->
                 amend(pause.id(), () -> machine.store.pause(pause.id(), "by hand", clock.instant()));
@@ -228,7 +225,7 @@ final class World implements StepExecutor, Observer {
         }
     }
 
-    /** What somebody asks a running agent for: an amendment, and nobody waits any more for what is being fetched. */
+    /** What somebody asks a running agent for: an amendment. */
     private void amend(WorkloadId id, Runnable change) {
         if (agent == null) {
             return;
@@ -236,7 +233,6 @@ final class World implements StepExecutor, Observer {
         try {
             agent.amend(change);
             machine.store.amended(id);
-            abandonFetching(id);
         } catch (StoreException e) {
             story.tell(() -> "  refused: " + e.getMessage());
         }
@@ -272,12 +268,6 @@ final class World implements StepExecutor, Observer {
                 runs == null || runs.hash().equals(former.hash()) ? null : runs);
         machine.store.resume(id, "", clock.instant());
         machine.store.commit(Change.ofHistory(id, machine.store.history(id).rolledBack(undone, former)));
-    }
-
-    private void abandonFetching(WorkloadId id) {
-        if (agent != null) {
-            agent.abandonFetching(id);
-        }
     }
 
     /** Nothing runs any more, and of what nobody has synced as much is gone as chance has it. */

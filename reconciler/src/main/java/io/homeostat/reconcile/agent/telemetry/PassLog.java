@@ -64,6 +64,8 @@ public final class PassLog implements PassListener {
                     logged.put(id, new Logged.Converged());
                 }
             }
+            case PassResult.UnderWay underWay ->
+                LOG.debug("{} goes on", underWay.step().word());
             case PassResult.Later later -> halted(id, later, before);
         }
     }

@@ -114,6 +114,10 @@ public final class PassMetrics implements PassListener {
                 stepped(id, plan, step, outcome);
                 unsettled(id, Standing.PROGRESSING, from);
             }
+            case PassResult.UnderWay underWay -> {
+                passed("waiting", now - from);
+                unsettled(id, Standing.PROGRESSING, from);
+            }
             case PassResult.Later later -> {
                 passed("waiting", now - from);
                 unsettled(

@@ -167,6 +167,12 @@ public final class PassSummary implements PassListener {
             case PassResult.Again again -> {
                 // Shown already, when the step began.
             }
+            case PassResult.UnderWay(WorkloadPlan same, Step step) -> {
+                if (!step.equals(track.step)) {
+                    // Begun before anybody listened.
+                    starting(step);
+                }
+            }
             case PassResult.Settled settled -> end(track, settled(id, track, plan));
             case PassResult.Later(WorkloadPlan later, Step.Wait wait) -> {
                 if (wait.kind() == Step.Wait.Kind.PROGRESS) {

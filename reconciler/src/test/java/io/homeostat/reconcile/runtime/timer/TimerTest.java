@@ -97,7 +97,8 @@ final class TimerTest {
                 store,
                 clock,
                 id -> "",
-                new Recorder());
+                new Recorder(),
+                Runnable::run);
     }
 
     @AfterEach
@@ -513,6 +514,7 @@ final class TimerTest {
             for (WorkloadId id : all) {
                 switch (pass.run(id)) {
                     case PassResult.Again again -> busy = true;
+                    case PassResult.UnderWay underWay -> busy = true;
                     case PassResult.Later(var plan, Step.Wait until) -> {
                         if (until.kind() == Step.Wait.Kind.PROGRESS
                                 && until.until().isBefore(next)) {
