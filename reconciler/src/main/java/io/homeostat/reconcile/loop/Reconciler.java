@@ -6,6 +6,7 @@ import io.homeostat.desired.state.StoreException;
 import io.homeostat.reconcile.loop.PassId.PassMarks;
 import io.homeostat.reconcile.loop.PassId.Trigger;
 import io.homeostat.reconcile.loop.WorkQueue.Taken;
+import io.homeostat.reconcile.plan.WorkloadPlan;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
@@ -73,13 +74,10 @@ public final class Reconciler implements AutoCloseable {
     public static BiFunction<WorkloadId, PassResult, Optional<Duration>> forEver(InstantSource clock, Duration resync) {
         return (id, next) -> switch (next) {
             case PassResult.Again again -> Optional.of(Duration.ZERO);
-            case PassResult.UnderWay underWay -> Optional.of(resync);
+            case PassResult.UnderWay underWay -> Optional.of(untilDue(clock, underWay.plan(), resync));
             case PassResult.Later later ->
                 Optional.of(min(resync, between(clock, later.until().until())));
-            case PassResult.Settled settled -> {
-                Instant due = settled.plan().due();
-                yield Optional.of(due == null ? resync : min(resync, between(clock, due)));
-            }
+            case PassResult.Settled settled -> Optional.of(untilDue(clock, settled.plan(), resync));
         };
     }
 
@@ -87,7 +85,7 @@ public final class Reconciler implements AutoCloseable {
     public static BiFunction<WorkloadId, PassResult, Optional<Duration>> untilSettled(InstantSource clock) {
         return (id, next) -> switch (next) {
             case PassResult.Again again -> Optional.of(Duration.ZERO);
-            case PassResult.UnderWay underWay -> Optional.of(ROUND);
+            case PassResult.UnderWay underWay -> Optional.of(untilDue(clock, underWay.plan(), ROUND));
             case PassResult.Later later ->
                 switch (later.until().kind()) {
                     case PROGRESS -> Optional.of(between(clock, later.until().until()));
@@ -210,6 +208,11 @@ public final class Reconciler implements AutoCloseable {
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }
+    }
+
+    private static Duration untilDue(InstantSource clock, WorkloadPlan plan, Duration longest) {
+        Instant due = plan.due();
+        return due == null ? longest : min(longest, between(clock, due));
     }
 
     private static Duration between(InstantSource clock, Instant until) {

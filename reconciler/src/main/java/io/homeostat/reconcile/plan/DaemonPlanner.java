@@ -129,7 +129,7 @@ final class DaemonPlanner {
         boolean renews = keeping.reason() == Reason.ENVIRONMENT_CHANGED
                 || (keeping.reason() == Reason.RESTART_REQUESTED && !takesLong);
         if (keeping.steps().isEmpty() || ((keepingWaits.isPresent() || renews) && changingWaits.isEmpty())) {
-            return changing;
+            return changing.dueAt(keepingWaits.orElse(null));
         }
         if (keepingWaits.isEmpty()
                 && changingWaits.isEmpty()

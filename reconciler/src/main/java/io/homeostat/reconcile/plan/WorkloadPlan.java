@@ -18,7 +18,8 @@ import org.jspecify.annotations.Nullable;
  * @param after what will be there; null when nothing will
  * @param reasons all that is known to differ by itself
  * @param changes what differs in the declaration, value by value, when somebody compared it
- * @param due when nothing is to be done now: the time at which something will be, though nothing changes; null when there is none
+ * @param due when nothing is to be done now, or only fetched: the time at which something will be, though nothing changes; null when
+ *     there is none
  */
 public record WorkloadPlan(
         WorkloadId workload,
@@ -106,6 +107,11 @@ public record WorkloadPlan(
                         .asList(),
                 changes,
                 due);
+    }
+
+    /** The same, with what is due beside a fetch. */
+    WorkloadPlan dueAt(@Nullable Instant time) {
+        return new WorkloadPlan(workload, action, reason, message, steps, before, after, reasons, changes, time);
     }
 
     /** The same with what differs in the declaration. */

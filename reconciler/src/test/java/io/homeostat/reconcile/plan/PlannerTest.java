@@ -6,6 +6,7 @@ import static io.homeostat.reconcile.plan.Example.plugin;
 import static io.homeostat.reconcile.plan.Example.process;
 import static io.homeostat.reconcile.plan.PlanningRow.row;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.homeostat.desired.model.DesiredState.Policy;
@@ -184,6 +185,29 @@ class PlannerTest {
                         "wait UNCLAIMED: wait",
                         () -> plugin().installed("A").active("A").runs("A")),
                 row("nothing is nothing", "none AT_DESIRED_STATE", () -> plugin()));
+    }
+
+    @Test
+    void whatStartsIsLookedAtInTimeAlthoughAnotherOneIsFetched() {
+        WorkloadPlan plan = plugin().knownGood("A")
+                .installed("A")
+                .active("A")
+                .runs("A", Phase.CREATED, Duration.ofSeconds(2), null)
+                .wants("B")
+                .plan();
+
+        assertInstanceOf(Step.Download.class, plan.next().orElseThrow());
+        assertEquals(
+                ((Step.Wait) plugin().knownGood("A")
+                                .installed("A")
+                                .active("A")
+                                .runs("A", Phase.CREATED, Duration.ofSeconds(2), null)
+                                .wants("A")
+                                .plan()
+                                .next()
+                                .orElseThrow())
+                        .until(),
+                plan.due());
     }
 
     @Test

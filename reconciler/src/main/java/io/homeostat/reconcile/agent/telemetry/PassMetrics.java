@@ -65,7 +65,8 @@ public final class PassMetrics implements PassListener {
         this.ticker = ticker;
         this.registry = registry;
         this.passTime = Timer.builder("homeostat.pass.duration")
-                .description("How long a pass over one workload took, its step included.")
+                .description(
+                        "How long a pass over one workload took, its step included unless that fetches an archive.")
                 .serviceLevelObjectives(PASS_BUCKETS)
                 .register(registry);
         this.convergenceTime = Timer.builder("homeostat.convergence.duration")
