@@ -138,7 +138,7 @@ public final class Agent implements ControlPlane.Host, AutoCloseable {
                 pass,
                 id -> true,
                 broadcast,
-                new RequeuePolicy(declared, clock, () -> this.config.resync(), Agent::chance),
+                new RequeuePolicy(declared, store::history, clock, () -> this.config.resync(), Agent::chance),
                 telemetry.watch()::beat);
         this.updates =
                 new StateUpdates(store, pass, reconciler, declared, broadcast, observer, () -> Policy.of(this.config));

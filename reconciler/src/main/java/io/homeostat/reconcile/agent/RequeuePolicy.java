@@ -1,7 +1,10 @@
 package io.homeostat.reconcile.agent;
 
 import io.homeostat.desired.model.Declaration;
+import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.state.history.WorkloadHistory;
+import io.homeostat.desired.state.history.WorkloadHistory.LastKnownGood;
 import io.homeostat.reconcile.loop.DesiredSource;
 import io.homeostat.reconcile.loop.PassResult;
 import io.homeostat.reconcile.loop.Reconciler;
@@ -11,13 +14,16 @@ import java.time.InstantSource;
 import java.util.Optional;
 import java.util.function.BiFunction;
 import java.util.function.DoubleSupplier;
+import java.util.function.Function;
 import java.util.function.Supplier;
+import java.util.stream.Stream;
 
 /** When the agent looks at a workload again: at once, when a pause is over, when its health is due, and never later than the resync. */
 final class RequeuePolicy implements BiFunction<WorkloadId, PassResult, Optional<Duration>> {
     private static final double SPREAD = 10;
 
     private final DesiredSource desired;
+    private final Function<WorkloadId, WorkloadHistory> histories;
     private final InstantSource clock;
     private final Supplier<Duration> resync;
     private final DoubleSupplier chance;
@@ -26,8 +32,14 @@ final class RequeuePolicy implements BiFunction<WorkloadId, PassResult, Optional
      * @param resync asked each time, since it can be configured anew
      * @param chance from 0 inclusive to 1 exclusive, another one each time
      */
-    RequeuePolicy(DesiredSource desired, InstantSource clock, Supplier<Duration> resync, DoubleSupplier chance) {
+    RequeuePolicy(
+            DesiredSource desired,
+            Function<WorkloadId, WorkloadHistory> histories,
+            InstantSource clock,
+            Supplier<Duration> resync,
+            DoubleSupplier chance) {
         this.desired = desired;
+        this.histories = histories;
         this.clock = clock;
         this.resync = resync;
         this.chance = chance;
@@ -40,7 +52,12 @@ final class RequeuePolicy implements BiFunction<WorkloadId, PassResult, Optional
             // Nothing of it is left. Should it come back, the next resync finds it.
             return Optional.empty();
         }
-        Duration longest = declared.map(this::healthInterval).orElse(resync.get());
+        // What runs may be a former revision, which has an interval of its own.
+        Duration longest = Stream.concat(
+                        declared.map(Declaration::workload).stream(),
+                        histories.apply(id).standIns().stream().map(LastKnownGood::workload))
+                .map(this::healthInterval)
+                .reduce(resync.get(), (a, b) -> a.compareTo(b) < 0 ? a : b);
         return Reconciler.forEver(clock, sooner(longest)).apply(id, next);
     }
 
@@ -49,9 +66,7 @@ final class RequeuePolicy implements BiFunction<WorkloadId, PassResult, Optional
         return longest.minus(Duration.ofNanos((long) (longest.toNanos() / SPREAD * chance.getAsDouble())));
     }
 
-    private Duration healthInterval(Declaration declared) {
-        Duration interval = declared.workload().lifecycle().health().interval();
-        boolean asked = Traits.of(declared.workload()).hasHealth();
-        return asked && interval.compareTo(resync.get()) < 0 ? interval : resync.get();
+    private Duration healthInterval(Workload workload) {
+        return Traits.of(workload).hasHealth() ? workload.lifecycle().health().interval() : resync.get();
     }
 }

@@ -6,9 +6,12 @@ import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSortedMap;
 import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.model.DesiredState;
+import io.homeostat.desired.model.Source;
 import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.history.Reason;
+import io.homeostat.desired.state.history.WorkloadHistory;
+import io.homeostat.desired.state.history.WorkloadHistory.LastKnownGood;
 import io.homeostat.reconcile.Written;
 import io.homeostat.reconcile.loop.PassResult;
 import io.homeostat.reconcile.plan.Action;
@@ -18,6 +21,7 @@ import io.homeostat.reconcile.runtime.timer.TimerKind;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 class RequeuePolicyTest {
@@ -26,11 +30,13 @@ class RequeuePolicyTest {
     private static final WorkloadId ID = WorkloadId.process("a");
 
     private Optional<Declaration> declared = Optional.empty();
+    private WorkloadHistory history = WorkloadHistory.NONE;
     private double chance;
     private final RequeuePolicy cadence = new RequeuePolicy(
             () -> new DesiredState(
                     declared.map(one -> ImmutableSortedMap.of(one.workload().id(), one))
                             .orElse(ImmutableSortedMap.of())),
+            id -> history,
             () -> NOW,
             () -> RESYNC,
             () -> chance);
@@ -58,6 +64,16 @@ class RequeuePolicyTest {
     }
 
     @Test
+    void soIsThatOfTheRevisionThatMayRunInItsPlace() {
+        declare("probe: {tcp: {address: \"127.0.0.1:1\"}}, health: {interval: 3s}");
+        history = WorkloadHistory.NONE.withLastKnownGood(
+                new LastKnownGood(declared.orElseThrow().workload(), "before", null));
+        declare("");
+
+        assertEquals(Optional.of(Duration.ofSeconds(3)), cadence.apply(ID, settled()));
+    }
+
+    @Test
     void soIsWhatSaysByItselfHowItIsAlthoughItHasStartedOnceItHasStayedAlive() {
         declare("Timer", "revision: '1', interval: 5s, health: {interval: 3s}");
         assertEquals(
@@ -75,6 +91,17 @@ class RequeuePolicyTest {
         declare("");
         assertEquals(Optional.of(RESYNC), cadence.apply(ID, later(NOW.plusSeconds(3600))));
         assertEquals(Optional.of(RESYNC), cadence.apply(ID, later(Instant.MAX)));
+    }
+
+    @Test
+    void whatIsDueBesideAFetchDoesNotWaitForIt() {
+        declare("");
+        Step.Download download = new Step.Download(ID, "key", new Source("https://bucket/a", null, RESYNC, 1));
+
+        assertEquals(Optional.of(RESYNC), cadence.apply(ID, new PassResult.UnderWay(plan(), download)));
+        assertEquals(
+                Optional.of(Duration.ofSeconds(5)),
+                cadence.apply(ID, new PassResult.UnderWay(plan(NOW.plusSeconds(5)), download)));
     }
 
     @Test
@@ -108,6 +135,20 @@ class RequeuePolicyTest {
     }
 
     private static WorkloadPlan plan() {
-        return new WorkloadPlan(ID, Action.NONE, Reason.AT_DESIRED_STATE, "", ImmutableList.of(), null, null);
+        return plan(null);
+    }
+
+    private static WorkloadPlan plan(@Nullable Instant due) {
+        return new WorkloadPlan(
+                ID,
+                Action.NONE,
+                Reason.AT_DESIRED_STATE,
+                "",
+                ImmutableList.of(),
+                null,
+                null,
+                ImmutableList.of(Reason.AT_DESIRED_STATE),
+                ImmutableList.of(),
+                due);
     }
 }
