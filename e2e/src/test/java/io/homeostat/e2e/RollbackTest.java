@@ -245,6 +245,9 @@ final class RollbackTest {
         homeostat.awaitAnother(WEB, homeostat.kill(WEB));
         eventually().until(() -> homeostat.state(WEB), "RUNNING 1"::equals);
 
+        long pid = homeostat.pid(WEB);
+        homeostat.run("restart", WEB).exits(0).says("restarted");
+        homeostat.awaitAnother(WEB, pid);
         homeostat
                 .run("rollback", WEB)
                 .exits(0)

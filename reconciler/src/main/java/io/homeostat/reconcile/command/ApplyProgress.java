@@ -110,6 +110,9 @@ public final class ApplyProgress implements PassListener, AutoCloseable {
     @Override
     public void finished(WorkloadId id, PassResult next) {
         convergence.finished(id, next);
+        if (next instanceof PassResult.UnderWay && summary.isRestarted(id)) {
+            convergence.enough(id);
+        }
     }
 
     @Override

@@ -116,6 +116,11 @@ public final class Convergence implements PassListener {
         delegate.finished(id, next);
     }
 
+    /** What is under way for that workload is not waited for. */
+    public void enough(WorkloadId id) {
+        put(id, new Progress.Converged());
+    }
+
     @Override
     public void broken(WorkloadId id, Throwable problem) {
         // What the store refuses, a full disk for one, may soon be over; a defect is not, and whoever waits shall hear

@@ -5,8 +5,10 @@ import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
 import io.homeostat.actuate.fetch.Downloader.Progress;
 import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.state.Instance.Phase;
 import io.homeostat.desired.state.StoreException;
 import io.homeostat.desired.state.history.Reason;
+import io.homeostat.observe.ObservedInstance.Liveness;
 import io.homeostat.reconcile.command.output.WorkloadResult.Kind;
 import io.homeostat.reconcile.loop.PassListener;
 import io.homeostat.reconcile.loop.PassResult;
@@ -39,6 +41,9 @@ public final class PassSummary implements PassListener {
 
         /** Why what was asked for does not come about, though nothing failed; empty as long as it may. */
         String superseded = "";
+
+        /** Whether something of it ran and had started at the last look. */
+        boolean runs;
 
         /** What was to be done before anything was. */
         private @Nullable WorkloadPlan intent;
@@ -138,6 +143,9 @@ public final class PassSummary implements PassListener {
         Track track = tracks.get(situation.id());
         if (track != null) {
             track.superseded = overtaken.by(situation, plan);
+            track.runs = situation.instances().stream()
+                    .anyMatch(one -> one.liveness() instanceof Liveness.Running
+                            && one.instance().phase() == Phase.STARTED);
         }
     }
 
@@ -150,6 +158,7 @@ public final class PassSummary implements PassListener {
         Track track = Objects.requireNonNull(tracks.get(id), "a workload nobody asked for");
         WorkloadPlan plan = next.plan();
         track.last = plan;
+        Step begun = track.step;
         track.step = null;
         WorkloadPlan intent = track.intent;
         boolean nothingYet = intent == null
@@ -168,9 +177,13 @@ public final class PassSummary implements PassListener {
                 // Shown already, when the step began.
             }
             case PassResult.UnderWay(WorkloadPlan same, Step step) -> {
-                if (!step.equals(track.step)) {
-                    // Begun before anybody listened.
+                track.step = step;
+                if (!step.equals(begun)) {
+                    // Begun before anybody listened, or before another step.
                     starting(step);
+                }
+                if (isRestarted(id)) {
+                    end(track, rested(id, track, plan));
                 }
             }
             case PassResult.Settled settled -> end(track, settled(id, track, plan));
@@ -190,16 +203,23 @@ public final class PassSummary implements PassListener {
         }
     }
 
+    /** Whether the restart that somebody asked for is done, and only a fetch goes on, which is for another revision. */
+    public synchronized boolean isRestarted(WorkloadId id) {
+        Track track = Objects.requireNonNull(tracks.get(id), "a workload nobody asked for");
+        return isRestart() && track.runs && hasBeenRequested(track);
+    }
+
     private boolean isRestart() {
         return rest.contains(Reason.RESTART_REQUESTED);
     }
 
     /** Whether the restart that somebody asked for is done, and only what is to replace it some day can't be had. */
     private boolean isRestarted(Track track, WorkloadPlan later) {
-        return isRestart()
-                && later.reason() == Reason.INSTALL_FAILED
-                && track.intent != null
-                && track.intent.reasons().contains(Reason.RESTART_REQUESTED);
+        return isRestart() && later.reason() == Reason.INSTALL_FAILED && hasBeenRequested(track);
+    }
+
+    private static boolean hasBeenRequested(Track track) {
+        return track.intent != null && track.intent.reasons().contains(Reason.RESTART_REQUESTED);
     }
 
     private synchronized void fail(WorkloadId id, String defect) {

@@ -79,6 +79,24 @@ class PassSummaryTest {
     }
 
     @Test
+    void howFarADownloadIsIsKnownOverSeveralPasses() {
+        Step.Download download =
+                new Step.Download(A, "key", new Source("https://bucket/a.tar.gz", null, Duration.ofSeconds(60), 3));
+        WorkloadPlan plan = new WorkloadPlan(
+                A, Action.INSTALL, Reason.NOT_INSTALLED, "not installed", ImmutableList.of(download), null, null);
+        summary.finished(A, new PassResult.UnderWay(plan, download));
+        Progress progress = summary.download(A);
+        progress.bytes(0, 40L << 20);
+        now.addAndGet(Duration.ofSeconds(4).toNanos());
+        progress.bytes(8L << 20, 40L << 20);
+        summary.finished(A, new PassResult.UnderWay(plan, download));
+
+        assertEquals(
+                "failed: not done within 4s, it was at: downloading, 8.0 MiB of 40.0 MiB, 2.0 MiB a second",
+                summary.results("not done within 4s", Set.of()).getFirst().words());
+    }
+
+    @Test
     void aDownloadThatStandsStillIsWhatTheTimeWentTo() {
         Step.Download download =
                 new Step.Download(A, "key", new Source("https://bucket/a.tar.gz", null, Duration.ofSeconds(60), 3));
