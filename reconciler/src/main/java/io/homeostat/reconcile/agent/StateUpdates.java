@@ -115,6 +115,7 @@ final class StateUpdates {
                 change.accept(store);
                 DesiredState next = wanted();
                 Scope scope = Scope.of(next, store, traces);
+                pass.retried(scope.all());
                 // Before any pass goes by the change; its listener, who may have to be asked for something, hears of it
                 // then.
                 begun.set(new Followed(scope, broadcast.subscribe(scope.all())));
@@ -168,14 +169,21 @@ final class StateUpdates {
      * @param change made to the store at once; if it throws, nothing else happens
      */
     void remember(ImmutableCollection<WorkloadId> ids, Consumer<StateStore> change) {
-        pass.amend(() -> change.accept(store));
+        amend(ids, change);
         look(ids);
+    }
+
+    private void amend(ImmutableCollection<WorkloadId> ids, Consumer<StateStore> change) {
+        pass.amend(() -> {
+            change.accept(store);
+            pass.retried(ids);
+        });
     }
 
     /** As {@link #remember(ImmutableCollection, Consumer)}; the follower hears of the passes that take it into account. */
     Following remember(ImmutableCollection<WorkloadId> ids, Consumer<StateStore> change, Follower follower)
             throws InterruptedException {
-        pass.amend(() -> change.accept(store));
+        amend(ids, change);
         Scope scope = scope().about(ids);
         Following following = broadcast.subscribe(scope.all(), follower.follow(scope));
         look(ids);

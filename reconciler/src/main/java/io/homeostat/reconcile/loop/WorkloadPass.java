@@ -1,5 +1,6 @@
 package io.homeostat.reconcile.loop;
 
+import com.google.common.collect.ImmutableCollection;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.model.DesiredState;
@@ -11,6 +12,7 @@ import io.homeostat.desired.state.Pause;
 import io.homeostat.desired.state.StateStore;
 import io.homeostat.desired.state.StateStore.Change;
 import io.homeostat.desired.state.history.Condition;
+import io.homeostat.desired.state.history.Reason;
 import io.homeostat.desired.state.history.WorkloadHistory;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.ObservedInstance;
@@ -117,13 +119,10 @@ public final class WorkloadPass implements AutoCloseable {
      * @param fetched called when a fetch is over that this pass has begun, and another pass is due
      */
     PassResult run(WorkloadId id, Consumer<ImmutableSet<WorkloadId>> concerned, Runnable fetched) {
-        PassResult ended = fetches.of(id)
-                .filter(Fetch::isOver)
-                .flatMap(fetch -> ended(fetch))
-                .orElse(null);
-        if (ended != null) {
-            listener.finished(id, ended);
-            return ended;
+        Optional<PassResult> ended = ended(id);
+        if (ended.isPresent()) {
+            listener.finished(id, ended.get());
+            return ended.get();
         }
         Situation seen = look(id);
         Planned planned = holding(
@@ -140,9 +139,12 @@ public final class WorkloadPass implements AutoCloseable {
         }
         WorkloadPlan plan = planned.plan();
         listener.looked(planned.situation(), plan);
-        PassResult next = plan.next()
-                .<PassResult>map(step -> go(planned.situation(), plan, step, fetched))
-                .orElseGet(() -> settled(id, plan));
+        // A look may take seconds, and what ended during it comes first: the plan may see what it did, and would not
+        // count it.
+        PassResult next = ended(id)
+                .orElseGet(() -> plan.next()
+                        .map(step -> go(planned.situation(), plan, step, fetched))
+                        .orElseGet(() -> settled(id, plan)));
         ImmutableSet<WorkloadId> others = disruptions.concernedBy(id);
         if (!others.isEmpty()) {
             listener.concerned(others);
@@ -192,6 +194,11 @@ public final class WorkloadPass implements AutoCloseable {
         ObservationRecorder.Learned learned = ObservationRecorder.observed(seen, journal.lastWords(seen));
         WorkloadPlan plan = Planner.plan(learned.situation());
         return new Planned(remember(ObservationRecorder.planned(learned, plan), plan), plan);
+    }
+
+    /** Somebody wants these tried now: a fetch that began before and fails does not count, and is begun again. */
+    public void retried(ImmutableCollection<WorkloadId> ids) {
+        fetches.retried(ids);
     }
 
     /** From reading a history until writing the next one, nobody else may write it. Never held while waiting. */
@@ -270,7 +277,7 @@ public final class WorkloadPass implements AutoCloseable {
         if (fetch != null && fetch.step().equals(step)) {
             return new PassResult.UnderWay(plan, step);
         }
-        if (fetch != null && !(fetch.goesOnBeside(step) && isDeclaredStill(fetch.situation()))) {
+        if (fetch != null && !goesOn(fetch, plan, step)) {
             fetches.end(fetch);
         }
         if (step instanceof Step.Wait wait) {
@@ -294,9 +301,19 @@ public final class WorkloadPass implements AutoCloseable {
         return stepped(situation, plan, step, executor.execute(step, situation.seen()));
     }
 
-    /** Empty when what it was begun for is declared no more, so that nothing follows from how it ended. */
-    private Optional<PassResult> ended(Fetch fetch) {
-        if (isDeclaredStill(fetch.situation())) {
+    private boolean goesOn(Fetch fetch, WorkloadPlan plan, Step step) {
+        return isDeclaredStill(fetch.situation())
+                && (Fetches.goesOnBeside(step, fetch.step()) || plan.reason() == Reason.CANNOT_OBSERVE);
+    }
+
+    /** Of a fetch that is over; empty when there is none, or nothing follows from how it ended. */
+    private Optional<PassResult> ended(WorkloadId id) {
+        Optional<Fetch> over = fetches.of(id).filter(Fetch::isOver);
+        if (over.isEmpty()) {
+            return Optional.empty();
+        }
+        Fetch fetch = over.get();
+        if (isDeclaredStill(fetch.situation()) && !fetch.failedBeforeRetry()) {
             return Optional.of(stepped(fetch));
         }
         fetches.end(fetch);
@@ -304,7 +321,7 @@ public final class WorkloadPass implements AutoCloseable {
     }
 
     private PassResult stepped(Fetch fetch) {
-        fetches.end(fetch);
+        fetches.forget(fetch);
         return stepped(fetch.situation(), fetch.plan(), fetch.step(), fetch.outcome());
     }
 

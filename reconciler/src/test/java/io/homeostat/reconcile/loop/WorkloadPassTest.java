@@ -51,6 +51,7 @@ class WorkloadPassTest {
     private final WorkloadPass pass = new WorkloadPass(
             desired, new BareMachine(), this::execute, store, InstantSource.system(), id -> "", new Listener());
     private volatile Runnable duringTheLook = () -> {};
+    private volatile boolean blind;
     private volatile @Nullable RuntimeException defect;
 
     WorkloadPassTest() {
@@ -99,6 +100,46 @@ class WorkloadPassTest {
         assertEquals(1, interrupted.get());
         assertEquals(0, store.history(ID).attempts().install().count());
         assertTrue(downloading.tryAcquire(30, TimeUnit.SECONDS), "the other one is fetched");
+    }
+
+    @Test
+    void whatFailsDuringALookIsCountedBeforeAnythingElseIsDone() throws Exception {
+        run();
+        assertTrue(downloading.tryAcquire(30, TimeUnit.SECONDS));
+        duringTheLook = () -> {
+            release.countDown();
+            awaitFetched();
+            pass.amend(() -> store.pause(ID, "a test", Instant.EPOCH));
+        };
+
+        assertInstanceOf(PassResult.Again.class, run());
+
+        assertEquals(1, store.history(ID).attempts().install().count());
+        assertEquals(0, interrupted.get());
+    }
+
+    @Test
+    void whatHasFailedBeforeSomebodyWantsItTriedAgainIsNoAnswerToThat() throws Exception {
+        run();
+        assertTrue(downloading.tryAcquire(30, TimeUnit.SECONDS));
+        release.countDown();
+        assertTrue(fetched.await(30, TimeUnit.SECONDS));
+
+        pass.retried(ImmutableList.of(ID));
+        run();
+
+        assertTrue(downloading.tryAcquire(30, TimeUnit.SECONDS), "it is tried again in the same pass");
+    }
+
+    @Test
+    void aLookThatSeesNothingBreaksNothingOff() throws Exception {
+        run();
+        assertTrue(downloading.tryAcquire(30, TimeUnit.SECONDS));
+        blind = true;
+
+        assertEquals(Reason.CANNOT_OBSERVE, run().plan().reason());
+
+        assertEquals(0, interrupted.get());
     }
 
     @Test
@@ -174,6 +215,14 @@ class WorkloadPassTest {
         return pass.run(ID, others -> {}, fetched::countDown);
     }
 
+    private void awaitFetched() {
+        try {
+            assertTrue(fetched.await(30, TimeUnit.SECONDS));
+        } catch (InterruptedException e) {
+            throw new AssertionError(e);
+        }
+    }
+
     private void commit(WorkloadHistory history) {
         store.commit(new Change(ID, history, false, ImmutableList.of(), ImmutableList.of(), ImmutableList.of()));
     }
@@ -200,7 +249,16 @@ class WorkloadPassTest {
         @Override
         public ObservedWorkload look(WorkloadId id, ImmutableList<Instance> instances, Checks checks) {
             duringTheLook.run();
-            return ObservedWorkload.absent(id);
+            ObservedWorkload absent = ObservedWorkload.absent(id);
+            return blind
+                    ? new ObservedWorkload(
+                            id,
+                            absent.installations(),
+                            absent.active(),
+                            Observation.unseen("a test"),
+                            absent.limits(),
+                            absent.residue())
+                    : absent;
         }
 
         @Override
