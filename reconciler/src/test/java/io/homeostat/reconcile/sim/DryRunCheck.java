@@ -107,6 +107,7 @@ final class DryRunCheck {
 
     boolean isUnderWay(WorkloadId id) {
         return loop.last(id) instanceof PassResult.Again
+                || loop.last(id) instanceof PassResult.UnderWay
                 || (loop.last(id) instanceof PassResult.Later later
                         && later.until().kind() == Step.Wait.Kind.PROGRESS);
     }

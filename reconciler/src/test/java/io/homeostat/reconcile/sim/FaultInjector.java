@@ -17,6 +17,7 @@ final class FaultInjector {
     enum Draw {
         STEP_MILLIS,
         BIRTH_MILLIS,
+        FETCH_MILLIS,
         WHETHER_FATAL
     }
 

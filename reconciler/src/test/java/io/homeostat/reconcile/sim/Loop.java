@@ -3,15 +3,19 @@ package io.homeostat.reconcile.sim;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.StoreException;
 import io.homeostat.desired.state.history.FailureCause;
+import io.homeostat.observe.ObservedWorkload;
 import io.homeostat.reconcile.loop.PassListener;
 import io.homeostat.reconcile.loop.PassResult;
+import io.homeostat.reconcile.loop.StepExecutor;
 import io.homeostat.reconcile.loop.WorkloadPass;
 import io.homeostat.reconcile.plan.Step;
 import io.homeostat.reconcile.record.Outcome;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
@@ -21,6 +25,7 @@ final class Loop {
     private static final long AFTER_A_BROKEN_PASS_MILLIS = 5_000;
     private static final long AGENT_STARTS_IN_MILLIS = 200;
     private static final long SPAN_MILLIS = 10_000;
+    private static final int LONGEST_FETCH_MILLIS = 40_000;
     /** Within a span; polling while three programs start takes a few hundred. */
     private static final int MANY_PASSES = 1_000;
 
@@ -30,21 +35,39 @@ final class Loop {
     private final boolean hints;
     private final World world;
     private final Agent agent;
+    private final FaultInjector faults;
     private WorkloadPass pass;
+    /** Whose pass is under way. */
+    private WorkloadId current = Scenario.IDS.get(0);
+    /** What is fetched beside passes; all of it is done in the moment in which it is over. */
+    private final Map<WorkloadId, Fetching> fetching = new HashMap<>();
+    /** In which a fetch has ended. */
+    private @Nullable AgentCrash crash;
+
     private final Map<WorkloadId, Long> due = new HashMap<>();
     private final Map<WorkloadId, PassResult> last = new HashMap<>();
     private long resync = RESYNC_MILLIS;
     private long span;
     private int passes;
 
+    private record Fetching(Runnable work, long over) {}
+
     /** @param world with which the agent has to do */
-    Loop(VirtualClock clock, FakeMachine machine, Story story, Agent agent, World world, boolean hints) {
+    Loop(
+            VirtualClock clock,
+            FakeMachine machine,
+            Story story,
+            Agent agent,
+            World world,
+            FaultInjector faults,
+            boolean hints) {
         this.clock = clock;
         this.machine = machine;
         this.story = story;
         this.hints = hints;
         this.world = world;
         this.agent = agent;
+        this.faults = faults;
         this.pass = begin();
         Scenario.IDS.forEach(id -> due.put(id, 0L));
     }
@@ -54,14 +77,66 @@ final class Loop {
         WorkloadPass begun = new WorkloadPass(
                 machine.asked,
                 agent.eyes().apply(world),
-                agent.hands().apply(world),
+                fatal(agent.hands().apply(world)),
                 machine.store,
                 clock,
                 id -> "",
                 new Teller(),
-                Runnable::run);
+                this::fetch);
         world.meet(begun);
         return begun;
+    }
+
+    /** Whatever a fetch dies of, all of the agent dies of it. */
+    private StepExecutor fatal(StepExecutor hands) {
+        return new StepExecutor() {
+            @Override
+            public Outcome execute(Step step, ObservedWorkload seen) {
+                try {
+                    return hands.execute(step, seen);
+                } catch (AgentCrash e) {
+                    crash = e;
+                    throw e;
+                }
+            }
+
+            @Override
+            public void destroyEnded(WorkloadId id) {
+                hands.destroyEnded(id);
+            }
+        };
+    }
+
+    /** Every other one is part of its pass. */
+    private void fetch(Runnable work) {
+        int millis = faults.pick(FaultInjector.Draw.FETCH_MILLIS, current, 2 * LONGEST_FETCH_MILLIS);
+        if (millis < LONGEST_FETCH_MILLIS) {
+            work.run();
+        } else {
+            fetching.put(current, new Fetching(work, clock.steadyMillis() + millis - LONGEST_FETCH_MILLIS));
+        }
+    }
+
+    /** Ends the first fetch that is over by then, if there is one; without effect when it was broken off. */
+    private boolean endFetch(long by) {
+        WorkloadId id = fetching.entrySet().stream()
+                .min(Comparator.comparingLong(one -> one.getValue().over()))
+                .filter(one -> one.getValue().over() <= by)
+                .map(Map.Entry::getKey)
+                .orElse(null);
+        if (id == null) {
+            return false;
+        }
+        Fetching ended = Objects.requireNonNull(fetching.remove(id));
+        clock.advanceTo(Math.max(clock.steadyMillis(), ended.over()));
+        crash = null;
+        ended.work().run();
+        if (crash == null) {
+            hint(id);
+        } else {
+            restart(crash);
+        }
+        return true;
     }
 
     /** How the last pass over a workload ended; null before the first. */
@@ -92,6 +167,7 @@ final class Loop {
         if (crash instanceof AgentCrash.PowerCut) {
             world.powerFails();
         }
+        fetching.clear();
         machine.processes.forgetWhoStopped();
         clock.advanceMillis(AGENT_STARTS_IN_MILLIS);
         pass = begin();
@@ -110,6 +186,9 @@ final class Loop {
             }
             WorkloadId id = next;
             long at = due.getOrDefault(id, 0L);
+            if (endFetch(Math.min(at, end))) {
+                continue;
+            }
             if (at > end) {
                 clock.advanceTo(end);
                 return;
@@ -129,6 +208,7 @@ final class Loop {
     }
 
     private void pass(WorkloadId id) {
+        current = id;
         try {
             PassResult next = pass.run(id);
             last.put(id, next);
@@ -150,17 +230,18 @@ final class Loop {
         return switch (next) {
             // Every pass takes some time.
             case PassResult.Again again -> 1;
-            case PassResult.UnderWay underWay -> throw new IllegalStateException("there is one thread");
-            case PassResult.Later later -> {
-                Instant now = clock.instant();
-                Instant until = later.until().until();
-                if (until.isAfter(now.plusMillis(resync))) {
-                    yield resync;
-                }
-                yield Math.max(1, Duration.between(now, until).toMillis());
-            }
+            case PassResult.UnderWay underWay ->
+                underWay.plan().due() == null ? resync : until(underWay.plan().due());
+            case PassResult.Later later -> until(later.until().until());
             case PassResult.Settled settled -> resync;
         };
+    }
+
+    private long until(Instant time) {
+        Instant now = clock.instant();
+        return time.isAfter(now.plusMillis(resync))
+                ? resync
+                : Math.max(1, Duration.between(now, time).toMillis());
     }
 
     private static String words(Outcome outcome) {

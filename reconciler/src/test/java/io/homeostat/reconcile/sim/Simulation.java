@@ -40,7 +40,7 @@ final class Simulation {
         this.machine = new FakeMachine(faults, clock, desired, fate.seed());
         this.story = new Story(clock, told);
         this.world = new World(faults, clock, desired, machine, story);
-        this.loop = new Loop(clock, machine, story, agent, world, fate.hints());
+        this.loop = new Loop(clock, machine, story, agent, world, faults, fate.hints());
         this.prospects = new Achievability(desired, machine);
         this.checks = new ConvergenceChecks(clock, desired, machine, loop);
     }

@@ -227,11 +227,15 @@ final class World implements StepExecutor, Observer {
 
     /** What somebody asks a running agent for: an amendment. */
     private void amend(WorkloadId id, Runnable change) {
-        if (agent == null) {
+        WorkloadPass running = agent;
+        if (running == null) {
             return;
         }
         try {
-            agent.amend(change);
+            running.amend(() -> {
+                change.run();
+                running.retried(ImmutableList.of(id));
+            });
             machine.store.amended(id);
         } catch (StoreException e) {
             story.tell(() -> "  refused: " + e.getMessage());
