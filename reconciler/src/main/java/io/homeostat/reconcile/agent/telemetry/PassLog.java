@@ -25,7 +25,7 @@ public final class PassLog implements PassListener {
 
     /** What was last logged of a workload. */
     private sealed interface Logged {
-        record UnderWay(long since) implements Logged {}
+        record UnderWay() implements Logged {}
 
         record Stuck(Reason reason) implements Logged {}
 
@@ -34,6 +34,8 @@ public final class PassLog implements PassListener {
 
     private final Ticker ticker;
     private final Map<WorkloadId, Logged> logged = new ConcurrentHashMap<>();
+    /** When steps began; one that fetches goes on while others are done. */
+    private final Map<Step, Long> begun = new ConcurrentHashMap<>();
 
     public PassLog(Ticker ticker) {
         this.ticker = ticker;
@@ -42,16 +44,20 @@ public final class PassLog implements PassListener {
     @Override
     public void starting(Step step) {
         LOG.debug("{} begins", step.word());
-        logged.put(step.workload(), new Logged.UnderWay(ticker.read()));
+        logged.put(step.workload(), new Logged.UnderWay());
+        begun.put(step, ticker.read());
     }
 
     @Override
     public void finished(WorkloadId id, PassResult next) {
         @Nullable Logged before = logged.get(id);
         switch (next) {
-            case PassResult.Again again ->
-                stepped(again, before instanceof Logged.UnderWay(long since) ? since : ticker.read());
+            case PassResult.Again again -> {
+                Long since = begun.remove(again.step());
+                stepped(again, since == null ? ticker.read() : since);
+            }
             case PassResult.Settled settled -> {
+                begun.keySet().removeIf(step -> step.workload().equals(id));
                 boolean gone = settled.plan().before() == null && settled.plan().after() == null;
                 if (before == null || before instanceof Logged.Converged) {
                     LOG.debug("all is well");

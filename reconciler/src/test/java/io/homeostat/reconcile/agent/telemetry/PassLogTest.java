@@ -53,6 +53,17 @@ class PassLogTest {
     }
 
     @Test
+    void aFetchTookAsLongAsItDidThoughOtherStepsWereDoneMeanwhile() {
+        Step unpack = new Step.Unpack(Passes.WORKLOAD, "key", null, "B", "ops-agent_B", null);
+        log.starting(unpack);
+        passes.pass(Duration.ofSeconds(30));
+        passes.stepped(log, STEP, Reason.LINK_MOVED, Outcome.done(), Duration.ofMillis(12));
+        log.finished(Passes.WORKLOAD, passes.again(unpack, Reason.REVISION_CHANGED, Outcome.done()));
+
+        assertEquals(List.of("INFO activate done in 12 ms", "INFO unpack done in 30.0 s"), said());
+    }
+
+    @Test
     void aPassThatFindsAllWellSaysNothing() {
         passes.settled(log);
         passes.settled(log);

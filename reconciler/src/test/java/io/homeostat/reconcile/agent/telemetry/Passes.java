@@ -38,7 +38,11 @@ public final class Passes implements Ticker {
         begun(listener);
         listener.starting(step);
         pass(time);
-        listener.finished(WORKLOAD, new PassResult.Again(plan(Action.RESTART, reason), step, outcome));
+        listener.finished(WORKLOAD, again(step, reason, outcome));
+    }
+
+    PassResult again(Step step, Reason reason, Outcome outcome) {
+        return new PassResult.Again(plan(Action.RESTART, reason), step, outcome);
     }
 
     public void settled(PassListener listener) {
