@@ -42,7 +42,7 @@ public final class PassSummary implements PassListener {
         /** Why what was asked for does not come about, though nothing failed; empty as long as it may. */
         String superseded = "";
 
-        /** Whether something of it ran and had started at the last look. */
+        /** Whether something of it ran and had started at the last look, and is not what somebody wants followed by another launch. */
         boolean runs;
 
         /** What was to be done before anything was. */
@@ -145,7 +145,10 @@ public final class PassSummary implements PassListener {
             track.superseded = overtaken.by(situation, plan);
             track.runs = situation.instances().stream()
                     .anyMatch(one -> one.liveness() instanceof Liveness.Running
-                            && one.instance().phase() == Phase.STARTED);
+                            && one.instance().phase() == Phase.STARTED
+                            && !one.instance()
+                                    .launchId()
+                                    .equals(situation.history().run().again()));
         }
     }
 

@@ -12,6 +12,7 @@ import io.homeostat.actuate.fetch.Downloader.Progress;
 import io.homeostat.desired.model.DesiredState;
 import io.homeostat.desired.model.Source;
 import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.state.history.FailureCause;
 import io.homeostat.desired.state.history.Reason;
 import io.homeostat.desired.state.history.WorkloadHistory.FailedRevision;
 import io.homeostat.reconcile.command.environment.GlobalOptions.OutputFormat;
@@ -48,6 +49,10 @@ class PassSummaryTest {
     }
 
     private PassSummary summary(WorkloadId id, Set<WorkloadId> asked, Overtaken overtaken) {
+        return summary(id, asked, overtaken, ImmutableSet.of());
+    }
+
+    private PassSummary summary(WorkloadId id, Set<WorkloadId> asked, Overtaken overtaken, ImmutableSet<Reason> rest) {
         return new PassSummary(
                 Set.of(id),
                 Set.of(id),
@@ -60,7 +65,7 @@ class PassSummaryTest {
                         ProgressDisplay.Plain.SILENCE,
                         Ticker.systemTicker()),
                 overtaken,
-                ImmutableSet.of(),
+                rest,
                 () -> now.get());
     }
 
@@ -107,6 +112,35 @@ class PassSummaryTest {
         assertEquals(
                 "failed: not done within 4s, it was at: downloading, and nothing has come yet",
                 summary.results("not done within 4s", Set.of()).getFirst().words());
+    }
+
+    @Test
+    void aRestartIsNotDoneAsLongAsWhatIsToBeReplacedRuns() {
+        Situation before = Example.process().wants("A").runs("A").situation();
+        String launch = before.instances().getFirst().instance().launchId();
+        Situation asked = before.withHistory(
+                before.history().withRun(before.history().run().withAgain(launch)));
+        WorkloadId id = before.id();
+        PassSummary restart = summary(id, Set.of(), Overtaken.NEVER, ImmutableSet.of(Reason.RESTART_REQUESTED));
+        WorkloadPlan requested = plan(Action.RESTART, Reason.RESTART_REQUESTED);
+        Step.Download download =
+                new Step.Download(id, "key", new Source("https://bucket/b.tar.gz", null, Duration.ofSeconds(60), 3));
+        PassResult fetching = new PassResult.UnderWay(plan(Action.UPGRADE, Reason.REVISION_CHANGED), download);
+
+        restart.looked(asked, requested);
+        restart.finished(
+                id,
+                new PassResult.Again(
+                        requested,
+                        new Step.Activate(id, null),
+                        new Outcome.Failed(FailureCause.of(FailureCause.Kind.UNKILLABLE), "still there", false)));
+        restart.looked(asked, requested);
+        restart.finished(id, fetching);
+        assertFalse(restart.isRestarted(id));
+
+        restart.looked(before, requested);
+        restart.finished(id, fetching);
+        assertTrue(restart.isRestarted(id));
     }
 
     @Test
