@@ -121,19 +121,20 @@ final class OneShotPlanner {
         if (instance.phase().isBeforeStart()) {
             return begin(attended, running);
         }
+        Duration left = Schedule.timeout(declared).minus(running.age());
+        Instant lookAgain = situation.now().plus(least(left, poll(running)));
         PlanBuilder beside = new PlanBuilder(situation);
         if (!target.installed() && new Rollout(situation, declared, beside, target).fetch(current)) {
-            return beside.build();
+            return beside.build().dueAt(lookAgain);
         }
         if (isOfDeclaredWork(instance)) {
             attended.confine();
         }
-        Duration left = Schedule.timeout(declared).minus(running.age());
         plan.waitFor(
                 Reason.RUN_UNDER_WAY,
                 "revision " + instance.revision() + " runs"
                         + (isOfDeclaredWork(instance) ? "" : "; what is declared now runs when it has ended"),
-                situation.now().plus(least(left, poll(running))),
+                lookAgain,
                 Wait.Kind.PROGRESS);
         return plan.build();
     }

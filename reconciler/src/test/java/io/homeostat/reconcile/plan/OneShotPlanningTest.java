@@ -274,8 +274,8 @@ class OneShotPlanningTest {
                         "wait RUN_UNDER_WAY: wait",
                         process("A", STARTUP).runs("A", YOUNG).wants("B", STARTUP)),
                 row(
-                        "what runs then is fetched meanwhile",
-                        "upgrade REVISION_CHANGED: download unpack",
+                        "what runs then is fetched meanwhile, and the run is looked at as often as without that",
+                        "upgrade REVISION_CHANGED: download unpack until 2026-11-20T12:00:00.500Z",
                         process("A", STARTUP)
                                 .runs("A", YOUNG)
                                 .wants("B", STARTUP)
