@@ -184,6 +184,8 @@ public record DeleteCommand(Selection selection, Duration timeout) implements Co
                     .collect(Collectors.joining("\n")));
         }
         store.delete(here);
+        // What could not be removed before may have had its cause removed meanwhile.
+        store.retryNow(here);
         ImmutableSet<WorkloadId> given =
                 here.stream().filter(abandoned::contains).collect(ImmutableSet.toImmutableSet());
         if (!given.isEmpty()) {

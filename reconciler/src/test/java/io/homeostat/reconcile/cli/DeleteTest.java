@@ -17,6 +17,8 @@ import io.homeostat.desired.state.StateStore;
 import io.homeostat.desired.state.StateStore.Change;
 import io.homeostat.desired.state.StateStore.ControlPlaneChange;
 import io.homeostat.desired.state.StateStore.ToApply;
+import io.homeostat.desired.state.history.Attempts.Failures;
+import io.homeostat.desired.state.history.WorkloadHistory;
 import io.homeostat.desired.state.sqlite.StateStores;
 import io.homeostat.proto.acp.ConfigurePluginStates.Action;
 import io.homeostat.proto.acp.ConfigurePluginStates.ConfigurePlugin;
@@ -40,6 +42,26 @@ class DeleteTest {
         Shell shell = new Shell(directory);
         try (StateStore store = open(shell)) {
             store.commit(Change.ofInstance(launchOfGhost()));
+        }
+
+        Shell.Result deleted = shell.run("delete", GHOST.toString());
+
+        assertEquals(0, deleted.status(), deleted.err());
+        try (StateStore store = open(shell)) {
+            assertTrue(store.instances(GHOST).isEmpty());
+        }
+    }
+
+    @Test
+    void whatCouldNotBeRemovedBeforeIsTriedAtOnce() {
+        Shell shell = new Shell(directory);
+        Failures failed = new Failures(9, Clock.systemUTC().instant(), "busy", false);
+        try (StateStore store = open(shell)) {
+            store.commit(Change.ofInstance(launchOfGhost()));
+            store.commit(Change.ofHistory(
+                    GHOST,
+                    WorkloadHistory.DELETED.withAttempts(
+                            WorkloadHistory.DELETED.attempts().withUpkeep(failed))));
         }
 
         Shell.Result deleted = shell.run("delete", GHOST.toString());
