@@ -9,6 +9,7 @@ import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.platform.MetadataServer;
 import io.homeostat.desired.state.Instance;
+import io.homeostat.observe.ObservedInstance.Liveness;
 import io.homeostat.observe.Observer.Checks;
 import io.homeostat.observe.files.FileContent;
 import io.homeostat.observe.files.FileContents;
@@ -61,6 +62,18 @@ public final class MachineObserver implements Observer {
                                 ? seen
                                 : ImmutableList.of()),
                 installations.residue(id));
+    }
+
+    @Override
+    public boolean isGone(Instance instance) {
+        return instances
+                                .apply(instance.workload().kind())
+                                .look(instance.workload(), ImmutableList.of(instance), Checks.NONE)
+                        instanceof Observation.Seen<ImmutableList<ObservedInstance>>(var found)
+                && found.stream()
+                        .filter(one -> one.instance().launchId().equals(instance.launchId()))
+                        .allMatch(one -> one.liveness() instanceof Liveness.Ended
+                                || one.liveness() instanceof Liveness.Orphaned);
     }
 
     @Override

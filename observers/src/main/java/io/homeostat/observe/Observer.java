@@ -18,6 +18,9 @@ public interface Observer {
     /** Looks at one workload, given its remembered launches. */
     ObservedWorkload look(WorkloadId id, ImmutableList<Instance> instances, Checks checks);
 
+    /** Whether a remembered instance is known not to run any more; its children may. */
+    boolean isGone(Instance instance);
+
     /** Looks at the machine as a whole. Facts that are asked for may take some seconds. */
     HostFacts host(ImmutableSet<HostFact> asked);
 

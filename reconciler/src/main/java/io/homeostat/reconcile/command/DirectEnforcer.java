@@ -164,7 +164,7 @@ public final class DirectEnforcer implements Enforcer {
             store.instances().stream().map(Instance::workload).forEach(all::add);
             all.addAll(workspace.traces());
             new Housekeeping(layout, store).collectLeftovers(declared, ImmutableSet.copyOf(all), clock.instant());
-            all.removeIf(id -> !goal.concerns(id));
+            all.retainAll(goal.touched(all, desired));
             try (ApplyProgress progress = new ApplyProgress(
                     workspace,
                     goal.asked(),

@@ -2,6 +2,7 @@ package io.homeostat.reconcile.command;
 
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
+import com.google.common.graph.Traverser;
 import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.model.DesiredState;
 import io.homeostat.desired.model.WorkloadId;
@@ -16,6 +17,7 @@ import io.homeostat.reconcile.command.environment.AgentIdentity;
 import io.homeostat.reconcile.command.output.Overtaken;
 import io.homeostat.reconcile.controlplane.ControlPlane.ControlPlaneStatus;
 import io.homeostat.reconcile.loop.Turns;
+import io.homeostat.reconcile.plan.DependencyGraph;
 import io.homeostat.reconcile.secrets.LaunchedValues;
 import java.time.Duration;
 import java.util.Optional;
@@ -62,8 +64,19 @@ public interface Enforcer {
                     (asked.isEmpty() || asked.contains(situation.id()) ? askedFor : others).by(situation, plan);
         }
 
-        boolean concerns(WorkloadId id) {
-            return only.isEmpty() || only.contains(id);
+        /**
+         * Those that are touched without an agent, who would look after what something depends on that is to run.
+         *
+         * @param all that there are
+         */
+        ImmutableSet<WorkloadId> touched(Set<WorkloadId> all, DesiredState declared) {
+            if (only.isEmpty() || rest.contains(Reason.STOPPED)) {
+                return ImmutableSet.copyOf(only.isEmpty() ? all : only);
+            }
+            return ImmutableSet.copyOf(Traverser.<WorkloadId>forGraph(id -> declared.get(id)
+                            .map(one -> DependencyGraph.needs(one.workload()))
+                            .orElse(ImmutableSet.of()))
+                    .breadthFirst(only));
         }
     }
 

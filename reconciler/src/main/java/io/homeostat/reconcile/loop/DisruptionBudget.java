@@ -8,6 +8,7 @@ import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.StateReader;
 import io.homeostat.desired.state.history.WorkloadHistory;
+import io.homeostat.observe.Observer;
 import io.homeostat.observe.host.HostFacts;
 import io.homeostat.reconcile.plan.DependencyGraph;
 import io.homeostat.reconcile.plan.Relations;
@@ -23,6 +24,7 @@ import org.jspecify.annotations.Nullable;
 final class DisruptionBudget {
     private final DesiredSource desired;
     private final StateReader store;
+    private final Observer observer;
     private final Map<WorkloadId, Standing> standings = new ConcurrentHashMap<>();
     /** Stopped for a change and not well again yet. Guarded by itself. */
     private final Set<WorkloadId> disrupted = new HashSet<>();
@@ -44,9 +46,10 @@ final class DisruptionBudget {
         static final Standing UNKNOWN = new Standing(false, false, false, ImmutableSet.of());
     }
 
-    DisruptionBudget(DesiredSource desired, StateReader store) {
+    DisruptionBudget(DesiredSource desired, StateReader store, Observer observer) {
         this.desired = desired;
         this.store = store;
+        this.observer = observer;
     }
 
     private DependencyGraph dependencies() {
@@ -69,7 +72,7 @@ final class DisruptionBudget {
         synchronized (disrupted) {
             changing = ImmutableSet.copyOf(disrupted);
         }
-        return dependencies(wanted).of(id, host, own, this::look, changing::contains);
+        return dependencies(wanted).of(id, host, own, this::look, observer::isGone, changing::contains);
     }
 
     /**

@@ -105,7 +105,7 @@ public final class WorkloadPass implements AutoCloseable {
         this.clock = clock;
         this.journal = new Journal(store, logs);
         this.listener = listener;
-        this.disruptions = new DisruptionBudget(desired, store);
+        this.disruptions = new DisruptionBudget(desired, store, observer);
         this.fetches = new Fetches(executor, fetching);
         this.situations = new Situations(observer, id -> Remembered.by(store, id), store::seed, clock);
     }

@@ -99,6 +99,8 @@ public final class DependencyGraph {
      *
      * @param own what is remembered of the workload itself
      * @param memory what is remembered of a workload; asked once for each
+     * @param gone whether an instance is known not to run any more, though nobody has looked at its workload since; asked for what the
+     *     workload waits for
      * @param changing those that were stopped for a change and are not well again
      */
     public Relations of(
@@ -106,22 +108,24 @@ public final class DependencyGraph {
             HostFacts host,
             WorkloadHistory own,
             Function<WorkloadId, Remembered> memory,
+            Predicate<Instance> gone,
             Predicate<WorkloadId> changing) {
         Function<WorkloadId, Remembered> look = once(memory);
+        Function<WorkloadId, Remembered> now = once(other -> look.apply(other).unlessGone(gone));
         Declaration declared = desired.declarations().get(id);
         if (declared == null) {
             return new Relations(ImmutableList.of(), ImmutableList.of(), leaving(id, look), ImmutableList.of());
         }
         ImmutableList<Need> fare =
-                needs.get(id).stream().map(other -> need(other, host, look)).collect(ImmutableList.toImmutableList());
+                needs.get(id).stream().map(other -> need(other, host, now)).collect(ImmutableList.toImmutableList());
         LastKnownGood lastKnownGood = own.lastKnownGood();
         return new Relations(
                 fare,
                 fare.isEmpty() ? ImmutableList.of() : Dependencies.cycle(id, needs::get),
                 stoppedBefore(id, look),
                 down(id, host, look, changing),
-                parent(declared.workload(), host, look),
-                lastKnownGood == null ? null : parent(lastKnownGood.workload(), host, look));
+                parent(declared.workload(), host, now),
+                lastKnownGood == null ? null : parent(lastKnownGood.workload(), host, now));
     }
 
     private static Function<WorkloadId, Remembered> once(Function<WorkloadId, Remembered> memory) {
@@ -130,7 +134,7 @@ public final class DependencyGraph {
     }
 
     /** What has to run well before a workload: what it says, and what it is part of. */
-    static ImmutableSet<WorkloadId> needs(Workload workload) {
+    public static ImmutableSet<WorkloadId> needs(Workload workload) {
         return ImmutableSet.<WorkloadId>builder()
                 .addAll(Dependencies.of(workload))
                 .addAll(Traits.of(workload).parent().stream().iterator())

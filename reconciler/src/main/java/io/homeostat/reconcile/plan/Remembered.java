@@ -6,6 +6,7 @@ import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.Pause;
 import io.homeostat.desired.state.StateReader;
 import io.homeostat.desired.state.history.WorkloadHistory;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -31,6 +32,13 @@ public record Remembered(
     public static Remembered by(StateReader store, WorkloadId id) {
         return new Remembered(
                 store.history(id), store.instances(id), store.pause(id).orElse(null));
+    }
+
+    /** As it is known to be by now: how it was at its last look says nothing once all that had started then is gone. */
+    Remembered unlessGone(Predicate<Instance> gone) {
+        ImmutableList<Instance> started =
+                instances().stream().filter(Instance::isStarted).collect(ImmutableList.toImmutableList());
+        return started.isEmpty() || !started.stream().allMatch(gone) ? this : withoutConditions();
     }
 
     /** Without how it was when it was last looked at. */

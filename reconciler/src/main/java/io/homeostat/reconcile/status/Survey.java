@@ -205,7 +205,7 @@ public final class Survey {
                 id,
                 wanted,
                 desired.policy(),
-                (host, own) -> dependencies.of(id, host, own, memory::of, other -> false),
+                (host, own) -> dependencies.of(id, host, own, memory::of, observer::isGone, other -> false),
                 archives,
                 isProbedAlike(wanted, declared) ? depth : Situations.Depth.PRESENCE);
         Situation learned = ObservationRecorder.observed(before).situation();

@@ -233,6 +233,11 @@ class ReconcilerTest {
         }
 
         @Override
+        public boolean isGone(Instance instance) {
+            return false;
+        }
+
+        @Override
         public Observation<ImmutableSet<String>> archives() {
             return Observation.seen(ImmutableSet.of());
         }

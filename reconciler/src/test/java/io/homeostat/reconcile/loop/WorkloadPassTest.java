@@ -262,6 +262,11 @@ class WorkloadPassTest {
         }
 
         @Override
+        public boolean isGone(Instance instance) {
+            return false;
+        }
+
+        @Override
         public Observation<ImmutableSet<String>> archives() {
             return Observation.seen(ImmutableSet.of());
         }

@@ -31,8 +31,10 @@ import io.homeostat.reconcile.plan.Relations.Need;
 import io.homeostat.reconcile.runtime.timer.TimerKind;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import org.junit.jupiter.api.Test;
 
 /** How workloads stand to each other, by what is remembered of them. */
@@ -45,6 +47,7 @@ class DependencyGraphTest {
 
     private final Map<WorkloadId, Remembered> remembered = new HashMap<>();
     private final List<WorkloadId> asked = new ArrayList<>();
+    private final Set<Instance> gone = new HashSet<>();
 
     @Test
     void whatRunsWellSinceThisBootIsWell() {
@@ -52,6 +55,15 @@ class DependencyGraphTest {
         remember(DB, healthy(1), "this-boot");
 
         assertEquals(Need.State.WELL, stateOfDb());
+    }
+
+    @Test
+    void whatHasEndedSinceItsLookIsNotWellAnyMore() {
+        declaredAndNeeded();
+        remember(DB, healthy(1), "this-boot");
+        gone.addAll(look(DB).instances());
+
+        assertEquals(Need.State.COMING, stateOfDb());
     }
 
     @Test
@@ -150,8 +162,8 @@ class DependencyGraphTest {
     void aDecisionReadsOnceWhatIsRememberedOfEachNeighbourAndNotAgainOfTheWorkloadItself() {
         WorkloadId clock = new WorkloadId(TimerKind.TIMER, "clock");
         Workload part = timer("tick", "parent: timer/clock");
-        Relations relations =
-                dependencies(timer("clock", ""), part).of(part.id(), HOST, formerly(part), this::look, other -> false);
+        Relations relations = dependencies(timer("clock", ""), part)
+                .of(part.id(), HOST, formerly(part), this::look, gone::contains, other -> false);
 
         assertEquals(List.of(clock), asked);
         assertEquals(List.of(new Need(clock, Need.State.COMING)), relations.needs());
@@ -174,8 +186,8 @@ class DependencyGraphTest {
                         Condition.Type.DISABLED, Condition.Status.TRUE, Reason.DISABLED, "", Example.NOW)));
         remembered.put(b, new Remembered(disabled, ImmutableList.of(), null));
 
-        Relations relations =
-                dependencies.of(WorkloadId.process("a"), HOST, WorkloadHistory.NONE, this::look, b::equals);
+        Relations relations = dependencies.of(
+                WorkloadId.process("a"), HOST, WorkloadHistory.NONE, this::look, gone::contains, b::equals);
 
         assertEquals(List.of(), relations.down());
     }
@@ -214,7 +226,7 @@ class DependencyGraphTest {
         assertEquals(
                 List.of(new Need(b, Need.State.COMING)),
                 dependencies
-                        .of(a, HOST, WorkloadHistory.NONE, this::look, b::equals)
+                        .of(a, HOST, WorkloadHistory.NONE, this::look, gone::contains, b::equals)
                         .down(),
                 "while it is being changed");
         assertEquals(ImmutableSet.of(a), dependencies.concernedBy(b));
@@ -343,7 +355,7 @@ class DependencyGraphTest {
     }
 
     private Relations relations(DependencyGraph dependencies, WorkloadId id) {
-        return dependencies.of(id, HOST, look(id).history(), this::look, other -> false);
+        return dependencies.of(id, HOST, look(id).history(), this::look, gone::contains, other -> false);
     }
 
     private Remembered look(WorkloadId id) {

@@ -181,6 +181,7 @@ class NeedTest {
                         HostFacts.of("this-boot", "instance"),
                         WorkloadHistory.NONE,
                         id -> id.equals(DB) ? db : other,
+                        instance -> false,
                         id -> false);
         return Iterables.getOnlyElement(relations.needs()).state();
     }

@@ -92,9 +92,13 @@ final class DryRunCheck {
         Invariant.PLAN_OF_CONVERGED_IS_EMPTY.require(
                 endsByItself || !(loop.last(id) instanceof PassResult.Settled) || plan.isEmpty(),
                 () -> id + " is settled, and planned is " + plan);
-        // What is ill or damaged is put right before it is changed, and only that is foretold.
+        // What is ill or damaged, or is to be launched again, is that before it is changed, and only that is foretold.
         boolean well = machine.store.history(id).run().healthFailures() == 0
                 && living.stream().allMatch(process -> process.feels == Health.Verdict.HEALTHY)
+                && living.stream()
+                        .noneMatch(process -> process.launched
+                                .launchId()
+                                .equals(machine.store.history(id).run().again()))
                 && plan.stream().allMatch(Step.Wait.class::isInstance)
                 && !waitsForDependency(id);
         return !endsByItself && !isUnderWay(id) && well && (declared == null || runs);

@@ -82,6 +82,13 @@ final class FakeObserver implements Observer {
                 unless(Fault.RESIDUE_UNSEEN, id, () -> disk.residue.contains(id)));
     }
 
+    @Override
+    public boolean isGone(Instance instance) {
+        processes.settle();
+        Liveness liveness = liveness(instance, true, null);
+        return liveness instanceof Liveness.Ended || liveness instanceof Liveness.Orphaned;
+    }
+
     private ObservedLimits limits(WorkloadId id) {
         Limits inForce = processes.living(id).stream()
                 .map(process -> process.limits)

@@ -25,7 +25,7 @@ import java.util.Set;
 
 /**
  * What must hold of the order in which workloads are started, stopped and changed, by what is true of the others; but an end that the
- * agent has not looked for since, it can't know.
+ * agent has not looked for since, it can't know. What something depends on it looks for before it launches that.
  */
 final class OrderRules {
     private final DeclaredSnapshot asked;
@@ -85,7 +85,7 @@ final class OrderRules {
         for (WorkloadId needed :
                 Sets.intersection(Dependencies.of(declared.workload()), Dependencies.of(step.declared()))) {
             Invariant.DEPENDENCIES_COME_FIRST.require(
-                    isThere(needed), () -> step + " without " + needed + ": " + processes.launches(needed));
+                    isThere(needed, since), () -> step + " without " + needed + ": " + processes.launches(needed));
         }
     }
 
@@ -109,7 +109,10 @@ final class OrderRules {
             return;
         }
         List<WorkloadId> down = desired.declarations().keySet().stream()
-                .filter(other -> !other.equals(id) && isDaemon(other) && !isDisabled(other) && !isThere(other))
+                .filter(other -> !other.equals(id)
+                        && isDaemon(other)
+                        && !isDisabled(other)
+                        && !isThere(other, lookedAt.getOrDefault(other, 0L)))
                 .filter(other -> isKnownToServe(id) || !waitsFor(other, id))
                 .toList();
         Invariant.NEVER_MORE_DOWN_THAN_ALLOWED.require(
@@ -189,8 +192,12 @@ final class OrderRules {
         return FakeMachine.mayComplete(workload) && processes.hasCompleted(workload);
     }
 
-    /** Whether a process of it has worked and is alive, or its end could not be known; of a one-shot, whether its run is completed. */
-    private boolean isThere(WorkloadId id) {
+    /**
+     * Whether a process of it has worked and is alive, or its end could not be known; of a one-shot, whether its run is completed.
+     *
+     * @param looked when it could be known last, in steady milliseconds
+     */
+    private boolean isThere(WorkloadId id, long looked) {
         Declaration declared = desired.get(id).orElse(null);
         if (declared == null) {
             return false;
@@ -208,7 +215,6 @@ final class OrderRules {
         }
         return processes.launches(id).stream()
                 .filter(process -> process.worked && process.bootId.equals(processes.bootId()))
-                .anyMatch(process ->
-                        process.alive() || (!process.stopped && process.endedAt >= lookedAt.getOrDefault(id, 0L)));
+                .anyMatch(process -> process.alive() || (!process.stopped && process.endedAt >= looked));
     }
 }

@@ -141,6 +141,11 @@ class PlantedBugTest {
             }
 
             @Override
+            public boolean isGone(Instance instance) {
+                return eyes.isGone(instance);
+            }
+
+            @Override
             public Observation<ImmutableSet<String>> archives() {
                 return eyes.archives();
             }

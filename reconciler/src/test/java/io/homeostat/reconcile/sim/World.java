@@ -101,6 +101,11 @@ final class World implements StepExecutor, Observer {
     }
 
     @Override
+    public boolean isGone(Instance instance) {
+        return machine.observer.isGone(instance);
+    }
+
+    @Override
     public Observation<ImmutableSet<String>> archives() {
         return machine.observer.archives();
     }
