@@ -69,7 +69,7 @@ public final class ApplyProgress implements PassListener, AutoCloseable {
                 overtaken,
                 rest,
                 workspace.environment().ticker());
-        this.convergence = new Convergence(all, summary);
+        this.convergence = new Convergence(all, summary, workspace.environment().ticker());
     }
 
     /**
@@ -80,6 +80,11 @@ public final class ApplyProgress implements PassListener, AutoCloseable {
     public void await(Duration patience, Set<WorkloadId> some) throws InterruptedException {
         waited = some;
         convergence.await(patience, some);
+    }
+
+    /** Those that came to rest a while ago, which count as under way until they are looked at once more. */
+    public ImmutableSet<WorkloadId> lookAgain() {
+        return convergence.lookAgain();
     }
 
     @Override

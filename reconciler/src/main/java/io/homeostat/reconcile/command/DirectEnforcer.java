@@ -188,7 +188,11 @@ public final class DirectEnforcer implements Enforcer {
                     reconciler.start();
                     all.forEach(id -> reconciler.hint(id, Trigger.REQUEST));
                     // Nobody would go on with the others.
+                    Instant end = clock.instant().plus(left);
                     progress.await(left, Set.of());
+                    // What was done first may have ended while the rest took its time.
+                    progress.lookAgain().forEach(id -> reconciler.hint(id, Trigger.RESYNC));
+                    progress.await(Duration.between(clock.instant(), end), Set.of());
                 }
                 return progress.report(goal.timeout());
             } catch (InterruptedException e) {

@@ -1,5 +1,7 @@
 package io.homeostat.reconcile.loop;
 
+import com.github.benmanes.caffeine.cache.Ticker;
+import com.google.common.collect.ImmutableSet;
 import com.google.common.collect.ImmutableSortedMap;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.StoreException;
@@ -8,6 +10,7 @@ import io.homeostat.reconcile.plan.Step;
 import io.homeostat.reconcile.plan.WorkloadPlan;
 import java.time.Duration;
 import java.util.Collection;
+import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
@@ -22,8 +25,12 @@ public final class Convergence implements PassListener {
         /** Passes go on; {@code what} says what it is at. */
         record UnderWay(String what) implements Progress {}
 
-        /** At its desired state. */
-        record Converged() implements Progress {}
+        /**
+         * At its desired state.
+         *
+         * @param since the look that found it so, in nanoseconds of the ticker
+         */
+        record Converged(long since) implements Progress {}
 
         /** Not at its desired state, and nothing more is done about it now. */
         record Stuck(String why) implements Progress {}
@@ -34,13 +41,18 @@ public final class Convergence implements PassListener {
     /** How long those that nobody waits for have for a first look, by which it shows that there is nothing to do about most of them. */
     private static final Duration FIRST_LOOK = Duration.ofSeconds(1);
 
+    /** How long what was seen is taken to be so still. */
+    private static final Duration A_WHILE = Duration.ofSeconds(1);
+
     private final PassListener delegate;
+    private final Ticker ticker;
     private final ReentrantLock lock = new ReentrantLock();
     private final Condition changed = lock.newCondition();
     private final TreeMap<WorkloadId, Progress> workloads = new TreeMap<>();
 
-    public Convergence(Collection<WorkloadId> ids, PassListener delegate) {
+    public Convergence(Collection<WorkloadId> ids, PassListener delegate, Ticker ticker) {
         this.delegate = delegate;
+        this.ticker = ticker;
         ids.forEach(id -> workloads.put(id, NOT_LOOKED));
     }
 
@@ -76,6 +88,23 @@ public final class Convergence implements PassListener {
         return workloads.entrySet().stream()
                 .anyMatch(one -> one.getValue() instanceof Progress.UnderWay
                         && (asked.isEmpty() || asked.contains(one.getKey())));
+    }
+
+    /** Those that are converged by a look of a while ago, which are under way from now on until the next one. */
+    public ImmutableSet<WorkloadId> lookAgain() {
+        lock.lock();
+        try {
+            long now = ticker.read();
+            ImmutableSet<WorkloadId> stale = workloads.entrySet().stream()
+                    .filter(one ->
+                            one.getValue() instanceof Progress.Converged(long since) && now - since > A_WHILE.toNanos())
+                    .map(Map.Entry::getKey)
+                    .collect(ImmutableSet.toImmutableSet());
+            stale.forEach(id -> workloads.put(id, new Progress.UnderWay("looked at once more")));
+            return stale;
+        } finally {
+            lock.unlock();
+        }
     }
 
     @Override
@@ -118,7 +147,7 @@ public final class Convergence implements PassListener {
 
     /** What is under way for that workload is not waited for. */
     public void enough(WorkloadId id) {
-        put(id, new Progress.Converged());
+        put(id, new Progress.Converged(ticker.read()));
     }
 
     @Override
@@ -130,9 +159,9 @@ public final class Convergence implements PassListener {
         delegate.broken(id, problem);
     }
 
-    private static Progress progress(PassResult next) {
+    private Progress progress(PassResult next) {
         return switch (next) {
-            case PassResult.Settled settled -> new Progress.Converged();
+            case PassResult.Settled settled -> new Progress.Converged(ticker.read());
             case PassResult.Again again -> new Progress.UnderWay(again.step().word());
             case PassResult.UnderWay fetch -> new Progress.UnderWay(fetch.step().word());
             case PassResult.Later later ->

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.github.benmanes.caffeine.cache.Ticker;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
@@ -51,7 +52,8 @@ class ReconcilerTest {
     private final ConcurrentMap<WorkloadId, AtomicInteger> looks = new ConcurrentHashMap<>();
     private final List<String> events = new CopyOnWriteArrayList<>();
     private final CountDownLatch release = new CountDownLatch(1);
-    private final Convergence convergence = new Convergence(List.of(SLOW, QUICK), new Recorder());
+    private final Convergence convergence =
+            new Convergence(List.of(SLOW, QUICK), new Recorder(), Ticker.systemTicker());
     private volatile Runnable onLook = () -> {};
     private final Reconciler reconciler = new Reconciler(
             new WorkloadPass(

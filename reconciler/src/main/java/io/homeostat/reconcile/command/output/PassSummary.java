@@ -169,9 +169,17 @@ public final class PassSummary implements PassListener {
                 // What it waited for is over.
                 || (intent.action() == plan.action()
                         && intent.next().filter(Step.Wait.class::isInstance).isPresent());
+        boolean upgradesWhatWasRepaired =
+                intent != null && intent.action() == Action.RESTART && plan.action() == Action.UPGRADE && !isRestart();
+        boolean hasMovedSince = track.result != null
+                && plan.action() != Action.WAIT
+                && plan.reason().isDrift()
+                && !isRestart();
         boolean asRequested = isRestart() && plan.reasons().contains(Reason.RESTART_REQUESTED);
         if ((nothingYet && plan.action() != Action.NONE)
                 || asRequested
+                || upgradesWhatWasRepaired
+                || hasMovedSince
                 || (plan.action() == Action.ROLLBACK && !isRestart())) {
             track.intent = plan;
         }

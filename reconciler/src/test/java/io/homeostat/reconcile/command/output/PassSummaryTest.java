@@ -115,6 +115,39 @@ class PassSummaryTest {
     }
 
     @Test
+    void whatCrashesAfterItWasDoneIsToldWithWhatWasDoneThen() {
+        WorkloadPlan install = plan(Action.INSTALL, Reason.NOT_INSTALLED);
+        WorkloadPlan crashed = plan(Action.RESTART, Reason.PROCESS_EXITED);
+        Step.Activate step = new Step.Activate(A, null);
+        summary.finished(A, new PassResult.Again(install, step, Outcome.done()));
+        summary.finished(A, new PassResult.Settled(STAYS));
+        summary.finished(A, new PassResult.Again(crashed, step, Outcome.done()));
+        summary.finished(
+                A,
+                new PassResult.Later(
+                        plan(Action.WAIT, Reason.START_NOT_FINISHED),
+                        new Step.Wait(A, Instant.MAX, Step.Wait.Kind.PROGRESS, "starting")));
+        summary.finished(A, new PassResult.Settled(STAYS));
+
+        assertEquals(
+                crashed,
+                summary.results("not done in time", Set.of()).getFirst().plan());
+    }
+
+    @Test
+    void anUpgradeIsToldAndNotTheRepairBeforeIt() {
+        WorkloadPlan upgrade = plan(Action.UPGRADE, Reason.REVISION_CHANGED);
+        Step.Activate step = new Step.Activate(A, null);
+        summary.finished(A, new PassResult.Again(plan(Action.RESTART, Reason.PROCESS_EXITED), step, Outcome.done()));
+        summary.finished(A, new PassResult.Again(upgrade, step, Outcome.done()));
+        summary.finished(A, new PassResult.Settled(STAYS));
+
+        assertEquals(
+                upgrade,
+                summary.results("not done in time", Set.of()).getFirst().plan());
+    }
+
+    @Test
     void aRestartIsNotDoneAsLongAsWhatIsToBeReplacedRuns() {
         Situation before = Example.process().wants("A").runs("A").situation();
         String launch = before.instances().getFirst().instance().launchId();
