@@ -139,7 +139,10 @@ final class DaemonPlanner {
         boolean changingIsSooner = keepingWaits.isPresent()
                 && changingWaits.isPresent()
                 && changingWaits.get().isBefore(keepingWaits.get());
-        return changingIsSooner ? changing : keeping;
+        if (changingIsSooner) {
+            return changing;
+        }
+        return keepingWaits.isEmpty() && changingWaits.isEmpty() ? keeping.announcing(changing) : keeping;
     }
 
     /** Whether what comes after a step can be foretold from where the workload is now. */
@@ -178,7 +181,7 @@ final class DaemonPlanner {
         } else if (!plan.waitIf(Planner.pending(situation, current))) {
             ImmutableList<Reason> differences = rollout.differences(current.instance());
             if (!differences.isEmpty()) {
-                rollout.replace(current.instance(), differences);
+                rollout.replace(current, differences);
             } else if (current.liveness() instanceof Running running
                     && !rollout.launchAgain(current.instance())
                     && !rollout.renew(current.instance())) {

@@ -43,6 +43,8 @@ final class Rollout {
     private @Nullable String link;
     /** Whether the target has completed once the steps so far are done, because its process has, and only its children are left. */
     private boolean completes;
+    /** Whether the plan says already how what ran last has ended. */
+    private boolean isEndKnown;
     /** Whether the steps so far wait for what it depends on. */
     private boolean waitedForDependencies;
 
@@ -79,6 +81,7 @@ final class Rollout {
                     plan.because(Action.STOP, Reason.RUN_OVER, "its work is done, the " + words(orphaned));
                 }
                 orphans.accept(orphaned);
+                isEndKnown = true;
                 plan.stop(instance.instance(), Cause.SURPLUS);
                 continue;
             }
@@ -229,7 +232,8 @@ final class Rollout {
     }
 
     /** Stops an instance that is not what the target is, and launches another one. */
-    void replace(Instance instance, ImmutableList<Reason> differences) {
+    void replace(ObservedInstance observed, ImmutableList<Reason> differences) {
+        Instance instance = observed.instance();
         boolean damaged = target.isDamaged(instance.directory());
         boolean repairs = differences.contains(Reason.PARENT_CHANGED)
                 || (damaged && LaunchInputs.matches(instance, target.workload()));
@@ -249,6 +253,7 @@ final class Rollout {
             }
             giveChanges(differences, damaged);
             takeAlong();
+            giveDrift(observed);
             waitForDependencies();
             plan.stop(instance, repairs ? Cause.REPAIRED : Cause.REPLACED);
         }
@@ -292,8 +297,7 @@ final class Rollout {
         if (changed.isEmpty() || preconditions.renewal(instance).isPresent()) {
             return false;
         }
-        String paths = changed.stream().map(LaunchFile::path).distinct().collect(Collectors.joining(", "));
-        plan.and(Action.RESTART, Reason.ENVIRONMENT_CHANGED, "content of " + paths + " changed");
+        plan.and(Action.RESTART, Reason.ENVIRONMENT_CHANGED, "content of " + paths(changed) + " changed");
         takeAlong();
         waitForDependencies();
         plan.stop(instance, Cause.REPLACED);
@@ -344,6 +348,7 @@ final class Rollout {
         Completed completed = situation.history().run().completed();
         boolean stoppedByUs = lastExit != null
                 && (lastExit.reason() == Exit.Reason.STOPPED || lastExit.reason() == Exit.Reason.TIMED_OUT);
+        boolean hasCrashed = !stoppedByUs && lastRan();
         if (preconditions.runsOn()) {
             plan.after(target.workload().revision());
         }
@@ -351,25 +356,59 @@ final class Rollout {
             giveUndoing();
         } else if (completed != null && CleanEnd.isOf(target.workload(), completed)) {
             giveReasonToGoOn(completed);
-        } else if (!target.isLastKnownGood(situation) && !preconditions.runsOn()) {
+        } else if (!target.isLastKnownGood(situation)
+                && !preconditions.runsOn()
+                && (!hasCrashed || takesAnotherLaunch())) {
             giveReason(null);
+            if (hasCrashed) {
+                giveEnd(lastExit);
+            }
         } else if (stoppedByUs && target.damaged() != null) {
             giveDamage();
         } else if (stoppedByUs && isEnabledSince(lastExit)) {
             plan.because(Action.RESTART, Reason.ENABLED, enablement().words());
-        } else if (stoppedByUs && situation.history().run().crashes().count() > 0) {
+        } else if (stoppedByUs && !situation.history().run().crashes().error().isEmpty()) {
             plan.because(
                     Action.RESTART,
                     Reason.UNHEALTHY,
                     "it was stopped: " + situation.history().run().crashes().error());
         } else if (stoppedByUs) {
             plan.because(Action.RESTART, Reason.START_NOT_FINISHED, "it was stopped, and is to run");
-        } else if (lastExit == null) {
-            plan.because(Action.RESTART, Reason.PROCESS_MISSING, "its process is gone");
         } else {
-            plan.because(Action.RESTART, Reason.PROCESS_EXITED, "process " + lastExit.words());
+            giveEnd(lastExit);
         }
         launch();
+    }
+
+    private void giveEnd(@Nullable Exit end) {
+        if (isEndKnown) {
+            return;
+        }
+        if (end == null) {
+            plan.and(Action.RESTART, Reason.PROCESS_MISSING, "its process is gone");
+        } else {
+            plan.and(Action.RESTART, Reason.PROCESS_EXITED, "process " + end.words());
+        }
+    }
+
+    /** Whether it differs from what was last seen well in more than what can be changed in place. */
+    private boolean takesAnotherLaunch() {
+        LastKnownGood good = situation.history().lastKnownGood();
+        return good == null
+                || target.damaged() != null
+                || preconditions.isRolledBack()
+                || good.workload().isOneShot()
+                || !LaunchInputs.differences(good, target.workload(), target.directory())
+                        .isEmpty();
+    }
+
+    /** Whether what ended last is what was last seen well, and not another try of the target or something that need not go on. */
+    private boolean lastRan() {
+        LastKnownGood good = situation.history().lastKnownGood();
+        return good != null
+                && !good.workload().isOneShot()
+                && situation.history().run().completed() == null
+                && situation.history().attempts().start().count() == 0;
     }
 
     /** Why what has completed is launched all the same. */
@@ -462,7 +501,7 @@ final class Rollout {
         } else if (preconditions.isRolledBack()) {
             giveUndoing();
         } else if (target.isLastKnownGood(situation)) {
-            plan.because(Action.REINSTALL, Reason.INSTALL_MISSING, "its installation is gone");
+            plan.and(Action.REINSTALL, Reason.INSTALL_MISSING, "its installation is gone");
         } else if (current != null) {
             giveChanges(
                     orElse(
@@ -491,7 +530,7 @@ final class Rollout {
     }
 
     private void giveDamage() {
-        plan.because(Action.REINSTALL, Reason.INSTALL_DAMAGED, damage());
+        plan.and(Action.REINSTALL, Reason.INSTALL_DAMAGED, damage());
     }
 
     private String damage() {
@@ -520,6 +559,34 @@ final class Rollout {
         differences.stream()
                 .filter(difference -> !damaged || difference != Reason.CONTENT_CHANGED)
                 .forEach(this::giveChange);
+    }
+
+    /** What somebody has changed on the machine, which another launch puts right, too. */
+    private void giveDrift(ObservedInstance observed) {
+        Instance instance = observed.instance();
+        if (!Objects.equals(link, instance.directory())) {
+            plan.and(Action.RESTART, Reason.LINK_MOVED, "its symlink does not point to the running revision");
+        }
+        if (observed.liveness() instanceof Liveness.Running running) {
+            running.lost()
+                    .forEach(loss ->
+                            plan.and(Action.RESTART, RunningInstance.reason(loss), RunningInstance.words(loss)));
+        }
+        String files = paths(changedFiles(instance));
+        if (!files.isEmpty()) {
+            plan.and(Action.RESTART, Reason.ENVIRONMENT_CHANGED, "content of " + files + " changed");
+        }
+        LastKnownGood good = situation.history().lastKnownGood();
+        String limits = good == null || !LaunchInputs.matches(instance, good.workload())
+                ? ""
+                : new Confinement(situation, good.workload()).differences(" instead of ");
+        if (!limits.isEmpty()) {
+            plan.and(Action.RESTART, Reason.LIMITS_DRIFTED, "limits were changed from outside: " + limits);
+        }
+    }
+
+    private static String paths(ImmutableList<LaunchFile> files) {
+        return files.stream().map(LaunchFile::path).distinct().collect(Collectors.joining(", "));
     }
 
     /** What could be changed in place is changed by the launch, too. */

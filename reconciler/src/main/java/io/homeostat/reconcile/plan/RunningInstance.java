@@ -43,7 +43,7 @@ final class RunningInstance {
 
     void maintain() {
         if (rollout.needsActivation()) {
-            plan.because(Action.ACTIVATE, Reason.LINK_MOVED, "its symlink does not point to the running revision");
+            plan.and(Action.ACTIVATE, Reason.LINK_MOVED, "its symlink does not point to the running revision");
             rollout.activate();
         }
         switch (instance.phase()) {
@@ -85,10 +85,8 @@ final class RunningInstance {
         if (!running.lost().contains(loss)) {
             return false;
         }
-        Reason reason = loss == Loss.SOCKET ? Reason.SOCKET_MISSING : Reason.LOG_MISSING;
-        String words = loss == Loss.SOCKET
-                ? "its socket was deleted, nobody can reach it"
-                : "its log was deleted, what it writes is lost";
+        Reason reason = reason(loss);
+        String words = words(loss);
         // What could not be started again runs on as it is.
         boolean waits = plan.waitIf(Hold.until(
                         BackoffPolicies.afterRepair(situation),
@@ -98,10 +96,20 @@ final class RunningInstance {
                         Wait.Kind.RETRY)
                 .or(rollout.preconditions()::dependencies));
         if (!waits) {
-            plan.because(Action.RESTART, reason, words);
+            plan.and(Action.RESTART, reason, words);
             rollout.restart(instance, Cause.DRIFTED);
         }
         return true;
+    }
+
+    static Reason reason(Loss loss) {
+        return loss == Loss.SOCKET ? Reason.SOCKET_MISSING : Reason.LOG_MISSING;
+    }
+
+    static String words(Loss loss) {
+        return loss == Loss.SOCKET
+                ? "its socket was deleted, nobody can reach it"
+                : "its log was deleted, what it writes is lost";
     }
 
     private void awaitReadiness() {
@@ -176,12 +184,17 @@ final class RunningInstance {
         }
         LastKnownGood lastKnownGood = situation.history().lastKnownGood();
         String differences = confinement.differences(" instead of ");
-        if (lastKnownGood == null || !lastKnownGood.hash().equals(target.hash())) {
+        if (lastKnownGood == null
+                || !lastKnownGood
+                        .workload()
+                        .lifecycle()
+                        .limits()
+                        .equals(target.lifecycle().limits())) {
             plan.and(Action.CONFIGURE, Reason.LIMITS_CHANGED, changeOfLimits(confinement));
         } else if (!differences.isEmpty()) {
             plan.and(Action.CONFIGURE, Reason.LIMITS_DRIFTED, "limits were changed from outside: " + differences);
         } else {
-            plan.because(
+            plan.and(
                     Action.CONFIGURE,
                     Reason.LIMITS_DRIFTED,
                     "process " + confinement.outside().first()

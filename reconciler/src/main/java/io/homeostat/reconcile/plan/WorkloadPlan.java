@@ -5,6 +5,7 @@ import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.history.Reason;
 import java.time.Instant;
+import java.util.Locale;
 import java.util.Optional;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
@@ -100,13 +101,36 @@ public record WorkloadPlan(
                 all,
                 before,
                 other.after,
-                ImmutableSet.<Reason>builder()
-                        .addAll(reasons)
-                        .addAll(other.reasons)
-                        .build()
-                        .asList(),
+                reasonsWith(other),
                 changes,
                 due);
+    }
+
+    /** The same, saying for what else another one follows, the steps of which can't be foretold from here. */
+    WorkloadPlan announcing(WorkloadPlan other) {
+        String more = other.reasons.stream()
+                .filter(next -> !reasons.contains(next))
+                .map(next -> next.name().toLowerCase(Locale.ROOT).replace('_', ' '))
+                .collect(Collectors.joining(", "));
+        return new WorkloadPlan(
+                workload,
+                action,
+                reason,
+                more.isEmpty() ? message : message + "; then " + more,
+                steps,
+                before,
+                after,
+                reasonsWith(other),
+                changes,
+                due);
+    }
+
+    private ImmutableList<Reason> reasonsWith(WorkloadPlan other) {
+        return ImmutableSet.<Reason>builder()
+                .addAll(reasons)
+                .addAll(other.reasons)
+                .build()
+                .asList();
     }
 
     /** The same, with what is due beside a fetch. */

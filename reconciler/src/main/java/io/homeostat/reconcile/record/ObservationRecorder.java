@@ -321,7 +321,7 @@ public final class ObservationRecorder {
         Restart policy = spec.lifecycle().restart();
         if (since == null || since.isAfter(situation.now())) {
             notes.run(r -> r.healthy(situation.now()));
-        } else if (run.crashes().count() > 0 && !situation.now().isBefore(since.plus(policy.resetAfter()))) {
+        } else if (run.crashes().count() == 0 || !situation.now().isBefore(since.plus(policy.resetAfter()))) {
             notes.run(r -> r.withCrashes(Failures.NONE));
         }
     }

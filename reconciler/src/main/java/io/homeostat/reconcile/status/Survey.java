@@ -13,7 +13,6 @@ import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.Pause;
 import io.homeostat.desired.state.StateReader;
-import io.homeostat.desired.state.history.Attempts.Failures;
 import io.homeostat.desired.state.history.WorkloadHistory;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.Observer;
@@ -84,7 +83,9 @@ public final class Survey {
         public Memory withoutCrashes() {
             return new Memory(
                     ImmutableMap.copyOf(Maps.transformValues(
-                            histories, history -> history.withRun(history.run().withCrashes(Failures.NONE)))),
+                            histories,
+                            history -> history.withRun(history.run()
+                                    .withCrashes(history.run().crashes().forgiven())))),
                     instances,
                     pauses,
                     seed);

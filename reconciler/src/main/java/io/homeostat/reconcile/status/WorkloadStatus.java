@@ -206,9 +206,10 @@ public record WorkloadStatus(
         if (history.attempts().install().count() > 0) {
             return history.attempts().install().error();
         }
-        return history.attempts().start().count() > 0
-                ? history.attempts().start().error()
-                : history.run().crashes().error();
+        if (history.attempts().start().count() > 0) {
+            return history.attempts().start().error();
+        }
+        return history.run().crashes().count() > 0 ? history.run().crashes().error() : "";
     }
 
     static ImmutableList<ObservedInstance> instances(Situation situation) {

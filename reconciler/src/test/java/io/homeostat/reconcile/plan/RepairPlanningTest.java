@@ -3,19 +3,29 @@ package io.homeostat.reconcile.plan;
 import static io.homeostat.reconcile.plan.Example.NOW;
 import static io.homeostat.reconcile.plan.Example.failed;
 import static io.homeostat.reconcile.plan.Example.plugin;
+import static io.homeostat.reconcile.plan.Example.process;
 import static io.homeostat.reconcile.plan.PlanningRow.row;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.Lifecycle.Execution;
+import io.homeostat.desired.model.Lifecycle.Limits;
+import io.homeostat.desired.model.schema.Size;
 import io.homeostat.desired.state.Instance.Phase;
+import io.homeostat.desired.state.history.Attempts.Failures;
 import io.homeostat.desired.state.history.Exit;
+import io.homeostat.desired.state.history.Reason;
 import io.homeostat.desired.state.history.WorkloadHistory;
 import io.homeostat.desired.state.history.WorkloadHistory.Decision;
 import io.homeostat.desired.state.history.WorkloadHistory.FailedRevision;
 import io.homeostat.observe.ObservedInstance.Liveness;
 import io.homeostat.observe.ObservedInstance.Loss;
 import io.homeostat.observe.health.Health;
+import io.homeostat.reconcile.sim.Declarations;
+import io.homeostat.reconcile.sim.Wish;
+import io.homeostat.reconcile.sim.Wish.Order;
+import io.homeostat.reconcile.sim.Wish.Probing;
 import java.time.Duration;
 import java.util.List;
 import java.util.stream.Stream;
@@ -31,6 +41,88 @@ class RepairPlanningTest {
     @TestFactory
     Stream<DynamicTest> whatIsRepaired() {
         return PlanningRow.tests(repairing());
+    }
+
+    @Test
+    void whatHasHappenedAndWhatIsDeclaredOtherwiseAreBothSaid() {
+        Exit killed = new Exit(null, 9, Exit.Reason.SIGNALED, NOW);
+        String end = "process was ended by signal 9 (SIGKILL)";
+
+        assertReasons(
+                "arguments changed; " + end,
+                List.of(Reason.ARGUMENTS_CHANGED, Reason.PROCESS_EXITED),
+                good().wants("A", "c", "-v").ended("A", killed));
+        assertReasons(
+                end + "; then revision changed",
+                List.of(Reason.PROCESS_EXITED, Reason.REVISION_CHANGED),
+                good().wants("B").cached("B").ended("A", killed));
+        assertReasons(
+                end + " and left 1 of its children behind; revision changed",
+                List.of(Reason.PROCESS_EXITED, Reason.REVISION_CHANGED),
+                good().wants("B").installed("B").is("A", new Liveness.Orphaned(killed, 1)));
+        assertReasons(
+                "arguments changed; its symlink does not point to the running revision",
+                List.of(Reason.ARGUMENTS_CHANGED, Reason.LINK_MOVED),
+                good().wants("A", "c", "-v").active("X").runs("A"));
+        assertReasons(
+                "arguments changed; its log was deleted, what it writes is lost",
+                List.of(Reason.ARGUMENTS_CHANGED, Reason.LOG_MISSING),
+                good().wants("A", "c", "-v").lost("A", Loss.LOG));
+        assertReasons(
+                "arguments changed; limits were changed from outside: memory 64Mi instead of unlimited",
+                List.of(Reason.ARGUMENTS_CHANGED, Reason.LIMITS_DRIFTED),
+                good().wants("A", "c", "-v").runs("A").limited(new Limits(new Size(64 << 20), null, false)));
+        assertReasons(
+                end + " and left 1 of its children behind; its installation is damaged: bin/run has other content",
+                List.of(Reason.PROCESS_EXITED, Reason.INSTALL_DAMAGED),
+                process()
+                        .wants("A")
+                        .knownGood("A")
+                        .damaged("A")
+                        .cached("A")
+                        .active("A")
+                        .is("A", new Liveness.Orphaned(killed, 1)));
+    }
+
+    @Test
+    void aCrashIsNotBlamedOnWhatIsChangedInPlace() {
+        assertReasons(
+                "process was ended by signal 9 (SIGKILL)",
+                List.of(Reason.PROCESS_EXITED),
+                good().wants("A", new Limits(new Size(1 << 30), null, false))
+                        .ended("A", new Exit(null, 9, Exit.Reason.SIGNALED, NOW)));
+    }
+
+    @Test
+    void limitsThatSomebodyHasChangedHaveDriftedWhateverElseIsDeclaredOtherwise() {
+        Wish givesUp = new Wish(
+                "A", "A", ImmutableList.of(), "c", 3, Probing.NONE, Limits.NONE, Declarations.DAEMON, Order.NONE);
+        assertReasons(
+                "limits were changed from outside: memory 64Mi instead of unlimited",
+                List.of(Reason.LIMITS_DRIFTED),
+                good().wants(givesUp).runs("A").limited(new Limits(new Size(64 << 20), null, false)));
+    }
+
+    @Test
+    void whatWasStoppedBecauseItWasIllIsStartedForThatWhenItsFailuresAreForgiven() {
+        assertReasons(
+                "it was stopped: not ready within 2s",
+                List.of(Reason.UNHEALTHY),
+                good().wants("A")
+                        .history(h -> h.withRun(h.run()
+                                .withExit(new Exit(null, null, Exit.Reason.STOPPED, NOW.plusSeconds(1)))
+                                .withCrashes(new Failures(1, NOW, "not ready within 2s", false))))
+                        .history(WorkloadHistory::retriedNow));
+    }
+
+    private static Example good() {
+        return process().knownGood("A").installed("A").active("A");
+    }
+
+    private static void assertReasons(String message, List<Reason> reasons, Example example) {
+        WorkloadPlan plan = example.plan();
+        assertEquals(message, plan.message());
+        assertEquals(reasons, plan.reasons());
     }
 
     private static List<PlanningRow> repairing() {

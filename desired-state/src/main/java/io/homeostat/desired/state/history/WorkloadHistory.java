@@ -53,7 +53,7 @@ public record WorkloadHistory(
         return withAttempts(Attempts.of(attempts.hash())
                         .withRestartToConfigure(attempts.restartToConfigure())
                         .withReported(Reported.of(attempts.reported().revision())))
-                .withRun(run.withCrashes(Failures.NONE)
+                .withRun(run.withCrashes(run.crashes().forgiven())
                         .withRepairs(Failures.NONE)
                         .withoutFailedRun());
     }
@@ -128,7 +128,9 @@ public record WorkloadHistory(
                                 : attempts.restore().error(),
                         attempts.upkeep().error(),
                         undone == null ? attempts.start().error() : "",
-                        crashesCount ? run.crashes().error() : "")
+                        crashesCount && run.crashes().count() > 0
+                                ? run.crashes().error()
+                                : "")
                 .filter(error -> !error.isEmpty())
                 .findFirst()
                 .orElse("");
