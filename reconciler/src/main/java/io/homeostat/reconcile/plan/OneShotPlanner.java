@@ -230,9 +230,7 @@ final class OneShotPlanner {
     }
 
     private String whatIsNext() {
-        return situation.policy().continuous()
-                ? schedule.whatIsNext()
-                : "no agent runs that would run it again, the next homeostat apply of it does";
+        return situation.policy().continuous() ? schedule.whatIsNext() : schedule.whatIsNextByHand(situation.id());
     }
 
     private boolean hasBegun() {

@@ -4,6 +4,7 @@ import io.homeostat.desired.model.Calendar;
 import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.model.Lifecycle.Execution;
 import io.homeostat.desired.model.Lifecycle.Triggers;
+import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.model.schema.Notation;
 import io.homeostat.desired.state.history.OneShotRun;
 import io.homeostat.desired.state.history.RunRecord.CalendarSince;
@@ -31,6 +32,9 @@ public final class Schedule {
     private final Instant now;
     private final @Nullable OneShotRun last;
 
+    /** The last run, unless it failed and somebody wants it tried again. */
+    private final @Nullable OneShotRun answering;
+
     /** Whether somebody wants a run, whatever the triggers say. */
     private final boolean asked;
 
@@ -45,6 +49,7 @@ public final class Schedule {
         this.instanceId = situation.host().instanceId();
         this.now = situation.now();
         this.last = lastRun(situation, declared).orElse(null);
+        this.answering = last == null || last.retried() ? null : last;
         this.calendar = calendar(situation, declared);
         OneShotRun any = situation.history().run().oneShot();
         this.asked = (any == null ? "" : any.launchId())
@@ -86,7 +91,8 @@ public final class Schedule {
         if (triggers.startup() && isAnotherBoot()) {
             fired.add("startup");
         }
-        if (triggers.firstBoot() && (last == null || !last.instanceId().equals(instanceId))) {
+        if (triggers.firstBoot()
+                && (answering == null || !answering.instanceId().equals(instanceId))) {
             fired.add("first boot");
         }
         Duration every = triggers.every();
@@ -145,9 +151,20 @@ public final class Schedule {
         return "runs again " + String.join(" or ", words);
     }
 
+    /** What makes it run again where no agent does, for people. */
+    String whatIsNextByHand(WorkloadId id) {
+        boolean onlyByCalendar = !triggers.startup() && !triggers.firstBoot() && triggers.every() == null;
+        return onlyByCalendar
+                ? "an agent would run it again"
+                        + next().map(at -> " at " + at.truncatedTo(ChronoUnit.SECONDS))
+                                .orElse("")
+                        + ", none runs; homeostat trigger " + id + " does it now"
+                : "no agent runs that would run it again, the next homeostat apply of it does";
+    }
+
     private boolean isAnotherBoot() {
         return bootId instanceof Observation.Seen<String>(String id)
-                && (last == null || !last.bootId().equals(id));
+                && (answering == null || !answering.bootId().equals(id));
     }
 
     /**
@@ -155,9 +172,9 @@ public final class Schedule {
      * for as if nothing had happened, which takes two intervals at most; but not for years, when the clock was wrong by years.
      */
     private boolean isOver(Duration every) {
-        return last == null
-                || last.startedAt().isAfter(after(now, every))
-                || !now.isBefore(after(last.startedAt(), every));
+        return answering == null
+                || answering.startedAt().isAfter(after(now, every))
+                || !now.isBefore(after(answering.startedAt(), every));
     }
 
     private static Instant after(Instant start, Duration every) {

@@ -72,6 +72,33 @@ class ApplyTest {
     }
 
     @Test
+    void theFailedRunOfACalendarStaysTheLastOneUntilThereIsAnother() throws IOException {
+        shell.write("a.yaml", """
+                apiVersion: homeostat.io/v1
+                kind: Process
+                metadata: {name: a}
+                spec:
+                  install: local
+                  entryPoint: /bin/false
+                  execution: {type: oneShot, triggers: {schedule: {cron: "0 0 29 2 *"}}}
+                """);
+        apply();
+        assertEquals(1, shell.run("trigger", "process/a").status());
+
+        Result plan = shell.run("plan", "-f", directory + "/a.yaml");
+        assertTrue(plan.out().contains("homeostat trigger process/a does it now"), plan.out());
+        Result again = apply();
+
+        assertEquals(1, again.status(), again.out());
+        assertTrue(again.out().contains("homeostat trigger process/a does it now"), again.out());
+        Result status = shell.run("status", "process/a", "-o", "json");
+        assertEquals(1, status.status(), status.out());
+        JsonNode failed = JSON.readTree(status.out()).at("/workloads/0");
+        assertEquals("EXECUTION_FAILED", failed.at("/state").asText());
+        assertEquals(1, failed.at("/execution/lastRun/exit/code").asInt());
+    }
+
+    @Test
     void otherArgumentsRestartTheProcess() throws IOException {
         shell.write("a.yaml", Shell.sleeper("a", 600));
         apply();

@@ -113,6 +113,12 @@ public final class OneShotExample {
         return this;
     }
 
+    /** Somebody has applied it again. */
+    OneShotExample retried() {
+        history = history.retriedNow();
+        return this;
+    }
+
     /** Its calendar has been looked at since then. */
     OneShotExample counts(Instant since) {
         String key = Work.of(declared().workload()) + " "

@@ -95,6 +95,18 @@ class OneShotPlanningTest {
                         "wait RUN_FAILED: wait",
                         process("A", STARTUP).failed(NOW)),
                 row(
+                        "one that somebody wants tried again is followed by another at once",
+                        "run RUN_DUE: launch",
+                        process("A", STARTUP).failed(NOW).retried()),
+                row(
+                        "also on the same instance",
+                        "run RUN_DUE: launch",
+                        process("A", FIRST_BOOT).failed(NOW).retried()),
+                row(
+                        "and within its interval",
+                        "run RUN_DUE: launch",
+                        process("A", HOURLY).failed(NOW).retried()),
+                row(
                         "a failed run is followed by another when the interval is over",
                         "run RUN_DUE: launch",
                         process("A", HOURLY).failed(NOW.minusSeconds(3600))));
@@ -107,6 +119,13 @@ class OneShotPlanningTest {
 
         String once = failed.under(Policy.NONE.once()).message();
         assertTrue(once.endsWith("; no agent runs that would run it again, the next homeostat apply of it does"), once);
+
+        String nightly =
+                process("A", NIGHTLY).failed(NOW).under(Policy.NONE.once()).message();
+        assertTrue(
+                nightly.endsWith("; an agent would run it again at 2026-11-21T02:00:00Z, none runs; homeostat trigger "
+                        + "process/p does it now"),
+                nightly);
     }
 
     private static List<Row> calendars() {
@@ -134,6 +153,13 @@ class OneShotPlanningTest {
                         "a failed run counts as one",
                         "wait RUN_FAILED: wait",
                         process("A", NIGHTLY).counts(yesterday).failed(Instant.parse("2026-11-20T02:00:00Z"))),
+                row(
+                        "also when somebody wants what failed tried again: its time does not come back",
+                        "wait RUN_FAILED: wait",
+                        process("A", NIGHTLY)
+                                .counts(yesterday)
+                                .failed(Instant.parse("2026-11-20T02:00:00Z"))
+                                .retried()),
                 row(
                         "another calendar counts from now on, whatever it would have meant before",
                         "none AT_DESIRED_STATE until 2026-11-20T23:00:00Z",

@@ -15,6 +15,8 @@ import org.jspecify.annotations.Nullable;
  * @param endedAt null while it is under way
  * @param exit of its process; null while it is under way, when it could not be started, and when a plugin itself said that it is done
  * @param error why it failed; empty unless it did
+ * @param retried whether it failed and somebody wants it tried again: it answers for no boot, instance or interval any more, but still for
+ *     the times of a calendar, which do not come back
  */
 public record OneShotRun(
         String work,
@@ -25,7 +27,8 @@ public record OneShotRun(
         Result result,
         @Nullable Instant endedAt,
         @Nullable Exit exit,
-        String error) {
+        String error,
+        boolean retried) {
 
     /** What has become of a run. */
     public enum Result {
@@ -36,20 +39,19 @@ public record OneShotRun(
 
     /** One that has just begun. */
     public static OneShotRun begun(String work, String launchId, String bootId, String instanceId, Instant at) {
-        return new OneShotRun(work, launchId, bootId, instanceId, at, Result.RUNNING, null, null, "");
+        return new OneShotRun(work, launchId, bootId, instanceId, at, Result.RUNNING, null, null, "", false);
     }
 
     public OneShotRun completed(Instant at, @Nullable Exit how) {
-        return new OneShotRun(work, launchId, bootId, instanceId, startedAt, Result.COMPLETED, at, how, "");
+        return new OneShotRun(work, launchId, bootId, instanceId, startedAt, Result.COMPLETED, at, how, "", false);
     }
 
     public OneShotRun failed(Instant at, @Nullable Exit how, String why) {
-        return new OneShotRun(work, launchId, bootId, instanceId, startedAt, Result.FAILED, at, how, why);
+        return new OneShotRun(work, launchId, bootId, instanceId, startedAt, Result.FAILED, at, how, why, false);
     }
 
-    /** The same, answering for no trigger. It is kept because its process, while it is being stopped, must not count as a new run. */
-    OneShotRun ofOtherWork() {
-        return new OneShotRun("", launchId, bootId, instanceId, startedAt, result, endedAt, exit, error);
+    OneShotRun tryAgain() {
+        return new OneShotRun(work, launchId, bootId, instanceId, startedAt, result, endedAt, exit, error, true);
     }
 
     public boolean isOf(Instance instance) {

@@ -120,11 +120,9 @@ public record RunRecord(
         return with(next -> next.stopping = launchId);
     }
 
-    /** As if a run that failed had been of other work: whatever made it run makes it run again. */
-    public RunRecord withoutFailedRun() {
-        return oneShot != null && oneShot.result() == OneShotRun.Result.FAILED
-                ? withOneShot(oneShot.ofOtherWork())
-                : this;
+    /** A run that failed is tried again at once if a trigger but for its calendar makes it run; until then it is the last one. */
+    public RunRecord withFailedRunRetried() {
+        return oneShot != null && oneShot.result() == OneShotRun.Result.FAILED ? withOneShot(oneShot.tryAgain()) : this;
     }
 
     private RunRecord with(Consumer<Draft> change) {

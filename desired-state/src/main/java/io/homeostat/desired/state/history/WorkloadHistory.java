@@ -47,7 +47,7 @@ public record WorkloadHistory(
 
     /**
      * Without what counts against the workload, so that it is tried at once: who asks by hand has usually removed the cause. A failed
-     * upgrade stays failed; a failed one-shot runs again.
+     * upgrade stays failed; a failed one-shot runs again, unless only its calendar makes it run.
      */
     public WorkloadHistory retriedNow() {
         return withAttempts(Attempts.of(attempts.hash())
@@ -55,7 +55,7 @@ public record WorkloadHistory(
                         .withReported(Reported.of(attempts.reported().revision())))
                 .withRun(run.withCrashes(run.crashes().forgiven())
                         .withRepairs(Failures.NONE)
-                        .withoutFailedRun());
+                        .withFailedRunRetried());
     }
 
     /** Without a rollback by request, so that what is declared is wanted again; what runs as long as nothing has replaced it is the last good. */
