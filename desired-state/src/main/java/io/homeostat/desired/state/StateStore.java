@@ -94,6 +94,13 @@ public interface StateStore extends StateReader {
     void checkWritable(Instant now);
 
     /**
+     * Finds out whether what is stored will be there the next time. Every method that stores something does so, too, before it returns.
+     *
+     * @throws StoreException when somebody has deleted or replaced the store
+     */
+    void checkInPlace();
+
+    /**
      * The id of the newest event that hooks need not be told of any more. The first call, and the first after {@link #forgetHooks}, begins
      * with what happens from now on.
      */

@@ -57,7 +57,7 @@ public final class Daemon {
     /** For an apply that is under way; another agent would never end. */
     private static final Duration PATIENCE = Duration.ofSeconds(30);
 
-    /** How soon a lost socket is noticed. */
+    /** How soon a lost socket or database is noticed. */
     private static final Duration LOOK = Duration.ofSeconds(10);
 
     private final Environment environment;
@@ -185,6 +185,8 @@ public final class Daemon {
                             hangUps.drainPermits();
                             reload(agent, controlPlane, layout, store, log, journal, metrics, hooks);
                         }
+                        // Whoever starts it again gets one that knows what runs, and reads files anew.
+                        store.checkInPlace();
                         server.ensure();
                     }
                 } finally {

@@ -37,7 +37,7 @@ import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.api.parallel.Isolated;
 
-/** An agent that is told to end before it has come to its work. */
+/** How an agent comes to its end. */
 @Timeout(60)
 @Isolated("Takes over what all of this JVM logs.")
 @Execution(ExecutionMode.SAME_THREAD)
@@ -108,6 +108,26 @@ class DaemonTest {
             assertEquals(ExitStatus.OK, status.get(), this::messages);
             assertEquals(List.of(), plane.transcript().entries());
         }
+    }
+
+    @Test
+    void anAgentWhoseDatabaseIsDeletedEndsSoThatItIsStartedWithAnother() throws Exception {
+        AtomicInteger status = new AtomicInteger(-1);
+        Thread agent = Thread.ofPlatform().start(() -> status.set(run(Interrupts.none(), "", ImmutableMap.of())));
+        try {
+            await().atMost(Duration.ofSeconds(30)).until(() -> messages().contains("enforcing what is declared"));
+            for (String suffix : List.of("", "-wal", "-shm")) {
+                Files.delete(directory.resolve("state/homeostat.db" + suffix));
+            }
+
+            await().atMost(Duration.ofSeconds(30)).until(() -> !agent.isAlive());
+        } finally {
+            agent.interrupt();
+            agent.join();
+        }
+
+        assertEquals(ExitStatus.FAILED, status.get(), this::messages);
+        assertTrue(messages().contains("homeostat.db: it was deleted or replaced"), this::messages);
     }
 
     /** How often somebody wanted to know the instance's id. */

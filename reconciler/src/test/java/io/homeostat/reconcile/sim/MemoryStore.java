@@ -201,6 +201,11 @@ public class MemoryStore implements StateStore {
     }
 
     @Override
+    public void checkInPlace() {
+        // Nobody deletes memory.
+    }
+
+    @Override
     public int trimEvents(int keep, Instant now) {
         throw new UnsupportedOperationException("all events are kept");
     }

@@ -2,7 +2,11 @@ package io.homeostat.desired.state.sqlite;
 
 import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.state.StoreException;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.nio.file.attribute.BasicFileAttributes;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
@@ -17,12 +21,17 @@ import org.jspecify.annotations.Nullable;
 final class Database implements AutoCloseable {
     private final Connection connection;
     private final Path file;
+
+    /** Which file that was when it was opened: its device and inode. */
+    private final @Nullable Object opened;
+
     private final ReentrantLock lock = new ReentrantLock();
 
     /** @param file the database as the operator knows it, for messages */
     Database(Connection connection, Path file) {
         this.connection = connection;
         this.file = file;
+        this.opened = opened(file);
     }
 
     Path file() {
@@ -52,6 +61,8 @@ final class Database implements AutoCloseable {
             Sqlite.execute(connection, "BEGIN IMMEDIATE");
             try {
                 T result = writing.from(connection);
+                // What is committed to a file without a name is gone when the process ends.
+                checkInPlace(tried);
                 Sqlite.execute(connection, "COMMIT");
                 return result;
             } catch (SQLException | RuntimeException e) {
@@ -63,6 +74,42 @@ final class Database implements AutoCloseable {
         } finally {
             lock.unlock();
         }
+    }
+
+    /**
+     * Fails when the file that is open is no longer the one of its name.
+     *
+     * @param tried completes "cannot ... FILE"
+     */
+    void checkInPlace(String tried) {
+        if (!isInPlace()) {
+            throw new StoreException("cannot " + tried + " " + file
+                    + ": it was deleted or replaced while it was in use, so what is stored would be lost; an agent ends because of"
+                    + " this, start it again; repeat any other command");
+        }
+    }
+
+    private boolean isInPlace() {
+        try {
+            return opened == null || opened.equals(key(file));
+        } catch (NoSuchFileException e) {
+            return false;
+        } catch (IOException e) {
+            // Out of reach, which is not gone.
+            return true;
+        }
+    }
+
+    private static @Nullable Object opened(Path file) {
+        try {
+            return key(file);
+        } catch (IOException e) {
+            return null;
+        }
+    }
+
+    private static @Nullable Object key(Path file) throws IOException {
+        return Files.readAttributes(file, BasicFileAttributes.class).fileKey();
     }
 
     /** Runs one statement with its values, in order. */

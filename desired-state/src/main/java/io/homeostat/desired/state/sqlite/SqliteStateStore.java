@@ -184,6 +184,11 @@ public final class SqliteStateStore extends SqliteStateReader implements StateSt
     }
 
     @Override
+    public void checkInPlace() {
+        database.checkInPlace("go on with");
+    }
+
+    @Override
     public long hooksTold() {
         return database.write("find out what hooks were told in", connection -> {
             Database.update(

@@ -18,6 +18,7 @@ import io.homeostat.desired.state.history.WorkloadHistory;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
 import java.util.List;
@@ -51,6 +52,28 @@ final class SqliteStateStoreTest extends StateStoreContract {
     @Override
     protected StateStore store() {
         return store;
+    }
+
+    @Test
+    void nothingIsAcknowledgedThatIsStoredInADeletedFile() throws IOException {
+        Files.delete(layout.database());
+
+        StoreException failure = assertThrows(
+                StoreException.class, () -> Samples.apply(store, "/a", false, Samples.plugin("ops-agent", "A1")));
+
+        assertTrue(failure.getMessage().contains("was deleted or replaced"), failure::getMessage);
+        assertEquals(ImmutableList.of(), store.declarations(), "it is undone");
+        assertThrows(StoreException.class, store::checkInPlace);
+    }
+
+    @Test
+    void norInOneThatHasLostItsNameToAnother() throws IOException {
+        store.checkInPlace();
+        Path other = Files.copy(layout.database(), directory.resolve("other"));
+        Files.move(other, layout.database(), StandardCopyOption.REPLACE_EXISTING);
+
+        assertThrows(StoreException.class, () -> store.commit(Samples.events(AGENT, "lost")));
+        assertThrows(StoreException.class, store::checkInPlace);
     }
 
     @Test
