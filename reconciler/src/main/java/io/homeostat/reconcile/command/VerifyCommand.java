@@ -2,6 +2,8 @@ package io.homeostat.reconcile.command;
 
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.source.StoredState;
+import io.homeostat.desired.state.history.Condition;
+import io.homeostat.desired.state.history.Reason;
 import io.homeostat.observe.health.Health;
 import io.homeostat.proto.agent.CommandRequest;
 import io.homeostat.proto.agent.VerifyRequest;
@@ -16,7 +18,7 @@ import io.homeostat.reconcile.status.WorkloadStatus;
 import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
-/** Says whether a workload runs at a revision, asked now; its JSON is a public interface. */
+/** Says whether a workload runs at a revision and is well, asked now; its JSON is a public interface. */
 public record VerifyCommand(WorkloadId workload, String revision) implements Command {
     public static VerifyCommand of(VerifyRequest request) {
         if (request.getRevision().isEmpty()) {
@@ -75,8 +77,18 @@ public record VerifyCommand(WorkloadId workload, String revision) implements Com
                     + (undone ? ": " + status.failure() : "");
         }
         Health health = status.health();
-        return health == null || health.verdict() == Health.Verdict.HEALTHY
-                ? ""
-                : "runs at revision " + revision + " and is not well: " + health.problem();
+        String why =
+                health == null || health.verdict() == Health.Verdict.HEALTHY ? codeReported(status) : health.problem();
+        return why.isEmpty() ? "" : "runs at revision " + revision + " and is not well: " + why;
+    }
+
+    /** As its status says: the code of a daemon, since by one a one-shot says that it is still at work. */
+    private static String codeReported(WorkloadStatus status) {
+        return status.conditions().stream()
+                .filter(condition ->
+                        condition.type() == Condition.Type.HEALTHY && condition.reason() == Reason.CODE_REPORTED)
+                .map(Condition::message)
+                .findFirst()
+                .orElse("");
     }
 }

@@ -50,6 +50,7 @@ class AdHocTest {
 
     @Test
     void verifyingSaysWhetherARevisionRunsAndWhyNot() throws IOException {
+        plugin.status = request -> Status.getDefaultInstance();
         Result good = shell.run("verify", "plugin/a", "--revision", "1");
         assertEquals(0, good.status(), good.out());
         assertEquals("plugin/a runs at revision 1\n", good.out());
@@ -84,6 +85,14 @@ class AdHocTest {
     }
 
     @Test
+    void aPluginThatReportsACodeIsNotWell() {
+        Result verified = shell.run("verify", "plugin/a", "--revision", "1");
+
+        assertEquals(1, verified.status());
+        assertEquals("plugin/a runs at revision 1 and is not well: it reports code 4\n", verified.out());
+    }
+
+    @Test
     void statesAreThoseThatAControlPlaneIsToldInTheJsonOfProtobuf() throws IOException {
         JsonNode states = JSON.readTree(shell.run("states", "-o", "json").out());
 
@@ -103,6 +112,7 @@ class AdHocTest {
 
     @Test
     void anAgentVerifiesAndStatesForWhoeverAsks() throws IOException {
+        plugin.status = request -> Status.getDefaultInstance();
         try (TestAgent agent = TestAgent.start(shell)) {
             assertEquals(0, shell.run("verify", "plugin/a", "--revision", "1").status());
             JsonNode states = JSON.readTree(shell.run("states", "-o", "json").out());
