@@ -1,5 +1,6 @@
 package io.homeostat.e2e;
 
+import static io.homeostat.e2e.Patience.eventually;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
@@ -20,19 +21,7 @@ final class FullDiskTest {
 
     @Test
     void aDiskThatIsTooSmallIsSaidAndTheOldRevisionGoesOn() throws IOException {
-        Files.createDirectory(homeostat.stateDir());
-        assumeTrue(
-                execute(
-                                "mount",
-                                "-t",
-                                "tmpfs",
-                                "-o",
-                                "size=80m",
-                                "tmpfs",
-                                homeostat.stateDir().toString())
-                        == 0,
-                "a tmpfs can be mounted");
-        try {
+        withAFileSystem(80, () -> {
             Document small = declared("1", 1);
             homeostat.applied(small);
             long pid = homeostat.pid("process/run");
@@ -50,6 +39,51 @@ final class FullDiskTest {
 
             assertEquals(pid, homeostat.pid("process/run"));
             homeostat.run("delete", "process/run").exits(0);
+        });
+    }
+
+    @Test
+    void anAgentThatCanStoreNothingIsAProblemThatStatusTells() throws IOException {
+        withAFileSystem(8, () -> {
+            Agent agent = homeostat.agent();
+            homeostat.applied(Document.script("run", "exec sleep 1000"));
+            fill();
+            Processes.kill(homeostat.pid("process/run"));
+
+            eventually().untilAsserted(() -> homeostat.run("status").exits(1).says("agent: the store fails: "));
+
+            String why = homeostat
+                    .run("status", "-o", "json")
+                    .exits(1)
+                    .json()
+                    .at("/agent/problems/0")
+                    .asText();
+            assertTrue(why.contains("space"), why);
+            Files.delete(homeostat.stateDir().resolve("filler"));
+            homeostat.run("delete", "process/run").exits(0);
+            agent.terminate();
+        });
+    }
+
+    private interface Trial {
+        void run() throws IOException;
+    }
+
+    private void withAFileSystem(int megabytes, Trial trial) throws IOException {
+        Files.createDirectory(homeostat.stateDir());
+        assumeTrue(
+                execute(
+                                "mount",
+                                "-t",
+                                "tmpfs",
+                                "-o",
+                                "size=" + megabytes + "m",
+                                "tmpfs",
+                                homeostat.stateDir().toString())
+                        == 0,
+                "a tmpfs can be mounted");
+        try {
+            trial.run();
         } finally {
             execute("umount", "-l", homeostat.stateDir().toString());
         }

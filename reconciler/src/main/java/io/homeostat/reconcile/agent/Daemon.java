@@ -17,6 +17,7 @@ import io.homeostat.observe.process.UnixDatagram;
 import io.homeostat.proto.agent.CommandRequest;
 import io.homeostat.reconcile.agent.hooks.Hooks;
 import io.homeostat.reconcile.agent.telemetry.AgentLog;
+import io.homeostat.reconcile.agent.telemetry.LoopWatch;
 import io.homeostat.reconcile.agent.telemetry.MetricsServer.MetricsEndpoint;
 import io.homeostat.reconcile.agent.telemetry.Telemetry;
 import io.homeostat.reconcile.command.Command;
@@ -164,7 +165,11 @@ public final class Daemon {
             AgentIdentity identity = AgentIdentity.ofThisProcess(environment.clock());
             // First, because it may fail; what is declared meanwhile is stored, and enforced in a moment.
             AgentEnforcer enforcer = new AgentEnforcer(
-                    agent, store, identity, controlPlane::status, () -> problems(metrics, hooks, journal));
+                    agent,
+                    store,
+                    identity,
+                    controlPlane::status,
+                    () -> problems(telemetry.watch(), metrics, hooks, journal));
             Instant opening = environment.clock().instant();
             try (CommandServer server = new CommandServer(environment, layout, enforcer, commands)) {
                 Instant opened = environment.clock().instant();
@@ -271,9 +276,13 @@ public final class Daemon {
         return "nothing is served at " + listen + "; the agent's log says why";
     }
 
-    private ImmutableList<String> problems(MetricsEndpoint metrics, Hooks hooks, JournalForwarding journal) {
+    private ImmutableList<String> problems(
+            LoopWatch watch, MetricsEndpoint metrics, Hooks hooks, JournalForwarding journal) {
         String unserved = metrics.isAsWanted() ? "" : "metrics.listen: " + unserved(metrics.wanted());
-        return Stream.of(ImmutableList.of(invalid, unserved), hooks.problems(), journal.problems())
+        return Stream.of(
+                        ImmutableList.of(watch.problem().orElse(""), invalid, unserved),
+                        hooks.problems(),
+                        journal.problems())
                 .flatMap(ImmutableList::stream)
                 .filter(why -> !why.isEmpty())
                 .collect(ImmutableList.toImmutableList());

@@ -96,7 +96,7 @@ public interface Enforcer {
         int in(Turns turns) throws InterruptedException;
     }
 
-    /** What the agent that enforces can't do as its configuration says, for people; empty without one. */
+    /** Why the agent that enforces does not, and what it can't do as its configuration says, for people; empty without one. */
     default ImmutableList<String> agentProblems() {
         return ImmutableList.of();
     }
