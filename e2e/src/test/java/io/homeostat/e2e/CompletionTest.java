@@ -1,9 +1,11 @@
 package io.homeostat.e2e;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -15,6 +17,7 @@ import java.util.TreeSet;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -131,6 +134,56 @@ final class CompletionTest {
         assertEquals("", offered.get(10));
     }
 
+    @ParameterizedTest
+    @EnumSource
+    void theStateDirectoryMayBeQuotedOrAVariable(Shell shell) throws Exception {
+        assumeTrue(shell.isInstalled(), shell.word() + " is not installed");
+        Files.createSymbolicLink(homeostat.directory().resolve("state"), homeostat.stateDir());
+        List<String> lines = Stream.of("\"%s\"", "'%s'", "$HOME/state", "${HOME}/state", "\"$HOME/state\"")
+                .map(state -> "homeostat --state-dir " + state.formatted(homeostat.stateDir()) + " status process/w")
+                // Fish knows no braces.
+                .filter(line -> shell != Shell.FISH || !line.contains("{"))
+                .toList();
+
+        assertEquals(lines.stream().map(line -> "process/web").toList(), complete(shell, lines));
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void whatWouldRunSomethingIsNotExpanded(Shell shell) throws Exception {
+        assumeTrue(shell.isInstalled(), shell.word() + " is not installed");
+
+        complete(shell, List.of("homeostat --state-dir \"$(>ran)`>ran`\" status process/w"));
+
+        assertFalse(Files.exists(homeostat.directory().resolve("ran")));
+    }
+
+    @Test
+    void fishOffersFilesHoweverTheirNameBegins() throws Exception {
+        assumeTrue(Shell.FISH.isInstalled(), "fish is not installed");
+        Files.createFile(homeostat.directory().resolve("webs").resolve("a b.yaml"));
+        List<String> lines = List.of(
+                "homeostat apply -f ~/w",
+                "homeostat apply -f $HOME/w",
+                "homeostat apply -f \"$HOME/w",
+                "homeostat run --config ~/w",
+                "homeostat run --config=~/w",
+                "homeostat apply -f webs/a\\ ");
+
+        List<String> offered = complete(Shell.FISH, lines);
+
+        assertEquals(
+                List.of(
+                        "~/web.yaml ~/webs",
+                        "$HOME/web.yaml $HOME/webs",
+                        "$HOME/web.yaml $HOME/webs",
+                        "~/web.yaml ~/webs",
+                        "--config=~/web.yaml --config=~/webs"),
+                offered.subList(0, 5).stream().map(CompletionTest::sorted).toList());
+        assertEquals("webs/a b.yaml", offered.getLast());
+    }
+
+    @CanIgnoreReturnValue
     private List<String> complete(Shell shell, List<String> lines) throws IOException, InterruptedException {
         Path script = Files.writeString(homeostat.directory().resolve("." + shell.word()), shell.script);
         List<String> command = new ArrayList<>(List.of(shell.word(), script.toString()));
