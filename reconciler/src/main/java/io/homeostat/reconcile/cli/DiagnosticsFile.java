@@ -52,6 +52,10 @@ record DiagnosticsFile(Invocation typed) {
                 throw new CommandFailure("cannot write to standard output: " + CommandFailure.reason(e), e);
             }
         }
+        if (target.isEmpty()) {
+            throw new UsageException(
+                    "FILE is missing or empty; name a new file, such as diagnostics.tar.gz, or write - for standard output");
+        }
         Path whole = new UserDirectories(environment).absolute("FILE", target);
         if (Files.exists(whole, LinkOption.NOFOLLOW_LINKS)) {
             throw new CommandFailure(whole + " exists already, and nothing is overwritten; choose another name");

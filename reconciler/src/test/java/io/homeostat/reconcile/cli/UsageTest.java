@@ -308,6 +308,14 @@ class UsageTest {
     }
 
     @Test
+    void diagnosticsSayWhatTheirFileMayBe() {
+        for (String[] line : new String[][] {{"diagnostics"}, {"diagnostics", ""}}) {
+            String said = shell.plain(line).err();
+            assertTrue(said.contains("name a new file, such as diagnostics.tar.gz, or write - for"), said);
+        }
+    }
+
+    @Test
     void globalOptionsStandBeforeOrAfterTheCommand() throws IOException {
         shell.write("a.yaml", Shell.sleeper("a", 1));
         String json = "{\"formatVersion\":\"1.0\",\"valid\":true,\"documents\":1,\"errors\":[],\"warnings\":[]}\n";
