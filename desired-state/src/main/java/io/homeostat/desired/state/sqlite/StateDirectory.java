@@ -47,6 +47,12 @@ final class StateDirectory {
                 Files.createDirectories(parent, OPEN_DIRECTORY);
             }
             Files.createDirectories(directory, PRIVATE_DIRECTORY);
+        } catch (NoSuchFileException e) {
+            // All above it is there, or was made a moment ago.
+            throw new StoreException(
+                    "cannot create the state directory " + directory + ": no directories can be made in "
+                            + Path.of(e.getFile()).getParent() + "; choose another --state-dir",
+                    e);
         } catch (IOException e) {
             throw failure("create the state directory", directory, e);
         }

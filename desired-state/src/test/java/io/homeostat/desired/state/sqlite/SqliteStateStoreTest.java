@@ -77,6 +77,16 @@ final class SqliteStateStoreTest extends StateStoreContract {
     }
 
     @Test
+    void whereNoDirectoryCanBeMadeIsNamed() {
+        Layout impossible = Samples.layout(Path.of("/proc/homeostat"));
+
+        StoreException failure =
+                assertThrows(StoreException.class, () -> StateStores.openForWriting(impossible, Samples.CLOCK));
+
+        assertTrue(failure.getMessage().contains(": no directories can be made in /proc; choose"), failure::getMessage);
+    }
+
+    @Test
     void everythingIsThereAfterReopening() {
         Samples.apply(store, "/a", false, Samples.plugin("ops-agent", "A1"));
         store.commit(new Change(
