@@ -48,13 +48,19 @@ final class StateChecks {
     }
 
     private static Finding directory(String check, Path directory, String option) throws IOException {
+        Path there = existing(directory);
+        if (Files.getFileStore(there).isReadOnly()) {
+            return Finding.fail(
+                    check,
+                    directory + " is on a read-only file system",
+                    "mount it read-write, or choose another directory with " + option);
+        }
         if (!Files.exists(directory)) {
-            Path above = existing(directory);
-            return Files.isWritable(above)
+            return Files.isWritable(there)
                     ? Finding.ok(check, directory + " is not there yet; the first apply or run makes it")
                     : Finding.fail(
                             check,
-                            directory + " is not there, and this user can't make it in " + above,
+                            directory + " is not there, and this user can't make it in " + there,
                             "run as another user, or choose another directory with " + option);
         }
         if (!Files.isDirectory(directory)) {

@@ -110,6 +110,32 @@ class DoctorTest {
     }
 
     @Test
+    void aFileSystemThatIsReadOnlyIsNamedWhetherTheDirectoryIsThereOrNot() throws Exception {
+        Path mount = Files.createDirectory(directory.resolve("mount"));
+        assumeTrue(run("mount", "-t", "tmpfs", "-o", "ro", "none", mount.toString()), "may not mount a file system");
+        try {
+            for (Path state : List.of(mount, mount.resolve("s"))) {
+                Finding finding = finding("state directory", new Layout(state, directory.resolve("r"), "m"));
+
+                assertEquals(Level.FAIL, finding.level());
+                assertEquals(state + " is on a read-only file system", finding.message());
+            }
+        } finally {
+            // Lazily: what a test beside this one has just started may have our descriptors for a moment.
+            assertTrue(run("umount", "-l", mount.toString()));
+        }
+    }
+
+    private static boolean run(String... command) throws Exception {
+        return new ProcessBuilder(command)
+                        .redirectErrorStream(true)
+                        .redirectOutput(ProcessBuilder.Redirect.DISCARD)
+                        .start()
+                        .waitFor()
+                == 0;
+    }
+
+    @Test
     void aFileSystemOfMemoryIsAWarning() throws IOException {
         Path memory = Path.of("/dev/shm");
         assumeTrue(
