@@ -5,6 +5,8 @@ import io.homeostat.desired.yaml.Node.Entry;
 import io.homeostat.desired.yaml.Node.Mapping;
 import io.homeostat.desired.yaml.Node.Scalar;
 import io.homeostat.desired.yaml.Node.Sequence;
+import java.util.ArrayDeque;
+import java.util.Deque;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.function.Consumer;
@@ -53,6 +55,9 @@ final class YamlText {
     /** The document's anchors; an entry without a node is being read. */
     private final Map<Anchor, Anchored> anchors = new HashMap<>();
 
+    /** The brackets and braces that are not closed so far, as "[ at 1:4", the innermost first. */
+    private final Deque<String> open = new ArrayDeque<>();
+
     /** Of the document so far. */
     private long nodes;
 
@@ -87,13 +92,14 @@ final class YamlText {
 
     /** Hands each document that isn't empty to {@code documents}, in order, up to the first syntax error. */
     static void read(String text, Report report, Consumer<Node> documents) {
+        YamlText yaml = new YamlText(text, report);
         try {
-            new YamlText(text, report).documents(documents);
+            yaml.documents(documents);
         } catch (Hopeless e) {
             report.error(Problem.Kind.SYNTAX, e.line, e.column, String.valueOf(e.getMessage()));
         } catch (MarkedYamlEngineException e) {
             Mark mark = e.getProblemMark().or(e::getContextMark).orElse(START);
-            report.error(Problem.Kind.SYNTAX, mark.getLine() + 1, mark.getColumn() + 1, syntax(e));
+            report.error(Problem.Kind.SYNTAX, mark.getLine() + 1, mark.getColumn() + 1, yaml.syntax(e));
         } catch (YamlEngineException e) {
             report.error(Problem.Kind.SYNTAX, "not YAML: " + e.getMessage());
         }
@@ -103,7 +109,7 @@ final class YamlText {
         return event.getStartMark().orElse(START);
     }
 
-    private static String syntax(MarkedYamlEngineException e) {
+    private String syntax(MarkedYamlEngineException e) {
         String problem = e.getProblem() == null ? "" : e.getProblem().strip();
         if (problem.contains("'\\t(TAB)'")) {
             return "not YAML: a tab; indent with spaces";
@@ -119,6 +125,10 @@ final class YamlText {
         if (problem.startsWith("expected <block end>")) {
             return "not YAML: indented otherwise than what begins at " + begins
                     + " and goes on here; indent what belongs together alike";
+        }
+        if (context.equals("while parsing a flow node") && !open.isEmpty()) {
+            // That begins here, so its place is no bracket's.
+            return "not YAML: a value is missing here, or what closes the " + open.getFirst();
         }
         if (context.startsWith("while parsing a flow ")) {
             return "not YAML: a ',' is missing here, or what closes the " + (context.contains("sequence") ? "[" : "{")
@@ -227,9 +237,13 @@ final class YamlText {
 
     private Sequence sequence(Event start, int depth) {
         refuseTag(((CollectionStartEvent) start).getTag().orElse(null), start);
+        boolean bracket = opens((CollectionStartEvent) start, "[");
         ImmutableList.Builder<Node> elements = ImmutableList.builder();
         for (Event event = parser.next(); event.getEventId() != Event.ID.SequenceEnd; event = parser.next()) {
             elements.add(node(event, depth + 1));
+        }
+        if (bracket) {
+            open.pop();
         }
         Mark at = start(start);
         return new Sequence(at.getLine() + 1, at.getColumn() + 1, elements.build());
@@ -237,6 +251,7 @@ final class YamlText {
 
     private Mapping mapping(Event start, int depth) {
         refuseTag(((CollectionStartEvent) start).getTag().orElse(null), start);
+        boolean brace = opens((CollectionStartEvent) start, "{");
         ImmutableList.Builder<Entry> entries = ImmutableList.builder();
         Map<String, Scalar> seen = new HashMap<>();
         for (Event event = parser.next(); event.getEventId() != Event.ID.MappingEnd; event = parser.next()) {
@@ -268,8 +283,22 @@ final class YamlText {
                 }
             }
         }
+        if (brace) {
+            open.pop();
+        }
         Mark at = start(start);
         return new Mapping(at.getLine() + 1, at.getColumn() + 1, entries.build());
+    }
+
+    /** Whether a collection begins with its bracket or brace; in a list, {@code a: b} is a mapping without one. */
+    private boolean opens(CollectionStartEvent start, String with) {
+        // An anchor may stand in front of it.
+        Mark after = start.getEndMark().orElse(START);
+        if (!start.isFlow() || after.getIndex() == start(start).getIndex()) {
+            return false;
+        }
+        open.push(with + " at " + (after.getLine() + 1) + ":" + after.getColumn());
+        return true;
     }
 
     private void refuseTag(@Nullable String tag, Event event) {
