@@ -97,14 +97,37 @@ public record DeleteCommand(Selection selection, Duration timeout) implements Co
                 .forEach(other -> workspace
                         .console()
                         .say(other.workload().id() + " stays: it is declared by " + SourceConflicts.words(other)));
-        if (!chosen.isEmpty()) {
-            return new DeleteCommand(Selection.of(chosen), timeout).run(workspace);
-        }
+        ImmutableList<WorkloadId> unknown =
+                workspace.remembered(reader -> unknown(reader, traces)).orElse(traces.asList());
+        int status =
+                chosen.isEmpty() ? nothing(workspace) : new DeleteCommand(Selection.of(chosen), timeout).run(workspace);
+        unknown.forEach(id -> workspace
+                .console()
+                .failPart(
+                        workspace.word(),
+                        id + " stays: nothing is remembered of it, so a file may declare it; delete it by its name"));
+        return unknown.isEmpty() ? status : ExitStatus.FAILED;
+    }
+
+    private int nothing(Workspace workspace) {
         Console console = workspace.console();
         if (console.json()) {
             Json.print(console.out(), WorkloadResult.json(ImmutableList.of()));
         }
         return selection.nothing("was applied", workspace);
+    }
+
+    /** What is on the machine, and was left there by a database that is lost: nobody knows whose it is. */
+    private static ImmutableList<WorkloadId> unknown(StateReader reader, ImmutableSet<WorkloadId> traces) {
+        Set<WorkloadId> declared = declared(reader.declarations());
+        return traces.stream()
+                .filter(id -> !declared.contains(id) && !reader.history(id).isOfSomethingDeclared())
+                .sorted()
+                .collect(ImmutableList.toImmutableList());
+    }
+
+    private static Set<WorkloadId> declared(ImmutableList<StoredDeclaration> declarations) {
+        return declarations.stream().map(one -> one.workload().id()).collect(Collectors.toSet());
     }
 
     /** What the selection means as well and is not the applier's. */
@@ -131,8 +154,7 @@ public record DeleteCommand(Selection selection, Duration timeout) implements Co
         if (!selection.all()) {
             return applied;
         }
-        Set<WorkloadId> declared =
-                declarations.stream().map(one -> one.workload().id()).collect(Collectors.toSet());
+        Set<WorkloadId> declared = declared(declarations);
         Stream<WorkloadId> left = Stream.concat(
                         traces.stream(), reader.instances().stream().map(Instance::workload))
                 .filter(id -> !declared.contains(id) && reader.history(id).isOfSomethingDeclared());

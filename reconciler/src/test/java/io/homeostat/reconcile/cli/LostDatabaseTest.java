@@ -78,4 +78,20 @@ class LostDatabaseTest {
         assertFalse(ProcessHandle.of(pidOfB).isPresent());
         assertTrue(ProcessHandle.of(pidOfA).isPresent(), "nobody deleted it");
     }
+
+    @Test
+    void deletingAllLeavesWhatNobodyRemembersAndFails() throws IOException {
+        Shell.Result none = shell.run("delete", "--all");
+
+        assertEquals(1, none.status(), none.out() + none.err());
+        shell.run("apply", "-f", directory + "/a.yaml");
+        Shell.Result other = shell.run("delete", "--all");
+
+        assertEquals(1, other.status(), other.out() + other.err());
+        assertTrue(
+                other.err().contains("delete: process/b stays: nothing is remembered of it"),
+                other.out() + other.err());
+        assertFalse(ProcessHandle.of(pidOfA).isPresent());
+        assertTrue(ProcessHandle.of(pidOfB).isPresent(), "it may be declared by a file");
+    }
 }
