@@ -101,7 +101,9 @@ public record DescribeCommand(Selection selection) implements Command {
         for (WorkloadId id : ids) {
             Finding finding = findings.get(id);
             if (finding == null) {
-                console.say(id + " is neither declared nor on this machine; homeostat status shows what is");
+                console.failPart(
+                        workspace.word(),
+                        id + " is neither declared nor on this machine; homeostat status shows what is");
                 continue;
             }
             WorkloadStatus status = WorkloadStatus.of(

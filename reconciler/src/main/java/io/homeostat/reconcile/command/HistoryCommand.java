@@ -115,9 +115,11 @@ public record HistoryCommand(WorkloadId workload) implements Command {
         ImmutableList<Revision> revisions =
                 workspace.remembered(reader -> revisions(workload, reader)).orElse(ImmutableList.of());
         if (revisions.isEmpty()) {
-            console.say("nothing is remembered of " + workload
-                    + "; homeostat status shows what is declared, homeostat events --for " + workload
-                    + " what happened before it was deleted, if it was");
+            console.failPart(
+                    workspace.word(),
+                    "nothing is remembered of " + workload
+                            + "; homeostat status shows what is declared, homeostat events --for " + workload
+                            + " what happened before it was deleted, if it was");
             return ExitStatus.NOTHING_DECLARED;
         }
         if (console.json()) {

@@ -9,6 +9,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import io.homeostat.reconcile.cli.Shell.Result;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -93,6 +94,19 @@ class DescribeTest {
         assertTrue(get.err().contains("process/db is not declared; declared are: process/web"), get.err());
         assertEquals(3, described.status());
         assertTrue(described.err().contains("process/db is neither declared nor on this machine"), described.err());
+    }
+
+    @Test
+    void programsGetAnErrorOfWhatIsUnknown() throws IOException {
+        for (String command : List.of("describe", "history")) {
+            Result unknown = shell.run(command, "process/db", "-o", "json");
+
+            assertEquals(3, unknown.status());
+            JsonNode error = JSON.readTree(unknown.err()).get("error");
+            assertEquals(command, error.get("command").asText());
+            assertEquals("failure", error.get("kind").asText());
+            assertTrue(error.get("message").asText().contains("process/db"), unknown.err());
+        }
     }
 
     @Test
