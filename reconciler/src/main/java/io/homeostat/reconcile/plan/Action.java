@@ -4,6 +4,8 @@ import java.util.Locale;
 
 /** What a plan does about a workload, in one word. */
 public enum Action {
+    /** What nobody declared before is stored, and nothing is to be done on the machine so far. */
+    DECLARE,
     INSTALL,
     UPGRADE,
     /** The last good revision takes the place of one that failed. */

@@ -158,12 +158,13 @@ public record WorkloadPlan(
 
     /** Of one without steps: what differs takes none, and is obeyed once it is stored. */
     public WorkloadPlan updatedInPlace(ImmutableList<Change> differences) {
-        String what = differences.equals(NEWLY_DECLARED)
+        boolean isNew = differences.equals(NEWLY_DECLARED);
+        String what = isNew
                 ? "newly declared"
                 : differences.stream().map(Change::path).collect(Collectors.joining(", ")) + " changed";
         return new WorkloadPlan(
                 workload,
-                Action.UPDATE,
+                isNew ? Action.DECLARE : Action.UPDATE,
                 Reason.SETTINGS_CHANGED,
                 what + (message.isEmpty() ? "" : "; " + message),
                 steps,
@@ -180,6 +181,7 @@ public record WorkloadPlan(
             case NONE -> Bucket.UNCHANGED;
             case WAIT -> Bucket.WAITING;
             case REMOVE -> Bucket.REMOVE;
+            case DECLARE -> Bucket.INSTALL;
             case INSTALL,
                     UPGRADE,
                     ROLLBACK,

@@ -82,7 +82,15 @@ class ApplyTest {
                   entryPoint: /bin/false
                   execution: {type: oneShot, triggers: {schedule: {cron: "0 0 29 2 *"}}}
                 """);
-        apply();
+        Result first = shell.run("plan", "-f", directory + "/a.yaml");
+        assertTrue(
+                first.out().contains("+ process/a                 declare                       (newly declared)"),
+                first.out());
+        assertTrue(first.out().contains("1 to install, 0 to update"), first.out());
+        Result declared = apply();
+        assertEquals(
+                "process/a  declared\nApply: 1 installed, 0 updated, 0 repaired, 0 removed, 0 unchanged.\n",
+                declared.out());
         assertEquals(1, shell.run("trigger", "process/a").status());
 
         Result plan = shell.run("plan", "-f", directory + "/a.yaml");

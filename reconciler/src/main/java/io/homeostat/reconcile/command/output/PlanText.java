@@ -67,13 +67,14 @@ public final class PlanText {
             case INSTALL, REINSTALL -> join(verb, revision(plan.after()));
             case UPGRADE, ROLLBACK -> join(verb, revision(plan.before()), "->", revision(plan.after()));
             case REMOVE -> join(verb, revision(plan.before()));
-            case CONFIGURE, UPDATE, RELOAD, RESTART, ACTIVATE, STOP, RUN, CLEANUP, WAIT, NONE -> verb;
+            case DECLARE, CONFIGURE, UPDATE, RELOAD, RESTART, ACTIVATE, STOP, RUN, CLEANUP, WAIT, NONE -> verb;
         };
     }
 
     /** Done: "upgraded A1B2 -> C3D4", "restarted (arguments changed)". */
     static String done(WorkloadPlan plan) {
         return switch (plan.action()) {
+            case DECLARE -> "declared";
             case INSTALL -> join("installed", revision(plan.after()));
             case UPGRADE -> join("upgraded", revision(plan.before()), "->", revision(plan.after()));
             case ROLLBACK -> {
