@@ -2,9 +2,11 @@ package io.homeostat.desired.model;
 
 import com.cronutils.model.Cron;
 import com.cronutils.model.CronType;
+import com.cronutils.model.definition.CronDefinition;
 import com.cronutils.model.definition.CronDefinitionBuilder;
 import com.cronutils.model.time.ExecutionTime;
 import com.cronutils.parser.CronParser;
+import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.schema.Fields.Default;
 import io.homeostat.desired.model.schema.Fields.Doc;
 import io.homeostat.desired.model.schema.Fields.Matches;
@@ -15,6 +17,7 @@ import java.time.ZoneId;
 import java.time.ZoneOffset;
 import java.time.ZonedDateTime;
 import java.util.Optional;
+import java.util.regex.Pattern;
 
 /** Times by the clock and the calendar at which a one-shot runs. */
 public record Calendar(
@@ -27,6 +30,9 @@ public record Calendar(
         @Default("UTC")
         @Matches(value = "[A-Za-z0-9_+/-]{1,64}", words = "the name of a time zone")
         String timezone) {
+
+    private static final Pattern STARRED_DAY =
+            Pattern.compile("\\s*\\S+\\s+\\S+\\s+(\\*.*|\\S+\\s+\\S+\\s+\\*.*)", Pattern.DOTALL);
 
     /**
      * The first time after this one. What falls into an hour that is skipped when clocks are put forward is an hour later; of an hour that
@@ -56,6 +62,13 @@ public record Calendar(
     }
 
     private Cron parsed() {
-        return new CronParser(CronDefinitionBuilder.instanceDefinitionFor(CronType.UNIX)).parse(cron);
+        CronDefinition unix = CronDefinitionBuilder.instanceDefinitionFor(CronType.UNIX);
+        // Of two days either will do, unless one of them begins with a star: then it has to be both.
+        CronDefinition definition = new CronDefinition(
+                ImmutableList.copyOf(unix.getFieldDefinitions()),
+                unix.getCronConstraints(),
+                unix.getCronNicknames(),
+                STARRED_DAY.matcher(cron).matches());
+        return new CronParser(definition).parse(cron);
     }
 }

@@ -44,6 +44,28 @@ class CalendarTest {
     }
 
     @Test
+    void ofTwoDaysEitherWillDo() {
+        assertEquals(
+                List.of("2026-06-05T02:00:00Z", "2026-06-10T02:00:00Z", "2026-06-12T02:00:00Z"),
+                times("0 2 10 * fri", "UTC", "2026-06-01T00:00:00Z", 3));
+    }
+
+    @Test
+    void unlessOneOfThemBeginsWithAStarWhichIsNoRestriction() {
+        // Mondays that are the 1st, 11th, 21st or 31st.
+        assertEquals(
+                List.of("2026-06-01T02:00:00Z", "2026-08-31T02:00:00Z", "2026-09-21T02:00:00Z"),
+                times("0 2 */10 * mon", "UTC", "2026-05-31T00:00:00Z", 3));
+        // The 10th, if it is a Sunday, Tuesday, Thursday or Saturday.
+        assertEquals(
+                List.of("2026-09-10T02:00:00Z", "2026-10-10T02:00:00Z", "2026-11-10T02:00:00Z"),
+                times(" 0  2 10 * */2 ", "UTC", "2026-06-30T00:00:00Z", 3));
+        assertEquals(
+                List.of("2026-06-01T02:00:00Z", "2026-06-08T02:00:00Z"),
+                times("0 2 * * mon", "UTC", "2026-05-31T00:00:00Z", 2));
+    }
+
+    @Test
     void aDateThatDoesNotExistNeverComes() {
         assertEquals(Optional.empty(), new Calendar("0 0 30 2 *", "UTC").next(Instant.EPOCH));
         assertEquals(List.of("2028-02-29T00:00:00Z"), times("0 0 29 2 *", "UTC", "2026-01-01T00:00:00Z", 1));
