@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -42,6 +43,31 @@ final class CommandLineTest {
         result.exits(64).says("homeostat: ").says("--help");
         assertEquals("", result.out());
         assertEquals(1, result.err().lines().count(), result::toString);
+    }
+
+    @Test
+    void aClosedStandardInputIsNothingToRead() throws Exception {
+        for (String command : List.of("validate", "plan", "apply")) {
+            Process closed = new ProcessBuilder(
+                            "/bin/sh",
+                            "-c",
+                            "exec \"$@\" <&-",
+                            "sh",
+                            Distribution.program().toString(),
+                            command,
+                            "-f",
+                            "-",
+                            "--state-dir",
+                            homeostat.stateDir().toString(),
+                            "--run-dir",
+                            homeostat.runDir().toString())
+                    .redirectErrorStream(true)
+                    .start();
+            String said = new String(closed.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+
+            assertEquals(1, closed.waitFor(), said);
+            assertTrue(said.contains("-: can't be read: standard input is closed"), said);
+        }
     }
 
     @Test

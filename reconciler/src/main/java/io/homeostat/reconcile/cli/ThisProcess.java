@@ -8,10 +8,13 @@ import io.homeostat.reconcile.command.environment.Environment.Interrupts;
 import io.homeostat.reconcile.command.output.StandardOutput;
 import java.io.FileDescriptor;
 import java.io.FileOutputStream;
+import java.io.FilterInputStream;
 import java.io.IOException;
+import java.io.InputStream;
 import java.io.UncheckedIOException;
 import java.lang.reflect.InvocationHandler;
 import java.lang.reflect.Proxy;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Clock;
@@ -29,7 +32,7 @@ final class ThisProcess {
                 ImmutableMap.copyOf(System.getenv()),
                 Path.of("").toAbsolutePath(),
                 ownUid(),
-                System.in,
+                new StandardInput(System.in),
                 new StandardOutput(new FileOutputStream(FileDescriptor.out)),
                 new StandardOutput(new FileOutputStream(FileDescriptor.err)),
                 isTerminal(1),
@@ -38,6 +41,28 @@ final class ThisProcess {
                 Ticker.systemTicker(),
                 DocumentFormat.STANDARD,
                 new Signals());
+    }
+
+    /** One that is closed has been opened for writing only by the start script: then nothing else has its number. */
+    private static final class StandardInput extends FilterInputStream {
+        StandardInput(InputStream in) {
+            super(in);
+        }
+
+        @Override
+        public int read(byte[] into, int from, int length) throws IOException {
+            try {
+                return super.read(into, from, length);
+            } catch (IOException e) {
+                throw isClosed() ? new IOException("standard input is closed") : e;
+            }
+        }
+
+        private static boolean isClosed() throws IOException {
+            return Files.readString(Path.of("/proc/self/fdinfo/0"), StandardCharsets.UTF_8)
+                    .lines()
+                    .anyMatch(line -> line.startsWith("flags:") && line.endsWith("1"));
+        }
     }
 
     private static long ownUid() {
