@@ -394,6 +394,7 @@ final class RollbackTest {
         homeostat.run("rollback", WEB).exits(1).says("nothing is remembered of process/web that worked before");
         homeostat.run("rollback", "process/no").exits(1).says("process/no is not declared, so nothing was rolled back");
         homeostat.run("rollback", WEB, "--to", "-1").exits(64);
+        homeostat.run("rollback", WEB, "--to", "0").exits(64).says("--to: 0 is no number of a revision");
         homeostat.run("history", "process/no").exits(3).says("nothing is remembered of process/no");
 
         assertEquals(pid, homeostat.pid(WEB));

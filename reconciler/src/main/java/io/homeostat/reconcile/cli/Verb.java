@@ -133,7 +133,7 @@ public enum Verb {
                     .timeout(),
             typed -> new RollbackCommand(
                     typed.arguments().workload(),
-                    typed.arguments().count(Syntax.TO).orElse(0),
+                    typed.arguments().count(Syntax.TO),
                     typed.arguments().timeout()),
             asked -> RollbackCommand.of(asked.getRollback()),
             "Go back to a revision that worked, whoever has declared another one.",

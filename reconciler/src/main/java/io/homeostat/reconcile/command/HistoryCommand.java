@@ -23,6 +23,7 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -188,14 +189,14 @@ public record HistoryCommand(WorkloadId workload) implements Command {
     /**
      * The one to go back to.
      *
-     * @param to its number; 0: the one that worked before what runs now
+     * @param to its number; empty: the one that worked before what runs now
      * @param declared hash of what is declared now
      * @return empty when there is none
      */
-    static Optional<StoredRevision> former(int to, String declared, StateReader reader, WorkloadId id) {
+    static Optional<StoredRevision> former(OptionalInt to, String declared, StateReader reader, WorkloadId id) {
         ImmutableList<StoredRevision> stored = reader.revisions(id);
-        if (to != 0) {
-            return stored.stream().filter(one -> one.number() == to).findFirst();
+        if (to.isPresent()) {
+            return stored.stream().filter(one -> one.number() == to.getAsInt()).findFirst();
         }
         WorkloadHistory history = reader.history(id);
         LastKnownGood good = history.lastKnownGood();

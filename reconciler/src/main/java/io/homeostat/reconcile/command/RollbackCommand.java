@@ -31,6 +31,7 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
@@ -38,19 +39,20 @@ import org.jspecify.annotations.Nullable;
  * Undoes what is declared of a workload, by hand, as a failed upgrade is undone: a former revision runs in its place. Nobody's declaration
  * is changed, so it works for every source, and ends when another one is declared or somebody takes it back.
  *
- * @param to the number of a revision in its history; 0: the one that worked before
+ * @param to the number of a revision in its history; empty: the one that worked before
  */
-public record RollbackCommand(WorkloadId workload, int to, Duration timeout) implements Command {
+public record RollbackCommand(WorkloadId workload, OptionalInt to, Duration timeout) implements Command {
     public RollbackCommand {
-        if (to < 0) {
-            throw new UsageException("--to: " + to + " is no number of a revision; homeostat history shows them");
+        if (to.isPresent() && to.getAsInt() < 1) {
+            throw new UsageException(
+                    "--to: " + to.getAsInt() + " is no number of a revision; homeostat history shows them");
         }
     }
 
     public static RollbackCommand of(RollbackRequest request) {
         return new RollbackCommand(
                 RequestFields.workload(request.getWorkload()),
-                request.getTo(),
+                request.getTo() == 0 ? OptionalInt.empty() : OptionalInt.of(request.getTo()),
                 RequestFields.timeout(request.hasTimeout(), request.getTimeout()));
     }
 
@@ -58,7 +60,7 @@ public record RollbackCommand(WorkloadId workload, int to, Duration timeout) imp
     public void write(CommandRequest.Builder request) {
         request.setRollback(RollbackRequest.newBuilder()
                 .setWorkload(workload.toString())
-                .setTo(to)
+                .setTo(to.orElse(0))
                 .setTimeout(RequestFields.timeout(timeout)));
     }
 
@@ -136,9 +138,9 @@ public record RollbackCommand(WorkloadId workload, int to, Duration timeout) imp
         StoredRevision former = underWay(history, declared, store)
                 .or(() -> HistoryCommand.former(to, declared.hash(), store, workload))
                 .orElseThrow(() -> new CommandFailure(
-                        to == 0
+                        to.isEmpty()
                                 ? nothingBefore(history, declared)
-                                : workload + " has no revision number " + to + "; " + shown()));
+                                : workload + " has no revision number " + to.getAsInt() + "; " + shown()));
         require(former, declared, store);
         Optional<FailedRevision> undone = history.undone(declared.hash());
         LastKnownGood good = history.lastKnownGood();
@@ -193,7 +195,7 @@ public record RollbackCommand(WorkloadId workload, int to, Duration timeout) imp
         boolean hasFailed =
                 !history.undone(declared.hash()).map(FailedRevision::meanwhile).isPresent()
                         && (history.run().crashes().count() > 0 || history.run().healthFailures() > 0);
-        boolean underWay = to == 0
+        boolean underWay = to.isEmpty()
                 && !hasFailed
                 && history.undone(declared.hash())
                         .filter(undone -> undone.byRequest() && undone.replacedAt() == null)

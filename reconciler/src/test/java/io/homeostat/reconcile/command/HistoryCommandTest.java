@@ -22,6 +22,7 @@ import java.time.Instant;
 import java.time.ZoneOffset;
 import java.util.List;
 import java.util.Objects;
+import java.util.OptionalInt;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -93,13 +94,14 @@ class HistoryCommandTest {
     }
 
     private String former() {
-        return HistoryCommand.former(0, hash(), store, ID)
+        return HistoryCommand.former(OptionalInt.empty(), hash(), store, ID)
                 .map(one -> one.workload().revision())
                 .orElse("none");
     }
 
     private String rollBack() {
-        StoredRevision former = HistoryCommand.former(0, hash(), store, ID).orElseThrow();
+        StoredRevision former =
+                HistoryCommand.former(OptionalInt.empty(), hash(), store, ID).orElseThrow();
         store.commit(Change.ofHistory(
                 ID,
                 store.history(ID)
