@@ -173,6 +173,52 @@ final class RollbackTest {
     }
 
     @Test
+    void whatFailsInThePlaceOfAFailedRevisionIsGoneBackFrom() {
+        homeostat.applied(breakable(1));
+        homeostat.applied(breakable(2));
+        breaks(2);
+        breaks(3);
+        homeostat.apply(breakable(3)).exits(1);
+        assertEquals(List.of("SUPERSEDED", "SUPERSEDED", "FAILED", "PENDING"), standings());
+
+        homeostat.run("rollback", WEB).exits(0);
+
+        assertEquals("RUNNING 1", homeostat.state(WEB));
+    }
+
+    @Test
+    void whatWorkedInThePlaceOfAFailedRevisionAndFailsLaterIsGoneBackFrom() {
+        homeostat.agent().awaitReady();
+        homeostat.applied(breakable(1));
+        homeostat.applied(breakable(2));
+        breaks(3);
+        homeostat.apply(breakable(3)).exits(1);
+        eventually().until(() -> homeostat.state(WEB), "RUNNING 2"::equals);
+        breaks(2);
+        homeostat.kill(WEB);
+        eventually().until(() -> homeostat.events(WEB).contains("START_FAILED 2"));
+
+        homeostat.run("rollback", WEB).exits(0);
+
+        assertEquals("RUNNING 1", homeostat.state(WEB));
+    }
+
+    private Document breakable(int revision) {
+        String script = "test -e " + flag(revision) + " && exit 4\nexec sleep 1000";
+        return web(Integer.toString(revision), bucket.put(revision + ".tar.gz", TarGz.ofScript(script)))
+                .with("start.timeout", "5s")
+                .with("start.attempts", 2);
+    }
+
+    private void breaks(int revision) {
+        homeostat.file(flag(revision).getFileName().toString(), "");
+    }
+
+    private Path flag(int revision) {
+        return homeostat.directory().resolve("breaks" + revision);
+    }
+
+    @Test
     void whatCrashesWhileAFormerRevisionCanNotBeFetchedIsStartedAgain() throws IOException {
         Stored first = stored(1);
         homeostat.applied(web("1", first).with("keepRevisions", 1));

@@ -204,19 +204,23 @@ public record HistoryCommand(WorkloadId workload) implements Command {
         Optional<StoredRevision> running = stored.reversed().stream()
                 .filter(one -> one.hash().equals(runs))
                 .findFirst();
-        // What was undone by itself has been gone back from; what somebody has rolled back, he wants to go further back
-        // from.
-        boolean undone =
-                history.undone(declared).filter(FailedRevision::byRequest).isPresent();
-        if (!runs.equals(declared) && !undone) {
-            // What is declared is new, and not known to work.
-            return running.filter(StoredRevision::wasGood);
-        }
-        int before = running.map(StoredRevision::first).orElse(Integer.MAX_VALUE);
-        return stored.stream()
+        int place = running.map(StoredRevision::first).orElse(Integer.MAX_VALUE);
+        Optional<StoredRevision> before = stored.stream()
                 .filter(one -> !one.hash().equals(declared) && !one.hash().equals(runs))
-                .filter(one -> one.wasGood() && !newest(stored, one).wasUndone() && place(one, before) < before)
-                .max(Comparator.comparingInt(one -> place(one, before)));
+                .filter(one -> one.wasGood() && !newest(stored, one).wasUndone() && place(one, place) < place)
+                .max(Comparator.comparingInt(one -> place(one, place)));
+        if (runs.equals(declared)) {
+            return before;
+        }
+        FailedRevision undone = history.undone(declared).orElse(null);
+        if (undone == null) {
+            // What is declared is new, and not known to work.
+            return running;
+        } else if (undone.byRequest()) {
+            return before;
+        }
+        // What was undone by itself has been gone back from.
+        return history.standInFails() ? before.or(() -> running) : running;
     }
 
     private static StoredRevision newest(ImmutableList<StoredRevision> stored, StoredRevision one) {

@@ -191,12 +191,8 @@ public record RollbackCommand(WorkloadId workload, OptionalInt to, Duration time
     /** What an earlier rollback chose, as long as that has never worked: who repeats it does not want to go further back. */
     private Optional<StoredRevision> underWay(WorkloadHistory history, Declaration declared, StateStore store) {
         LastKnownGood chosen = history.lastKnownGood();
-        // What goes on running until it is fetched may crash meanwhile.
-        boolean hasFailed =
-                !history.undone(declared.hash()).map(FailedRevision::meanwhile).isPresent()
-                        && (history.run().crashes().count() > 0 || history.run().healthFailures() > 0);
         boolean underWay = to.isEmpty()
-                && !hasFailed
+                && !history.standInFails()
                 && history.undone(declared.hash())
                         .filter(undone -> undone.byRequest() && undone.replacedAt() == null)
                         .isPresent();
@@ -231,8 +227,10 @@ public record RollbackCommand(WorkloadId workload, OptionalInt to, Duration time
             throw new CommandFailure(which + "is what is declared now; homeostat resume " + workload
                     + " brings it back if it was rolled back");
         }
-        boolean worked =
-                store.revisions(workload).stream().anyMatch(one -> one.hash().equals(former.hash()) && one.wasGood());
+        LastKnownGood good = store.history(workload).lastKnownGood();
+        boolean worked = (good != null && good.hash().equals(former.hash()))
+                || store.revisions(workload).stream()
+                        .anyMatch(one -> one.hash().equals(former.hash()) && one.wasGood());
         if (!worked) {
             throw new CommandFailure(which + "was never seen to work"
                     + (former.error().isEmpty() ? "" : ": " + former.error()) + "; choose another one, " + shown());

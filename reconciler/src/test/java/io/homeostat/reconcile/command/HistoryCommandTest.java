@@ -12,6 +12,8 @@ import io.homeostat.desired.state.StateStore;
 import io.homeostat.desired.state.StateStore.Change;
 import io.homeostat.desired.state.StateStore.ToApply;
 import io.homeostat.desired.state.history.Attempts;
+import io.homeostat.desired.state.history.Attempts.Failures;
+import io.homeostat.desired.state.history.WorkloadHistory;
 import io.homeostat.desired.state.history.WorkloadHistory.FailedRevision;
 import io.homeostat.desired.state.history.WorkloadHistory.LastKnownGood;
 import io.homeostat.desired.state.sqlite.StateStores;
@@ -91,6 +93,44 @@ class HistoryCommandTest {
                 HistoryCommand.revisions(ID, store).stream()
                         .map(one -> one.stored().workload().revision() + " " + one.standing())
                         .toList());
+    }
+
+    @Test
+    void whatStandsInForAFailedRevisionIsGoneBackFromOnceItFails() {
+        works("1");
+        works("2");
+        fails("3");
+        assertEquals("2", former(), "while it is on its way");
+        crashes();
+        assertEquals("1", former(), "before it was seen to work there");
+
+        replaced();
+        assertEquals("1", former(), "after it");
+        store.commit(Change.ofHistory(ID, store.history(ID).retriedNow()));
+        assertEquals("2", former(), "it works again");
+    }
+
+    @Test
+    void whereThereIsNothingBeforeItWhatStandsInStays() {
+        works("1");
+        fails("2");
+        crashes();
+        assertEquals("1", former());
+    }
+
+    private void fails(String revision) {
+        declared(revision);
+        store.commit(Change.ofHistory(
+                ID,
+                store.history(ID)
+                        .withAttempts(1, Attempts.of(hash()))
+                        .withFailed(new FailedRevision(hash(), revision, 1, NOON, "exited"))));
+    }
+
+    private void crashes() {
+        WorkloadHistory history = store.history(ID);
+        store.commit(Change.ofHistory(
+                ID, history.withRun(history.run().withCrashes(Failures.NONE.failed(NOON, "exited, too", false)))));
     }
 
     private String former() {

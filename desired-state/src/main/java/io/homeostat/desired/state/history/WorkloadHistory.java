@@ -136,6 +136,11 @@ public record WorkloadHistory(
                 .orElse("");
     }
 
+    /** Whether what stands in for a declaration crashes there, or is not well; what only goes on until that is here is not meant. */
+    public boolean standInFails() {
+        return failed != null && failed.meanwhile() == null && (run.crashes().count() > 0 || run.healthFailures() > 0);
+    }
+
     /** Undone by request: a former revision is to run in its place, and nothing counts against that. */
     public WorkloadHistory rolledBack(FailedRevision undone, LastKnownGood revision) {
         return succeededBy(revision)
