@@ -184,6 +184,11 @@ final class RollbackTest {
         homeostat.run("rollback", WEB).exits(0);
 
         assertEquals("RUNNING 1", homeostat.state(WEB));
+        homeostat
+                .run("history", WEB)
+                .exits(0)
+                .says("rolled back by request from revision 2 to 1 (number 1); 2 had failed: process exited")
+                .doesNotSay("3 had failed");
     }
 
     @Test

@@ -147,12 +147,16 @@ public record RollbackCommand(WorkloadId workload, OptionalInt to, Duration time
         Workload back = former.workload();
         String declaredRevision = declared.workload().revision();
         String from = declaredRevision;
-        String failed = declaredRevision;
+        String cause = undone.filter(one -> !one.byRequest())
+                .map(one -> failure(declaredRevision, one.error()))
+                .orElseGet(() -> failure(declaredRevision, history.problem()));
         if (undone.isPresent() && good != null && !good.hash().equals(former.hash())) {
             String standsIn = good.workload().revision();
-            failed = undone.get().byRequest() ? standsIn : declaredRevision;
             LastKnownGood runs = undone.get().meanwhile();
             from = runs == null ? standsIn : runs.workload().revision();
+            if (undone.get().byRequest() || !history.problem().isEmpty()) {
+                cause = failure(standsIn, history.problem());
+            }
         } else if (undone.isPresent() && good != null && undone.get().byRequest()) {
             // Asked for once more: whatever holds it back does so no longer.
             store.resume(workload, undone.get().error(), now);
@@ -168,7 +172,7 @@ public record RollbackCommand(WorkloadId workload, OptionalInt to, Duration time
                     + " had not worked yet, and is not tried again until homeostat resume " + workload);
         }
         String words = "rolled back by request from revision " + from + " to " + back.revision() + " (number "
-                + former.number() + ")" + failure(history, declared, failed);
+                + former.number() + ")" + cause;
         LastKnownGood meanwhile = undone.filter(one -> one.byRequest() && one.replacedAt() == null)
                 .map(FailedRevision::meanwhile)
                 .orElse(good);
@@ -213,12 +217,8 @@ public record RollbackCommand(WorkloadId workload, OptionalInt to, Duration time
     }
 
     /** Why what was to run failed, if it did: the rollback takes the place of that. */
-    private static String failure(WorkloadHistory history, Declaration declared, String failed) {
-        String error = history.undone(declared.hash())
-                .map(undone ->
-                        undone.byRequest() ? undone.replacedAt() == null ? history.problem() : "" : undone.error())
-                .orElseGet(history::problem);
-        return error.isEmpty() ? "" : "; " + failed + " had failed: " + error;
+    private static String failure(String revision, String error) {
+        return error.isEmpty() ? "" : "; " + revision + " had failed: " + error;
     }
 
     private void require(StoredRevision former, Declaration declared, StateStore store) {
