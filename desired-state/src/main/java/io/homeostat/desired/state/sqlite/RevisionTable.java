@@ -154,7 +154,8 @@ final class RevisionTable {
 
     /** The newest one, if it is of that declaration, or else the one that nothing has taken the place of. */
     private Optional<Row> rowOf(String hash) {
-        return Optional.of(rows.getLast())
+        return rows.reversed().stream()
+                .findFirst()
                 .filter(row -> row.hash().equals(hash))
                 .or(() -> rows.reversed().stream()
                         .filter(Row::tookPlace)
@@ -162,14 +163,18 @@ final class RevisionTable {
                         .filter(row -> row.hash().equals(hash) && row.goodAt() != null && row.failedAt() == null));
     }
 
+    /** Whether another one was declared since there was a row of it, and it does not run in the place of that. */
     private boolean isDeclaredAnew(String tried) {
-        return !tried.isEmpty()
-                && rows.reversed().stream()
-                        .filter(row -> row.backTo() == null)
-                        .findFirst()
-                        .filter(row -> row.hash().equals(tried))
-                        .isEmpty()
-                && (rows.isEmpty() || rowOf(tried).isEmpty());
+        if (tried.isEmpty() || rowOf(tried).isPresent()) {
+            return false;
+        }
+        Row known = newest(tried);
+        int declaredLast = rows.reversed().stream()
+                .filter(row -> row.backTo() == null)
+                .map(Row::number)
+                .findFirst()
+                .orElse(0);
+        return known == null || known.number() < declaredLast;
     }
 
     /** Notes how and why a declaration, or what stood in for it, was undone before it worked. */

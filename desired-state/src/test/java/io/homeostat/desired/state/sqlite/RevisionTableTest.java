@@ -272,6 +272,33 @@ class RevisionTableTest {
     }
 
     @Test
+    void whatCameBackAndIsDeclaredAgainIsRolledBackLikeAnyOther() {
+        trying("A");
+        works("A");
+        trying("B");
+        works("B");
+        trying("C");
+        fails("C", "it does not listen");
+        replaced();
+        trying("B");
+        works("B");
+        rolledBack("A", "B to A", LATER.plusSeconds(1));
+        launched(hashOf("A"), LATER.plusSeconds(2));
+        replaced();
+
+        assertEquals(
+                List.of(
+                        "1 A good",
+                        "2 B good",
+                        "3 C failed: it does not listen",
+                        "4 B back to 2 good failed: B to A",
+                        "5 A back to 1 good"),
+                told());
+        trying("C");
+        assertEquals("6 C back to 3", told().getLast(), "tried again");
+    }
+
+    @Test
     void whatRanBeforeThereWasTheTableIsTheFirst() {
         Workload old = Samples.plugin("ops-agent", "A");
         Samples.apply(store, "/a", false, Samples.plugin("ops-agent", "B"));
@@ -346,6 +373,14 @@ class RevisionTableTest {
     private void replaced() {
         WorkloadHistory history = store.history(AGENT);
         commit(history.withFailed(Objects.requireNonNull(history.failed()).withReplacedAt(LATER)));
+    }
+
+    private String hashOf(String revision) {
+        return store.revisions(AGENT).stream()
+                .filter(one -> one.workload().revision().equals(revision))
+                .findFirst()
+                .orElseThrow()
+                .hash();
     }
 
     private void commit(WorkloadHistory history) {
