@@ -9,6 +9,7 @@ import io.homeostat.desired.model.MaintenanceWindow;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.history.Attempts.Failures;
+import io.homeostat.desired.state.history.Exit;
 import io.homeostat.desired.state.history.Reason;
 import io.homeostat.desired.state.history.WorkloadHistory;
 import io.homeostat.desired.state.history.WorkloadHistory.FailedRevision;
@@ -66,11 +67,14 @@ final class Preconditions {
         return undone().isPresent();
     }
 
-    /** Whether somebody wants the target in the place of what is declared, where it has neither worked nor failed yet. */
+    /** Whether somebody wants the target in the place of what is declared, where it has neither worked nor ended yet. */
     boolean isRollingBack() {
-        return situation.history().run().crashes().count() == 0
-                && undone().filter(undone -> undone.byRequest() && undone.replacedAt() == null)
-                        .isPresent();
+        // Crashes are not counted in every plan, and what ran until then may have ended since.
+        Exit last = situation.history().run().lastExit();
+        return undone().filter(undone -> undone.byRequest() && undone.replacedAt() == null)
+                .filter(undone ->
+                        undone.meanwhile() != null || last == null || !last.at().isAfter(undone.at()))
+                .isPresent();
     }
 
     /** Whether it has not been seen to work there yet. */

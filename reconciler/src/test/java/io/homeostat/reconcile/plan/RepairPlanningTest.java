@@ -28,6 +28,7 @@ import io.homeostat.reconcile.sim.Wish.Order;
 import io.homeostat.reconcile.sim.Wish.Probing;
 import java.time.Duration;
 import java.util.List;
+import java.util.Objects;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Test;
@@ -331,6 +332,14 @@ class RepairPlanningTest {
                         "what somebody has rolled back is undone at once and stays so",
                         "rollback ROLLED_BACK: stop activate launch start",
                         () -> rolledBack().active("B").runs("B")),
+                row(
+                        "what crashes in its place is restarted",
+                        "restart PROCESS_EXITED: launch start",
+                        () -> rolledBack()
+                                .active("A")
+                                .history(h -> h.withFailed(Objects.requireNonNull(h.failed())
+                                                .launched())
+                                        .withRun(h.run().withExit(KILLED)))),
                 row(
                         "for ever",
                         "wait ROLLED_BACK: wait",
