@@ -140,14 +140,15 @@ public record HistoryCommand(WorkloadId workload) implements Command {
         String tried = history.attempts().hash();
         LastKnownGood good = history.lastKnownGood();
         String wanted = good == null || history.undone(tried).isEmpty() ? tried : good.hash();
-        // What is tried has not taken its place before it works, too.
         int lastGood = stored.size() - 1 - Iterables.indexOf(stored.reverse(), StoredRevision::wasGood);
         ImmutableList.Builder<Revision> revisions = ImmutableList.builder();
         for (int i = 0; i < stored.size(); i++) {
             StoredRevision one = stored.get(i);
             ImmutableList<StoredRevision> later = stored.subList(i + 1, stored.size());
             boolean again = later.stream().anyMatch(other -> other.hash().equals(one.hash()));
-            boolean current = i == lastGood && !again && !one.wasUndone();
+            boolean replacedByNow =
+                    later.stream().anyMatch(other -> other.tookPlaceAt().isPresent());
+            boolean current = i == lastGood && !again && !one.wasUndone() && !replacedByNow;
             boolean replaced = !later.isEmpty() || !one.hash().equals(wanted);
             revisions.add(new Revision(
                     one, standing(one, current, replaced), current ? null : until(one, later), one.error()));

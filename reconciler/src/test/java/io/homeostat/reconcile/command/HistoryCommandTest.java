@@ -4,8 +4,10 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
+import com.google.common.collect.ImmutableSortedMap;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
+import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.StateReader.StoredDeclaration;
 import io.homeostat.desired.state.StateReader.StoredRevision;
 import io.homeostat.desired.state.StateStore;
@@ -24,6 +26,7 @@ import java.time.Instant;
 import java.time.ZoneOffset;
 import java.util.List;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.OptionalInt;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -88,11 +91,7 @@ class HistoryCommandTest {
         store.commit(Change.ofHistory(ID, store.history(ID).withFailed(null)));
         rollBack();
 
-        assertEquals(
-                List.of("1 SUPERSEDED", "2 ROLLED_BACK", "1 CURRENT", "2 ABANDONED"),
-                HistoryCommand.revisions(ID, store).stream()
-                        .map(one -> one.stored().workload().revision() + " " + one.standing())
-                        .toList());
+        assertEquals(List.of("1 SUPERSEDED", "2 ROLLED_BACK", "1 CURRENT", "2 ABANDONED"), standings());
     }
 
     @Test
@@ -118,6 +117,38 @@ class HistoryCommandTest {
         assertEquals("1", former());
     }
 
+    @Test
+    void whatIsBeingStartedHasTakenThePlaceOfWhatRanBefore() {
+        works("1");
+        declared("2");
+        store.commit(Change.ofHistory(ID, store.history(ID).withAttempts(1, Attempts.of(hash()))));
+        assertEquals(List.of("1 CURRENT", "2 PENDING"), standings());
+
+        store.commit(new Change(
+                ID,
+                null,
+                false,
+                ImmutableList.of(new Instance(
+                        "launch-2",
+                        ID,
+                        hash(),
+                        "2",
+                        null,
+                        ImmutableSortedMap.of(),
+                        NOON.plusSeconds(1),
+                        null,
+                        Instance.Phase.CREATED,
+                        "")),
+                ImmutableList.of(),
+                ImmutableList.of()));
+
+        assertEquals(List.of("1 SUPERSEDED", "2 PENDING"), standings());
+        assertEquals(
+                store.revisions(ID).getLast().launchedAt(),
+                Optional.ofNullable(
+                        HistoryCommand.revisions(ID, store).getFirst().until()));
+    }
+
     private void fails(String revision) {
         declared(revision);
         store.commit(Change.ofHistory(
@@ -131,6 +162,12 @@ class HistoryCommandTest {
         WorkloadHistory history = store.history(ID);
         store.commit(Change.ofHistory(
                 ID, history.withRun(history.run().withCrashes(Failures.NONE.failed(NOON, "exited, too", false)))));
+    }
+
+    private List<String> standings() {
+        return HistoryCommand.revisions(ID, store).stream()
+                .map(one -> one.stored().workload().revision() + " " + one.standing())
+                .toList();
     }
 
     private String former() {
