@@ -133,14 +133,20 @@ public final class Conditions {
         if (failed == null) {
             return keep(situation, Condition.Type.ROLLED_BACK, Condition.Status.FALSE, Reason.NO_FAILED_UPGRADE, "");
         }
-        return keep(
-                situation,
-                Condition.Type.ROLLED_BACK,
-                Condition.Status.TRUE,
-                failed.byRequest() ? Reason.ROLLED_BACK : Reason.UPGRADE_FAILED,
-                failed.byRequest()
-                        ? failed.error()
-                        : "revision " + failed.revision() + " was undone: " + failed.error());
+        if (!failed.byRequest()) {
+            return keep(
+                    situation,
+                    Condition.Type.ROLLED_BACK,
+                    Condition.Status.TRUE,
+                    Reason.UPGRADE_FAILED,
+                    "revision " + failed.revision() + " was undone: " + failed.error());
+        }
+        Condition shown = keep(
+                situation, Condition.Type.ROLLED_BACK, Condition.Status.TRUE, Reason.ROLLED_BACK, failed.error());
+        // Each request is another rollback, whatever was undone before.
+        return shown.lastTransitionTime().isBefore(failed.at())
+                ? new Condition(shown.type(), shown.status(), shown.reason(), shown.message(), situation.now())
+                : shown;
     }
 
     private static Optional<Condition> limitsNotEnforced(Situation situation) {

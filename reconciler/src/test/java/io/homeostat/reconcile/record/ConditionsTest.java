@@ -161,6 +161,24 @@ class ConditionsTest {
         assertEquals(before, condition(Condition.Type.CONVERGED, example).lastTransitionTime());
     }
 
+    @Test
+    void eachRollbackByRequestHasItsOwnTime() {
+        assertEquals(NOW, rolledBackSince(NOW.minusSeconds(600)), "that was another one");
+        assertEquals(NOW.minusSeconds(3), rolledBackSince(NOW.minusSeconds(3)));
+    }
+
+    /** Where somebody asked for it 5 s ago and it was rolled back since that time already. */
+    private static Instant rolledBackSince(Instant before) {
+        Example example = good().wants("B")
+                .knownGood("A")
+                .history(history -> history.withFailed(FailedRevision.byRequest(
+                                history.attempts().hash(), "B", NOW.minusSeconds(5), "rolled back by request", null))
+                        .withConditions(ImmutableList.of(new Condition(
+                                Condition.Type.ROLLED_BACK, Status.TRUE, Reason.ROLLED_BACK, "before", before))));
+        assertEquals("TRUE RolledBack: rolled back by request", words(condition(Condition.Type.ROLLED_BACK, example)));
+        return condition(Condition.Type.ROLLED_BACK, example).lastTransitionTime();
+    }
+
     private static Row row(String situation, Condition.Type type, String shown, Supplier<Example> example) {
         return new Row(situation, type, shown, example);
     }
