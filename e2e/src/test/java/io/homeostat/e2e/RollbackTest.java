@@ -141,6 +141,7 @@ final class RollbackTest {
         assertTrue(
                 since.subList(launches, since.size()).stream().noneMatch(event -> event.contains("START_FAILED")),
                 since::toString);
+        assertEquals("AGENT_ROLLED_BACK 3", lastRollback(), "4 was undone before");
         homeostat.applied(web("5", stored(5)));
         homeostat.run("rollback", WEB).exits(0).says("rolled back 5 -> 1");
         homeostat.run("stop", WEB).exits(0);
@@ -170,6 +171,13 @@ final class RollbackTest {
 
         homeostat.run("rollback", WEB, "--to", "1").exits(0).says("rolled back 3 -> 1");
         assertEquals("RUNNING 1", homeostat.state(WEB));
+    }
+
+    private String lastRollback() {
+        return homeostat.events(WEB).stream()
+                .filter(event -> event.startsWith("AGENT_ROLLED_BACK"))
+                .reduce((_, last) -> last)
+                .orElse("none");
     }
 
     @Test

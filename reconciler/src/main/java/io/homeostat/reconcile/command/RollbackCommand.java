@@ -188,7 +188,7 @@ public record RollbackCommand(WorkloadId workload, OptionalInt to, Duration time
                 false,
                 ImmutableList.of(),
                 ImmutableList.of(),
-                ImmutableList.of(new Event(now, workload, declaredRevision, EventType.AGENT_ROLLED_BACK, words))));
+                ImmutableList.of(new Event(now, workload, from, EventType.AGENT_ROLLED_BACK, words))));
         return former;
     }
 
