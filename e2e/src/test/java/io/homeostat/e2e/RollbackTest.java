@@ -168,9 +168,18 @@ final class RollbackTest {
         assertEquals("RUNNING 3", homeostat.state(WEB));
         homeostat.run("rollback", WEB).exits(1).says("could not install 2");
         homeostat.run("start", WEB).exits(1).says("could not install 2");
+        assertEquals("none", lastRollback());
+        assertEquals("False", Homeostat.condition(homeostat.status(WEB), "RolledBack"));
 
         homeostat.run("rollback", WEB, "--to", "1").exits(0).says("rolled back 3 -> 1");
         assertEquals("RUNNING 1", homeostat.state(WEB));
+        assertEquals("AGENT_ROLLED_BACK 3", lastRollback());
+        assertTrue(
+                homeostat.events().stream()
+                        .filter(event -> event.get("type").asText().equals("AGENT_ROLLED_BACK"))
+                        .noneMatch(event -> event.get("message").asText().contains("\n")),
+                "the end of a log explains nothing here");
+        assertEquals("True", Homeostat.condition(homeostat.status(WEB), "RolledBack"));
     }
 
     private String lastRollback() {
@@ -492,7 +501,7 @@ final class RollbackTest {
     }
 
     private Stored stored(int revision) {
-        return bucket.put(revision + ".tar.gz", TarGz.ofScript("# " + revision + "\nexec sleep 1000"));
+        return bucket.put(revision + ".tar.gz", TarGz.ofScript("echo " + revision + "\nexec sleep 1000"));
     }
 
     private Document web(String revision, Stored archive) {

@@ -188,7 +188,10 @@ public record RollbackCommand(WorkloadId workload, OptionalInt to, Duration time
                 false,
                 ImmutableList.of(),
                 ImmutableList.of(),
-                ImmutableList.of(new Event(now, workload, from, EventType.AGENT_ROLLED_BACK, words))));
+                // What runs on until the other one is here has not been rolled back yet; the launch of that tells it.
+                meanwhile == null
+                        ? ImmutableList.of(new Event(now, workload, from, EventType.AGENT_ROLLED_BACK, words))
+                        : ImmutableList.of()));
         return former;
     }
 

@@ -14,6 +14,7 @@ import io.homeostat.desired.state.StateStore.Change;
 import io.homeostat.desired.state.history.Condition;
 import io.homeostat.desired.state.history.Reason;
 import io.homeostat.desired.state.history.WorkloadHistory;
+import io.homeostat.desired.state.history.WorkloadHistory.FailedRevision;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.ObservedInstance;
 import io.homeostat.observe.ObservedInstance.Liveness;
@@ -402,7 +403,7 @@ public final class WorkloadPass implements AutoCloseable {
 
         private Change withLogTails(Change change) {
             ImmutableList<Event> events = change.events().stream()
-                    .map(event -> tellsOfAnEnd(event.type()) ? withLogTail(event) : event)
+                    .map(event -> tellsOfAnEnd(event.type(), change.history()) ? withLogTail(event) : event)
                     .collect(ImmutableList.toImmutableList());
             return new Change(
                     change.workload(),
@@ -425,12 +426,17 @@ public final class WorkloadPass implements AutoCloseable {
                             event.message() + "\n" + lines);
         }
 
-        private static boolean tellsOfAnEnd(EventType type) {
+        private static boolean tellsOfAnEnd(EventType type, @Nullable WorkloadHistory after) {
             return type == EventType.PLUGIN_CRASHED
                     || type == EventType.PLUGIN_START_FAILED
                     || type == EventType.PLUGIN_EXECUTION_FAILED
-                    || type == EventType.AGENT_ROLLED_BACK
+                    || (type == EventType.AGENT_ROLLED_BACK && !isByRequest(after))
                     || type == EventType.AGENT_GIVEN_UP;
+        }
+
+        private static boolean isByRequest(@Nullable WorkloadHistory history) {
+            FailedRevision undone = history == null ? null : history.failed();
+            return undone != null && undone.byRequest();
         }
     }
 }

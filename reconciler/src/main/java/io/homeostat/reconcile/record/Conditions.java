@@ -141,8 +141,13 @@ public final class Conditions {
                     Reason.UPGRADE_FAILED,
                     "revision " + failed.revision() + " was undone: " + failed.error());
         }
+        boolean launched = failed.meanwhile() == null;
         Condition shown = keep(
-                situation, Condition.Type.ROLLED_BACK, Condition.Status.TRUE, Reason.ROLLED_BACK, failed.error());
+                situation,
+                Condition.Type.ROLLED_BACK,
+                launched ? Condition.Status.TRUE : Condition.Status.FALSE,
+                Reason.ROLLED_BACK,
+                (launched ? "" : "is to be ") + failed.error());
         // Each request is another rollback, whatever was undone before.
         return shown.lastTransitionTime().isBefore(failed.at())
                 ? new Condition(shown.type(), shown.status(), shown.reason(), shown.message(), situation.now())

@@ -204,6 +204,7 @@ final class Notes {
                 && failed.meanwhile() != null
                 && lastKnownGood != null
                 && hash.equals(lastKnownGood.hash())) {
+            event(EventType.AGENT_ROLLED_BACK, failed.revision(), failed.error());
             // The crashes were those of what ran until now.
             history =
                     history.withFailed(failed.launched()).withRun(history.run().withCrashes(Failures.NONE));

@@ -179,6 +179,19 @@ class ConditionsTest {
         return condition(Condition.Type.ROLLED_BACK, example).lastTransitionTime();
     }
 
+    @Test
+    void whatRunsUntilAFormerOneIsFetchedIsNotRolledBackYet() {
+        Example example = good().wants("B")
+                .knownGood("B")
+                .history(history -> history.withFailed(FailedRevision.byRequest(
+                        history.attempts().hash(), "B", NOW, "rolled back by request", history.lastKnownGood())))
+                .succeeded("C");
+
+        assertEquals(
+                "FALSE RolledBack: is to be rolled back by request",
+                words(condition(Condition.Type.ROLLED_BACK, example)));
+    }
+
     private static Row row(String situation, Condition.Type type, String shown, Supplier<Example> example) {
         return new Row(situation, type, shown, example);
     }

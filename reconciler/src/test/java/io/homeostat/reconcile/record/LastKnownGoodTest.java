@@ -147,6 +147,24 @@ class LastKnownGoodTest {
         assertEquals(List.of(), told(back));
     }
 
+    @Test
+    void aRollbackIsToldWhenWhatWasAskedForIsLaunched() {
+        Supplier<Example> asked = () -> plugin().wants("B")
+                .knownGood("B")
+                .history(history -> history.withFailed(FailedRevision.byRequest(
+                        history.attempts().hash(), "B", NOW, "rolled back by request", history.lastKnownGood())))
+                .succeeded("A")
+                .installed("A")
+                .installed("B")
+                .active("A");
+
+        assertEquals(List.of(), told(asked.get().runs("B")));
+        Example launched = asked.get().runs("A");
+        assertEquals(List.of(EventType.AGENT_ROLLED_BACK), told(launched));
+        assertEquals("B", launched.learned().change().events().getFirst().revision());
+        assertNull(Objects.requireNonNull(after(launched).failed()).meanwhile());
+    }
+
     private static @Nullable Instant replacedAt(Example example) {
         FailedRevision failed = after(example).failed();
         return failed == null ? null : failed.replacedAt();
