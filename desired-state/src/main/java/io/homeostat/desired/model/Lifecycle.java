@@ -45,7 +45,7 @@ public record Lifecycle(
         MaintenanceWindow maintenanceWindow,
 
         @Doc(
-                "How many revisions that were seen to work stay installed, the one that runs among them: homeostat rollback needs no download for these; 2 when left out.")
+                "How many revisions that were seen to work stay installed, the one that runs among them: homeostat rollback needs no download for these. What is declared and was rolled back stays beside them. 2 when left out.")
         @Range(min = 1, max = 10)
         @Nullable
         Integer keepRevisions) {

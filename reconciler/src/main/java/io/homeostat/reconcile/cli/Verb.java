@@ -138,6 +138,7 @@ public enum Verb {
             asked -> RollbackCommand.of(asked.getRollback()),
             "Go back to a revision that worked, whoever has declared another one.",
             "It stays so until another one is declared, or homeostat apply or resume takes that back.",
+            "A pause or a stop by request ends with it.",
             "Exit status: 0 it runs and is well, 1 not."),
     RESET(
             syntax -> syntax.flag(Syntax.YES, "Do it; without this it is only said what would be removed.")
