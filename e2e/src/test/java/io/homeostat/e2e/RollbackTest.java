@@ -469,6 +469,22 @@ final class RollbackTest {
         assertEquals(List.of("CURRENT"), standings());
     }
 
+    @Test
+    void whatChangedInPlaceIsGoneBackToByItsNumberOnly() {
+        homeostat.applied(Document.script("web", "exec sleep 1000"));
+        homeostat.applied(Document.script("web", "exec sleep 1000").with("health.interval", "7s"));
+        assertEquals(List.of("SUPERSEDED", "CURRENT"), standings());
+
+        homeostat
+                .run("rollback", WEB)
+                .exits(1)
+                .says("nothing is remembered of process/web that worked before and was another program")
+                .says("homeostat history process/web shows them, for --to NUMBER");
+        homeostat.run("rollback", WEB, "--to", "1").exits(0);
+
+        assertEquals("True", Homeostat.condition(homeostat.status(WEB), "RolledBack"));
+    }
+
     private List<String> standings() {
         return homeostat
                 .run("history", WEB, "-o", "json")

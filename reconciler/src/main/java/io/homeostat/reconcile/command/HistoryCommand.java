@@ -17,6 +17,7 @@ import io.homeostat.reconcile.command.environment.ExitStatus;
 import io.homeostat.reconcile.command.output.Console;
 import io.homeostat.reconcile.command.output.Json;
 import io.homeostat.reconcile.command.output.Table;
+import io.homeostat.reconcile.plan.Work;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.Comparator;
@@ -188,7 +189,8 @@ public record HistoryCommand(WorkloadId workload) implements Command {
     }
 
     /**
-     * The one to go back to.
+     * The one to go back to. One that differs from what runs in nothing that it is launched or configured with is gone back to by its
+     * number only: nothing would run in another way.
      *
      * @param to its number; empty: the one that worked before what runs now
      * @param declared hash of what is declared now
@@ -207,7 +209,7 @@ public record HistoryCommand(WorkloadId workload) implements Command {
                 .findFirst();
         int place = running.map(StoredRevision::first).orElse(Integer.MAX_VALUE);
         Optional<StoredRevision> before = stored.stream()
-                .filter(one -> !one.hash().equals(declared) && !one.hash().equals(runs))
+                .filter(one -> !one.hash().equals(declared) && (good == null || !isSameProgram(one, good)))
                 .filter(one -> one.wasGood() && !newest(stored, one).wasUndone() && place(one, place) < place)
                 .max(Comparator.comparingInt(one -> place(one, place)));
         if (runs.equals(declared)) {
@@ -222,6 +224,11 @@ public record HistoryCommand(WorkloadId workload) implements Command {
         }
         // What was undone by itself has been gone back from.
         return history.standInFails() ? before.or(() -> running) : running;
+    }
+
+    /** Whether one would run as the other does: it only asks that it be limited, judged or looked after in another way. */
+    private static boolean isSameProgram(StoredRevision one, LastKnownGood good) {
+        return one.hash().equals(good.hash()) || Work.of(one.workload()).equals(Work.of(good.workload()));
     }
 
     private static StoredRevision newest(ImmutableList<StoredRevision> stored, StoredRevision one) {

@@ -26,6 +26,7 @@ import io.homeostat.reconcile.command.environment.ExitStatus;
 import io.homeostat.reconcile.command.environment.UsageException;
 import io.homeostat.reconcile.command.output.Overtaken;
 import io.homeostat.reconcile.command.output.Text;
+import io.homeostat.reconcile.plan.Work;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -139,7 +140,7 @@ public record RollbackCommand(WorkloadId workload, OptionalInt to, Duration time
                 .or(() -> HistoryCommand.former(to, declared.hash(), store, workload))
                 .orElseThrow(() -> new CommandFailure(
                         to.isEmpty()
-                                ? nothingBefore(history, declared)
+                                ? nothingBefore(history, declared, store)
                                 : workload + " has no revision number " + to.getAsInt() + "; " + shown()));
         require(former, declared, store);
         Optional<FailedRevision> undone = history.undone(declared.hash());
@@ -210,13 +211,19 @@ public record RollbackCommand(WorkloadId workload, OptionalInt to, Duration time
                         .findFirst();
     }
 
-    private String nothingBefore(WorkloadHistory history, Declaration declared) {
+    private String nothingBefore(WorkloadHistory history, Declaration declared, StateReader store) {
         return history.undone(declared.hash())
                 .filter(FailedRevision::byRequest)
                 .map(undone -> workload + " was " + undone.error()
                         + ", and nothing is remembered that worked before that; homeostat resume " + workload
                         + " takes the rollback back")
-                .orElse("nothing is remembered of " + workload + " that worked before");
+                .orElse("nothing is remembered of " + workload + " that worked before"
+                        + (store.revisions(workload).stream()
+                                        .anyMatch(one -> one.wasGood()
+                                                && !one.hash().equals(declared.hash())
+                                                && Work.of(one.workload()).equals(Work.of(declared.workload())))
+                                ? " and was another program; " + shown() + ", for --to NUMBER"
+                                : ""));
     }
 
     /** Why what was to run failed, if it did: the rollback takes the place of that. */

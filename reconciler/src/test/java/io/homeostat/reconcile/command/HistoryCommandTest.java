@@ -5,7 +5,9 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
 import com.google.common.collect.ImmutableSortedMap;
+import io.homeostat.desired.model.Lifecycle.Limits;
 import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.model.schema.Size;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.StateReader.StoredDeclaration;
@@ -149,6 +151,18 @@ class HistoryCommandTest {
                         HistoryCommand.revisions(ID, store).getFirst().until()));
     }
 
+    @Test
+    void whatIsOnlyLookedAfterInAnotherWayIsNotGoneBackTo() {
+        works("1");
+        works("2");
+        for (int megabytes = 64; megabytes < 80; megabytes++) {
+            works(Example.process().wants("2", new Limits(new Size((long) megabytes << 20), null, false)));
+        }
+        assertEquals("1", former());
+        works("2");
+        assertEquals("1", former());
+    }
+
     private void fails(String revision) {
         declared(revision);
         store.commit(Change.ofHistory(
@@ -195,7 +209,11 @@ class HistoryCommandTest {
     }
 
     private void works(String revision) {
-        StoredDeclaration declared = declared(revision);
+        works(Example.process().wants(revision));
+    }
+
+    private void works(Example example) {
+        StoredDeclaration declared = declared(example);
         store.commit(Change.ofHistory(
                 ID,
                 store.history(ID)
@@ -205,14 +223,13 @@ class HistoryCommandTest {
     }
 
     private StoredDeclaration declared(String revision) {
+        return declared(Example.process().wants(revision));
+    }
+
+    private StoredDeclaration declared(Example example) {
         store.apply(
                 ImmutableList.of(new ToApply(
-                        Objects.requireNonNull(Example.process()
-                                        .wants(revision)
-                                        .situation()
-                                        .declared())
-                                .workload(),
-                        "/a.yaml")),
+                        Objects.requireNonNull(example.situation().declared()).workload(), "/a.yaml")),
                 ImmutableSet.of("/a.yaml"),
                 false);
         return store.declarations().getFirst();

@@ -377,7 +377,11 @@ final class RevisionTable {
                             + " AND number <> (SELECT coalesce(max(number), 0) FROM revision WHERE workload = ?1 AND back_to IS NULL)"
                             // What runs and what ran before it.
                             + " AND number NOT IN (SELECT max(number) FROM revision WHERE workload = ?1 AND good_at IS NOT NULL"
-                            + " GROUP BY hash ORDER BY max(number) DESC LIMIT 2)",
+                            + " GROUP BY hash ORDER BY max(number) DESC LIMIT 2)"
+                            // And the revision before, however often the declaration of the one that runs has changed
+                            // since.
+                            + " AND number NOT IN (SELECT max(number) FROM revision WHERE workload = ?1 AND good_at IS NOT NULL"
+                            + " GROUP BY document ->> '$.spec.revision' ORDER BY max(number) DESC LIMIT 2)",
                     workload,
                     last,
                     good == null ? "" : good.hash());

@@ -5,6 +5,7 @@ import static io.homeostat.desired.state.sqlite.Samples.NOON;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSortedMap;
 import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.state.StateReader.StoredRevision;
@@ -228,6 +229,20 @@ class RevisionTableTest {
     }
 
     @Test
+    void theRevisionBeforeIsKeptHoweverOftenTheDeclarationOfTheOneThatRunsChanges() {
+        trying("A");
+        works("A");
+        for (int i = 0; i < 12; i++) {
+            Workload plugin = Samples.plugin("ops-agent", "B");
+            trying(new Workload(plugin.id(), ImmutableSortedMap.of("tweak", Integer.toString(i)), plugin.spec()));
+            works("B");
+        }
+
+        assertEquals("1 A good", told().getFirst());
+        assertEquals(11, told().size());
+    }
+
+    @Test
     void whatWasLaunchedInVainBeforeItWasRolledBackHasFailed() {
         trying("A");
         works("A");
@@ -332,7 +347,11 @@ class RevisionTableTest {
     }
 
     private void trying(String revision) {
-        Samples.apply(store, "/a", false, Samples.plugin("ops-agent", revision));
+        trying(Samples.plugin("ops-agent", revision));
+    }
+
+    private void trying(Workload workload) {
+        Samples.apply(store, "/a", false, workload);
         commit(store.history(AGENT).withAttempts(1, Attempts.of(declaredHash())).withFailed(null));
     }
 
