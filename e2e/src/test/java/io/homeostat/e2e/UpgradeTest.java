@@ -26,8 +26,7 @@ final class UpgradeTest {
 
     @Test
     void anAgentWhoseFilesAreOverwrittenEndsBeforeTheyAre() throws IOException, InterruptedException {
-        Path installed = homeostat.directory().resolve("opt");
-        sh("cp -a '" + Distribution.home() + "' '" + installed + "'");
+        Path installed = copy("opt");
         homeostat.declare("web.yaml", sleeper());
         Agent agent = homeostat.agent(installed);
         homeostat.awaitRunning("process/web");
@@ -48,8 +47,7 @@ final class UpgradeTest {
 
     @Test
     void anAgentThatCanNotMakeOthersWaitEndsWhenAFileHasChanged() throws IOException, InterruptedException {
-        Path installed = homeostat.directory().resolve("opt");
-        sh("cp -a '" + Distribution.home() + "' '" + installed + "'");
+        Path installed = copy("opt");
         Path library;
         try (var libraries = Files.list(installed.resolve("lib"))) {
             library = libraries
@@ -70,8 +68,7 @@ final class UpgradeTest {
 
     @Test
     void whatIsMappedWithoutALeaseIsNotMapped() throws IOException, InterruptedException {
-        Path installed = homeostat.directory().resolve("opt");
-        sh("cp -a '" + Distribution.home() + "' '" + installed + "'");
+        Path installed = copy("opt");
         Path cache = installed.resolve("homeostat.aot");
         assertTrue(Files.size(cache) > 0);
         try (FileChannel writer = FileChannel.open(cache, StandardOpenOption.WRITE)) {
@@ -86,9 +83,20 @@ final class UpgradeTest {
     }
 
     @Test
+    void aDamagedProgramSaysSo() throws IOException, InterruptedException {
+        Path installed = copy("opt");
+        sh("for library in '" + installed + "'/lib/picocli*.jar; do : >\"$library\"; done");
+
+        homeostat
+                .checked(homeostat.start(installed, "version").await(Patience.LONGEST))
+                .exits(1)
+                .says("this program is being overwritten, or its installation is damaged")
+                .doesNotSay("\tat ");
+    }
+
+    @Test
     void commandsWhoseFilesAreOverwrittenEndBeforeTheyAre() throws IOException, InterruptedException {
-        Path installed = homeostat.directory().resolve("opt");
-        sh("cp -a '" + Distribution.home() + "' '" + installed + "'");
+        Path installed = copy("opt");
         Path file = homeostat.file("web.yaml", sleeper().with("probe.exec.command", new String[] {"/bin/false"}));
         Command looks = homeostat.start(installed, "status", "--watch");
         Command follows = homeostat.start(installed, "events", "--follow", "-o", "json");
@@ -147,6 +155,13 @@ final class UpgradeTest {
         eventually().until(() -> homeostat.run("status").exit() == 0);
         assertEquals(web, homeostat.pid("process/web"));
         assertEquals(Path.of("homeostat-2"), Files.readSymbolicLink(root.resolve("opt/homeostat")));
+    }
+
+    /** An installation of the program. */
+    private Path copy(String name) throws IOException, InterruptedException {
+        Path installed = homeostat.directory().resolve(name);
+        sh("cp -a '" + Distribution.home() + "' '" + installed + "'");
+        return installed;
     }
 
     /** The first block of commands below a heading of the guide. */

@@ -14,37 +14,18 @@ import java.io.PrintStream;
 import java.util.Arrays;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.LoggerFactory;
 import picocli.CommandLine;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.ParseResult;
 import picocli.CommandLine.UnmatchedArgumentException;
 
-/** The program. */
+/** The program, without what belongs to its process. */
 public final class Homeostat {
     private final Environment environment;
 
     private Homeostat(Environment environment) {
         this.environment = environment;
-    }
-
-    /** Runs one command and ends the process with its exit status. */
-    public static void main(String[] args) {
-        Thread.setDefaultUncaughtExceptionHandler(Homeostat::uncaught);
-        int status = ExitStatus.FAILED;
-        try {
-            status = run(args, ThisProcess.environment());
-        } catch (RuntimeException | Error e) {
-            uncaught(Thread.currentThread(), e);
-        }
-        System.exit(status);
-    }
-
-    private static void uncaught(Thread thread, Throwable problem) {
-        System.err.println("homeostat: " + thread.getName() + ": " + problem
-                + "; this is a defect of homeostat; --log-level debug shows where it happened");
-        LoggerFactory.getLogger(Homeostat.class).debug("thrown here", problem);
     }
 
     /** Runs one command; returns its exit status. Errors are printed to the environment's {@code err}. */

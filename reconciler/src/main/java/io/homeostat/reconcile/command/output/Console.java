@@ -5,6 +5,7 @@ import com.google.common.base.Throwables;
 import io.homeostat.desired.state.StoreException;
 import io.homeostat.desired.yaml.Problem;
 import io.homeostat.reconcile.command.environment.CommandFailure;
+import io.homeostat.reconcile.command.environment.DamagedProgram;
 import io.homeostat.reconcile.command.environment.ExitStatus;
 import io.homeostat.reconcile.command.environment.GlobalOptions.OutputFormat;
 import io.homeostat.reconcile.command.environment.UsageException;
@@ -73,17 +74,11 @@ public record Console(PrintStream out, PrintStream err, OutputFormat format, Ans
         } catch (CommandFailure | StoreException e) {
             fail(word, "failure", debug, e);
             return ExitStatus.FAILED;
-        } catch (LinkageError e) {
-            fail(
-                    word,
-                    "failure",
-                    debug,
-                    new CommandFailure(
-                            "this program was overwritten while it ran, or its installation is damaged (" + e
-                                    + "); run it again",
-                            e));
-            return ExitStatus.FAILED;
         } catch (RuntimeException | Error e) {
+            if (DamagedProgram.explains(e)) {
+                fail(word, "failure", debug, new CommandFailure(DamagedProgram.words(e), e));
+                return ExitStatus.FAILED;
+            }
             fail(word, "defect", debug, e);
             if (!json()) {
                 say(DEFECT);

@@ -12,6 +12,7 @@ import java.io.BufferedOutputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
+import java.util.zip.ZipException;
 import org.junit.jupiter.api.Test;
 
 class ConsoleTest {
@@ -31,6 +32,22 @@ class ConsoleTest {
             assertTrue(told.startsWith("homeostat: stop: "), told);
             assertTrue(told.contains("--log-level debug"), told);
             assertFalse(told.contains("\tat "), told);
+        }
+    }
+
+    @Test
+    void aProgramThatCanNotBeReadIsNoDefect() throws InterruptedException {
+        for (Throwable problem : new Throwable[] {
+            new NoClassDefFoundError("picocli/CommandLine"),
+            new IllegalStateException("no such service", new ZipException("invalid CEN header"))
+        }) {
+            written.reset();
+
+            assertEquals(ExitStatus.FAILED, console.tellFailures("stop", false, () -> fail(problem)));
+
+            String told = written.toString(StandardCharsets.UTF_8);
+            assertTrue(told.contains("is being overwritten, or its installation is damaged"), told);
+            assertFalse(told.contains("defect"), told);
         }
     }
 
