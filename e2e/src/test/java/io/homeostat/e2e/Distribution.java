@@ -4,6 +4,7 @@ import static io.homeostat.e2e.Patience.eventually;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
@@ -57,7 +58,7 @@ final class Distribution {
         Path partial = cache.resolveSibling("homeostat.aot.new");
         try {
             // Side by side: both have phases that keep one processor busy.
-            Process training = Files.exists(cache) ? null : startTraining(partial);
+            Process training = isTrained(cache) ? null : startTraining(partial);
             trainGreeter();
             if (training != null) {
                 awaitEnd(training);
@@ -68,6 +69,20 @@ final class Distribution {
         } catch (IOException e) {
             throw new UncheckedIOException("cannot prepare " + home() + "; was it built with mvn package?", e);
         }
+    }
+
+    /** The first start moves the cache. */
+    private static boolean isTrained(Path cache) throws IOException {
+        try (DirectoryStream<Path> moved = Files.newDirectoryStream(home(), "mapped")) {
+            for (Path directory : moved) {
+                try (DirectoryStream<Path> caches = Files.newDirectoryStream(directory, "*.aot")) {
+                    if (caches.iterator().hasNext()) {
+                        return true;
+                    }
+                }
+            }
+        }
+        return Files.exists(cache);
     }
 
     private static Process startTraining(Path cache) throws IOException {

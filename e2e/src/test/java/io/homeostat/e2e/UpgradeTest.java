@@ -13,7 +13,10 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
@@ -67,18 +70,51 @@ final class UpgradeTest {
     }
 
     @Test
-    void whatIsMappedWithoutALeaseIsNotMapped() throws IOException, InterruptedException {
+    void whatIsMappedIntoMemoryIsNotOverwritten() throws IOException, InterruptedException {
+        Path used = copy("used");
+        homeostat.start(used, "version").await(Patience.LONGEST).exits(0);
+        Path installed = homeostat.directory().resolve("opt");
+        sh("cp -a '" + used + "' '" + installed + "'");
+        Agent agent = homeostat.agent(installed);
+        Set<Path> mapped = mapped(agent, installed);
+        assertEquals(2, mapped.size(), mapped::toString);
+
+        for (Path version : List.of(Distribution.home(), used)) {
+            try (Stream<Path> files = Files.walk(version)) {
+                files.map(file -> installed.resolve(version.relativize(file)))
+                        .forEach(file -> assertFalse(mapped.contains(file), file::toString));
+            }
+        }
+
+        agent.terminate().exits(0);
+        homeostat.agent(installed);
+        try (Stream<Path> kept = Files.list(installed.resolve("mapped"))) {
+            assertEquals(mapped, kept.collect(Collectors.toSet()), "a second start moves nothing");
+        }
+    }
+
+    private static Set<Path> mapped(Agent agent, Path installed) throws IOException {
+        return Files.readAllLines(Path.of("/proc/" + agent.pid() + "/maps")).stream()
+                .filter(line -> line.contains(installed + "/"))
+                .map(line -> Path.of(line.substring(line.indexOf('/'))))
+                .collect(Collectors.toSet());
+    }
+
+    @Test
+    void aNewVersionOfWhatIsMappedTakesThePlaceOfTheFormer() throws IOException, InterruptedException {
         Path installed = copy("opt");
-        Path cache = installed.resolve("homeostat.aot");
-        assertTrue(Files.size(cache) > 0);
-        try (FileChannel writer = FileChannel.open(cache, StandardOpenOption.WRITE)) {
-            Agent agent = homeostat.agent(installed);
+        homeostat.start(installed, "version").await(Patience.LONGEST).exits(0);
 
-            String mapped = Files.readString(Path.of("/proc/" + agent.pid() + "/maps"));
-            assertFalse(mapped.contains(installed.toString()), mapped);
-            writer.truncate(0);
+        sh("cp -rf '" + Distribution.home() + "/.' '" + installed + "'");
+        homeostat.start(installed, "version").await(Patience.LONGEST).exits(0);
 
-            agent.await().exits(1).says(cache + ", from which this program runs, is being overwritten");
+        try (Stream<Path> files = Files.list(installed.resolve("mapped"))) {
+            List<Path> mapped = files.toList();
+            assertEquals(2, mapped.size(), mapped::toString);
+            for (Path file : mapped) {
+                String number = Files.getAttribute(file, "unix:ino").toString();
+                assertTrue(file.getFileName().toString().startsWith(number + "."), mapped::toString);
+            }
         }
     }
 
@@ -101,13 +137,8 @@ final class UpgradeTest {
         Command looks = homeostat.start(installed, "status", "--watch");
         Command follows = homeostat.start(installed, "events", "--follow", "-o", "json");
         Command works = homeostat.start(installed, "apply", "-f", file.toString());
-        long files;
-        try (var libraries = Files.list(installed.resolve("lib"))) {
-            // And the cache of classes and SQLite's own library.
-            files = libraries.count() + 2;
-        }
         for (Command command : List.of(looks, follows, works)) {
-            eventually().until(() -> holdsLeases(command, files));
+            eventually().until(() -> holdsLeases(command.pid(), installed));
         }
 
         sh("cp -rf '" + Distribution.home() + "/.' '" + installed + "'");
@@ -120,13 +151,15 @@ final class UpgradeTest {
         assertTrue(works.soFar().contains("apply: interrupted; what is declared stays declared"), works.soFar());
     }
 
-    /** On all of them, see proc_locks(5). */
-    private static boolean holdsLeases(Command command, long files) throws IOException {
-        return Files.readAllLines(Path.of("/proc/locks")).stream()
-                        .filter(lock -> lock.contains(" LEASE "))
-                        .filter(lock -> lock.contains(" " + command.pid() + " "))
-                        .count()
-                == files;
+    /** On all libraries, see proc_locks(5). */
+    private static boolean holdsLeases(long pid, Path installed) throws IOException {
+        try (Stream<Path> libraries = Files.list(installed.resolve("lib"))) {
+            return Files.readAllLines(Path.of("/proc/locks")).stream()
+                            .filter(lock -> lock.contains(" LEASE "))
+                            .filter(lock -> lock.contains(" " + pid + " "))
+                            .count()
+                    == libraries.count();
+        }
     }
 
     @Test

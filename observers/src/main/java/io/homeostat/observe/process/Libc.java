@@ -13,7 +13,6 @@ import java.lang.foreign.MemoryLayout;
 import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandle;
 import java.lang.invoke.VarHandle;
-import java.util.List;
 
 /**
  * System calls that Java has no class for. Each returns the kernel's result; a negative one is a negated error number. A waiting call
@@ -73,7 +72,6 @@ public final class Libc {
             "fcntl", FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_INT, JAVA_INT), Linker.Option.firstVariadicArg(2));
     private static final MethodHandle CLOSE = function("close", FunctionDescriptor.of(JAVA_INT, JAVA_INT));
 
-    private static final MethodHandle EXECV = function("execv", FunctionDescriptor.of(JAVA_INT, ADDRESS, ADDRESS));
     private static final MethodHandle GETPAGESIZE = function("getpagesize", FunctionDescriptor.of(JAVA_INT));
 
     private Libc() {}
@@ -172,22 +170,6 @@ public final class Libc {
 
     public static int close(int descriptor) {
         return (int) result(errno -> (int) CLOSE.invokeExact(errno, descriptor));
-    }
-
-    /** Makes this process execute another program in its place, with its variables; returns only when that fails. */
-    public static int execute(String program, List<byte[]> arguments) {
-        try (Arena arena = Arena.ofConfined()) {
-            MemorySegment pointers = arena.allocate(ADDRESS, arguments.size() + 1L);
-            for (int i = 0; i < arguments.size(); i++) {
-                byte[] argument = arguments.get(i);
-                // The memory is zeroed, so it ends with a 0.
-                MemorySegment words = arena.allocate(argument.length + 1L);
-                MemorySegment.copy(argument, 0, words, JAVA_BYTE, 0, argument.length);
-                pointers.setAtIndex(ADDRESS, i, words);
-            }
-            MemorySegment path = arena.allocateFrom(program);
-            return (int) result(errno -> (int) EXECV.invokeExact(errno, path, pointers));
-        }
     }
 
     private interface Call {

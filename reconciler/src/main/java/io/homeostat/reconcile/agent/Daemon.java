@@ -92,7 +92,7 @@ public final class Daemon {
         Semaphore hangUps = new Semaphore(0);
         try (AgentLog log = AgentLog.use(config.log().format(), level(config));
                 Interrupts.Guard _ = environment.interrupts().daemon(hangUps::release);
-                ProgramFiles program = ProgramFiles.ofAgent(Thread.currentThread()::interrupt);
+                ProgramFiles program = ProgramFiles.of(Thread.currentThread()::interrupt);
                 StateLock _ = StateLock.acquire(unclaimed.lock(), "run", PATIENCE, clock, say(log))) {
             MachineClaim.Claimed claimed = new MachineClaim(environment).claim(unclaimed, config.instanceId());
             Layout layout = claimed.layout();

@@ -1,22 +1,16 @@
 package io.homeostat.reconcile.agent;
 
-import com.google.common.base.Splitter;
-import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
 import com.google.common.collect.Sets;
-import io.homeostat.observe.process.Libc;
 import io.homeostat.observe.watch.FileChanges;
 import io.homeostat.observe.watch.FileLeases;
 import io.homeostat.reconcile.command.environment.CommandFailure;
 import java.io.IOException;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.BasicFileAttributes;
 import java.nio.file.attribute.FileTime;
-import java.util.ArrayList;
-import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.stream.Stream;
@@ -25,19 +19,15 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The files that this process runs from. Some are mapped into memory, and the JVM crashes when such a file is overwritten in place; the
- * others are read when a class is needed, which may be the class of another version by then. So a process whose files are about to be
- * overwritten ends first: whoever opens one for writing waits for that. Where the kernel grants no lease (files of another user, some
- * network file systems, somebody who is writing just now), it ends as soon as one has changed; an agent starts again with none mapped.
+ * The libraries that this process runs from. A class is read when it is needed, and would be that of another version, or none, once a
+ * library was overwritten in place. So a process whose libraries are about to be overwritten ends first: whoever opens one for writing
+ * waits for that. Where the kernel grants no lease (files of another user, some network file systems, somebody who is writing just
+ * now), it ends as soon as one has changed. What is mapped into memory is nowhere where it could be overwritten, see the start script.
  *
  * <p>Files that are replaced by others of the same name, as package managers do it, stay as they are for those who have them open.
  */
 public final class ProgramFiles implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(ProgramFiles.class);
-
-    /** What makes the JVM map files of this program, as the start script says it. */
-    private static final ImmutableList<String> MAPPING =
-            ImmutableList.of("-XX:AOTCache=", "-Dorg.sqlite.lib.path=", "-Dorg.sqlite.lib.name=");
 
     private final FileLeases leases;
     private final ImmutableMap<Path, Stamp> watched;
@@ -69,23 +59,6 @@ public final class ProgramFiles implements AutoCloseable {
     }
 
     /**
-     * Those of an agent, which has done nothing yet: it starts again when it has to.
-     *
-     * @param onOverwritten called when a file without a lease has changed; of the others SIGIO tells
-     */
-    static ProgramFiles ofAgent(Runnable onOverwritten) {
-        ProgramFiles files = of(onOverwritten);
-        try {
-            if (!files.watched.isEmpty()) {
-                startAgainUnmapped();
-            }
-            return files;
-        } catch (IOException e) {
-            throw new CommandFailure("cannot read how this program was started: " + e, e);
-        }
-    }
-
-    /**
      * With a lease on each: it loads classes when it needs them, and one that was overwritten can't be. None when this process does not
      * run from its distribution, as in tests.
      *
@@ -97,30 +70,6 @@ public final class ProgramFiles implements AutoCloseable {
             return new ProgramFiles(home.isPresent() ? files(home.get()) : ImmutableSet.of(), onOverwritten);
         } catch (IOException e) {
             throw new CommandFailure("cannot read the files this program consists of: " + e, e);
-        }
-    }
-
-    /** Returns only when nothing is mapped, or would be later. */
-    private static void startAgainUnmapped() throws IOException {
-        List<byte[]> unmapped = new ArrayList<>();
-        boolean maps = false;
-        // Bytes: names of files need not be text.
-        for (String argument :
-                Splitter.on('\0').split(Files.readString(Path.of("/proc/self/cmdline"), StandardCharsets.ISO_8859_1))) {
-            if (MAPPING.stream().anyMatch(argument::startsWith)) {
-                maps = true;
-            } else {
-                unmapped.add(argument.getBytes(StandardCharsets.ISO_8859_1));
-            }
-        }
-        if (maps) {
-            // After the last argument there is a 0, too.
-            unmapped.removeLast();
-            int error = Libc.execute("/proc/self/exe", unmapped);
-            LOG.warn(
-                    "files of this program can be overwritten while it runs, which would end it at once, and it can't be"
-                            + " started without mapping them into memory: error {}",
-                    -error);
         }
     }
 
@@ -152,15 +101,9 @@ public final class ProgramFiles implements AutoCloseable {
     }
 
     private static ImmutableSet<Path> files(Path home) throws IOException {
-        ImmutableSet.Builder<Path> files = ImmutableSet.builder();
-        for (Path part : List.of(home.resolve("homeostat.aot"), home.resolve("native"), home.resolve("lib"))) {
-            if (Files.exists(part)) {
-                try (Stream<Path> found = Files.walk(part)) {
-                    found.filter(Files::isRegularFile).forEach(files::add);
-                }
-            }
+        try (Stream<Path> found = Files.walk(home.resolve("lib"))) {
+            return found.filter(Files::isRegularFile).collect(ImmutableSet.toImmutableSet());
         }
-        return files.build();
     }
 
     @Override
