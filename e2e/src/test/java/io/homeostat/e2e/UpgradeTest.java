@@ -12,11 +12,15 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.FileTime;
+import java.time.Duration;
+import java.time.Instant;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
+import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
@@ -116,6 +120,28 @@ final class UpgradeTest {
                 assertTrue(file.getFileName().toString().startsWith(number + "."), mapped::toString);
             }
         }
+    }
+
+    @Test
+    void whatIsStartedInTheMidstOfACopyWaitsForItsEnd() throws IOException, InterruptedException {
+        Path installed = copy("opt");
+        Path library = installed.resolve("lib/homeostat.jar");
+        change(library);
+        Command waits = homeostat.start(installed, "version");
+        Awaitility.await()
+                .atMost(Patience.LONGEST)
+                .pollInterval(Duration.ofMillis(20))
+                .until(() -> {
+                    change(library);
+                    return waits.soFar().contains("are being written; waiting until that is done");
+                });
+        assertFalse(waits.soFar().contains("Java"), waits::soFar);
+
+        waits.await(Patience.LONGEST).exits(0).says("Java");
+    }
+
+    private static void change(Path file) throws IOException {
+        Files.setLastModifiedTime(file, FileTime.from(Instant.now()));
     }
 
     @Test
