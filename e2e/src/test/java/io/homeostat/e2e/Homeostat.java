@@ -178,7 +178,11 @@ final class Homeostat implements BeforeEachCallback, AfterEachCallback {
 
     /** The same with a copy of the program. */
     Agent agent(Path distribution) {
-        return startAgent(distribution, AgentConfig.of(desired())).awaitReady();
+        return startAgent(distribution).awaitReady();
+    }
+
+    Agent startAgent(Path distribution) {
+        return startAgent(distribution, AgentConfig.of(desired()));
     }
 
     private Agent startAgent(Path distribution, AgentConfig config) {

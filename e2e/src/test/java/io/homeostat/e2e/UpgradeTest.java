@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
+import java.nio.channels.FileLock;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -120,6 +121,49 @@ final class UpgradeTest {
                 assertTrue(file.getFileName().toString().startsWith(number + "."), mapped::toString);
             }
         }
+    }
+
+    @Test
+    void anAgentWhoseFilesAreOverwrittenBeforeItEnforcesHasFailed() throws IOException, InterruptedException {
+        Path installed = copy("opt");
+        Files.createDirectories(homeostat.stateDir());
+        Agent agent;
+        try (FileChannel lock = FileChannel.open(
+                        homeostat.stateDir().resolve("lock"), StandardOpenOption.CREATE, StandardOpenOption.WRITE);
+                FileLock _ = lock.lock()) {
+            agent = homeostat.startAgent(installed);
+            eventually().until(() -> holdsLeases(agent.pid(), installed));
+
+            sh("cp -rf '" + Distribution.home() + "/.' '" + installed + "'");
+
+            agent.await().exits(1).says("is being overwritten").says("nothing was enforced yet");
+        }
+    }
+
+    @Test
+    void anAgentWhoseFilesWereOverwrittenBeforeItHadLeasesHasFailed() throws IOException, InterruptedException {
+        Path installed = copy("opt");
+        overwriteAtLaunch(installed.resolve("lib"));
+
+        homeostat
+                .startAgent(installed)
+                .await()
+                .exits(1)
+                .says("is being overwritten")
+                .says("nothing was enforced yet");
+    }
+
+    /** A JVM during whose start somebody changes a library. */
+    private void overwriteAtLaunch(Path libraries) throws IOException, InterruptedException {
+        Path java = homeostat.directory().resolve("java");
+        Files.createDirectories(java.resolve("bin"));
+        Files.writeString(java.resolve("release"), "JAVA_VERSION=\"25\"\n");
+        Path program = Files.writeString(
+                java.resolve("bin/java"),
+                "#!/bin/sh\nchmod 600 '" + libraries + "'/picocli*.jar\nexec '" + System.getProperty("java.home")
+                        + "/bin/java' \"$@\"\n");
+        assertTrue(program.toFile().setExecutable(true));
+        homeostat.environment("HOMEOSTAT_JAVA_HOME", java.toString());
     }
 
     @Test

@@ -266,7 +266,7 @@ public final class ProcFs {
     }
 
     /** Parses /proc/uptime: seconds since boot with two decimals, which are ticks. */
-    static long uptimeTicks(String uptime) {
+    public static long uptimeTicks(String uptime) {
         String seconds = Splitter.on(' ').splitToList(uptime.strip()).get(0);
         return Math.round(Double.parseDouble(seconds) * TICKS_PER_SECOND);
     }

@@ -92,8 +92,17 @@ public final class Daemon {
         Semaphore hangUps = new Semaphore(0);
         try (AgentLog log = AgentLog.use(config.log().format(), level(config));
                 Interrupts.Guard _ = environment.interrupts().daemon(hangUps::release);
-                ProgramFiles program = ProgramFiles.of(Thread.currentThread()::interrupt);
-                StateLock _ = StateLock.acquire(unclaimed.lock(), "run", PATIENCE, clock, say(log))) {
+                ProgramFiles program = ProgramFiles.of(clock, Thread.currentThread()::interrupt)) {
+            if (program.overwritten().isPresent()) {
+                return endedEarly(log, program);
+            }
+            return run(config, unclaimed, hangUps, log, program);
+        }
+    }
+
+    private int run(AgentConfig config, Layout unclaimed, Semaphore hangUps, AgentLog log, ProgramFiles program) {
+        Clock clock = environment.clock();
+        try (StateLock _ = StateLock.acquire(unclaimed.lock(), "run", PATIENCE, clock, say(log))) {
             MachineClaim.Claimed claimed = new MachineClaim(environment).claim(unclaimed, config.instanceId());
             Layout layout = claimed.layout();
             StateStores.Opened opened = StateStores.openForWriting(layout, clock);
@@ -104,15 +113,31 @@ public final class Daemon {
                 return enforce(config, claimed, store, hangUps, log, program);
             }
         } catch (InterruptedException e) {
-            console.say("told to end; nothing was enforced yet");
+            return endedEarly(log, program);
         } catch (CommandFailure | StoreException e) {
             if (!Thread.interrupted()) {
                 throw e;
             }
             // Told to end before it had begun: nothing of what it then could not do went wrong.
-            console.say("told to end; nothing was enforced yet");
+            return endedEarly(log, program);
         }
-        return ExitStatus.OK;
+    }
+
+    private int endedEarly(AgentLog log, ProgramFiles program) {
+        Optional<String> overwritten = program.overwritten();
+        say(log).accept(whyEnded(overwritten) + "; nothing was enforced yet");
+        return exitStatus(overwritten);
+    }
+
+    private static String whyEnded(Optional<String> overwritten) {
+        return overwritten
+                .map(fact -> fact + ", so it ends; start it again when that is done")
+                .orElse("told to end");
+    }
+
+    /** Nobody told it to end whose program was overwritten: a service manager that restarts what failed shall start it again. */
+    private static int exitStatus(Optional<String> overwritten) {
+        return overwritten.isPresent() ? ExitStatus.FAILED : ExitStatus.OK;
     }
 
     /** Tells of the agent's course: whoever reads lines of JSON gets nothing else. */
@@ -202,14 +227,10 @@ public final class Daemon {
             throw new CommandFailure(String.valueOf(e.getMessage()), e);
         } catch (InterruptedException e) {
             Optional<String> overwritten = program.overwritten();
-            String why = overwritten
-                            .map(fact -> fact + ", so it ends; start it again when that is done")
-                            .orElse("told to end")
-                    + "; workloads go on running";
+            String why = whyEnded(overwritten) + "; workloads go on running";
             say(log).accept(why);
             record(store, EventType.AGENT_STOPPED, why);
-            // Nobody told it to end: a service manager that restarts what failed shall start it again.
-            return overwritten.isPresent() ? ExitStatus.FAILED : ExitStatus.OK;
+            return exitStatus(overwritten);
         }
     }
 

@@ -3,6 +3,7 @@ package io.homeostat.reconcile.agent;
 import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
 import com.google.common.collect.Sets;
+import io.homeostat.observe.process.ProcFs;
 import io.homeostat.observe.watch.FileChanges;
 import io.homeostat.observe.watch.FileLeases;
 import io.homeostat.reconcile.command.environment.CommandFailure;
@@ -11,6 +12,8 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.BasicFileAttributes;
 import java.nio.file.attribute.FileTime;
+import java.time.Clock;
+import java.time.Duration;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.stream.Stream;
@@ -29,9 +32,17 @@ import org.slf4j.LoggerFactory;
 public final class ProgramFiles implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(ProgramFiles.class);
 
+    /** The uptime, in seconds, when the JVM was started; before, the start script has waited until all files were at rest. */
+    private static final String LAUNCHED = "homeostat.launched";
+
+    /** Less than what the start script takes for rest, more than clocks differ by. */
+    private static final Duration LEEWAY = Duration.ofMillis(500);
+
     private final FileLeases leases;
     private final ImmutableMap<Path, Stamp> watched;
     private final @Nullable FileChanges changes;
+    /** Overwritten before there was a lease on it, when the JVM may have read some of it. */
+    private final Optional<Path> overwrittenBefore;
 
     /** By which a file that was written can be told; another file of its name does not count. */
     private record Stamp(
@@ -42,7 +53,7 @@ public final class ProgramFiles implements AutoCloseable {
         }
     }
 
-    private ProgramFiles(ImmutableSet<Path> files, Runnable onOverwritten) throws IOException {
+    private ProgramFiles(ImmutableSet<Path> files, Clock clock, Runnable onOverwritten) throws IOException {
         leases = new FileLeases(files);
         ImmutableMap.Builder<Path, Stamp> stamps = ImmutableMap.builder();
         for (Path file : Sets.difference(files, leases.held())) {
@@ -56,6 +67,7 @@ public final class ProgramFiles implements AutoCloseable {
                         onOverwritten.run();
                     }
                 });
+        overwrittenBefore = overwrittenSinceLaunch(files, clock);
     }
 
     /**
@@ -64,13 +76,29 @@ public final class ProgramFiles implements AutoCloseable {
      *
      * @param onOverwritten called when a file without a lease has changed; of the others SIGIO tells
      */
-    public static ProgramFiles of(Runnable onOverwritten) {
+    public static ProgramFiles of(Clock clock, Runnable onOverwritten) {
         try {
             Optional<Path> home = home();
-            return new ProgramFiles(home.isPresent() ? files(home.get()) : ImmutableSet.of(), onOverwritten);
+            return new ProgramFiles(home.isPresent() ? files(home.get()) : ImmutableSet.of(), clock, onOverwritten);
         } catch (IOException e) {
             throw new CommandFailure("cannot read the files this program consists of: " + e, e);
         }
+    }
+
+    private static Optional<Path> overwrittenSinceLaunch(ImmutableSet<Path> files, Clock clock) throws IOException {
+        String launched = System.getProperty(LAUNCHED, "");
+        if (launched.isEmpty() || files.isEmpty()) {
+            return Optional.empty();
+        }
+        Duration age = new ProcFs().age(ProcFs.uptimeTicks(launched));
+        FileTime atRest = FileTime.from(clock.instant().minus(age).minus(LEEWAY));
+        for (Path file : files) {
+            // The time of the last change of any kind: that of the content is what the writer says it is.
+            if (((FileTime) Files.getAttribute(file, "unix:ctime")).compareTo(atRest) > 0) {
+                return Optional.of(file);
+            }
+        }
+        return Optional.empty();
     }
 
     /** Where this program is installed. A class's CodeSource does not tell: with a class cache it is where that was made. */
@@ -84,7 +112,8 @@ public final class ProgramFiles implements AutoCloseable {
 
     /** What is being done to them, in words; empty: nothing. */
     public Optional<String> overwritten() {
-        return leases.awaited()
+        return overwrittenBefore
+                .or(leases::awaited)
                 .or(() -> watched.keySet().stream().filter(this::isChanged).findFirst())
                 .map(file -> file + ", from which this program runs, is being overwritten");
     }

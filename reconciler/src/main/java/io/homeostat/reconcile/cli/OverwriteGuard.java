@@ -37,7 +37,7 @@ final class OverwriteGuard implements AutoCloseable {
             if (!workspace.environment().interrupts().ofLeases(changes::release)) {
                 return;
             }
-            try (ProgramFiles program = ProgramFiles.of(changes::release)) {
+            try (ProgramFiles program = ProgramFiles.of(workspace.environment().clock(), changes::release)) {
                 while (true) {
                     program.overwritten().ifPresent(this::end);
                     changes.acquire();
