@@ -242,6 +242,33 @@ final class AgentCommandsTest {
         homeostat.awaitRunning("process/web");
     }
 
+    @Test
+    void whoFollowsLogsMissesNoLineWhenTheAgentIsReplaced() {
+        homeostat.declare("web.yaml", web("i=0; while :; do i=$((i + 1)); echo line $i; sleep 0.01; done"));
+        Agent agent = homeostat.agent();
+        homeostat.awaitRunning("process/web");
+        Command logs = homeostat.start("logs", "process/web", "-f");
+        awaitMore(logs);
+
+        agent.terminate();
+        awaitMore(logs);
+        agent = homeostat.agent();
+        awaitMore(logs);
+        agent.kill();
+        awaitMore(logs);
+
+        List<String> lines = logs.kill().out().lines().toList();
+        // The last one may not have been written wholly.
+        for (int i = 0; i < lines.size() - 1; i++) {
+            assertEquals("line " + (i + 1), lines.get(i));
+        }
+    }
+
+    private static void awaitMore(Command logs) {
+        long before = logs.soFar().lines().count();
+        eventually().until(() -> logs.soFar().lines().count() > before + 20);
+    }
+
     private String command(String id) {
         List<Processes.Seen> alive = homeostat.processes(id);
         return alive.size() == 1 ? alive.getFirst().command() : alive.toString();

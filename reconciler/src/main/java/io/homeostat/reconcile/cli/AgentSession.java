@@ -22,7 +22,7 @@ import java.io.UncheckedIOException;
 import java.time.Duration;
 import java.util.Optional;
 
-/** Has the agent that runs on a state directory do what was asked for; when none does, it is done here. */
+/** Has the agent that runs on a state directory do what was asked for; when none does, or none is needed, it is done here. */
 public final class AgentSession {
     private final Workspace workspace;
     private final Console console;
@@ -39,7 +39,7 @@ public final class AgentSession {
     }
 
     public int run(Command command) throws InterruptedException {
-        Optional<AgentFile> agent = agent();
+        Optional<AgentFile> agent = command.needsNoAgent() ? Optional.empty() : agent();
         return agent.isPresent() ? ask(agent.get(), command) : command.run(workspace);
     }
 

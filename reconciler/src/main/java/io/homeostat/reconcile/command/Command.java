@@ -27,6 +27,11 @@ public interface Command {
         return true;
     }
 
+    /** Whether it is done where it was typed though an agent runs: it reads files only, and has to outlive that agent. */
+    default boolean needsNoAgent() {
+        return false;
+    }
+
     /** Whether it never ends by itself. */
     default boolean goesOn() {
         return false;

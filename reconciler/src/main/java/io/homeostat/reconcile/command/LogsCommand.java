@@ -15,14 +15,17 @@ import io.homeostat.desired.state.StateReader;
 import io.homeostat.desired.state.history.Attempts.Failures;
 import io.homeostat.desired.state.history.Exit;
 import io.homeostat.desired.state.history.WorkloadHistory;
+import io.homeostat.observe.process.ProcFs;
 import io.homeostat.proto.agent.CommandRequest;
 import io.homeostat.proto.agent.LogsRequest;
+import io.homeostat.reconcile.command.environment.AgentFile;
 import io.homeostat.reconcile.command.environment.CommandFailure;
 import io.homeostat.reconcile.command.environment.ExitStatus;
 import io.homeostat.reconcile.command.output.Console;
 import io.homeostat.reconcile.command.output.Json;
 import io.homeostat.reconcile.command.output.Text;
 import io.homeostat.reconcile.logs.LogTimes;
+import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
@@ -94,9 +97,10 @@ public record LogsCommand(Selection selection, Instant since, OptionalInt tail, 
         return follow;
     }
 
+    /** An agent that ends would take with it how far the logs have been shown. */
     @Override
-    public Command from(Instant now) {
-        return new LogsCommand(selection, Instant.EPOCH, OptionalInt.of(0), timestamps, follow);
+    public boolean needsNoAgent() {
+        return follow;
     }
 
     @Override
@@ -115,8 +119,7 @@ public record LogsCommand(Selection selection, Instant since, OptionalInt tail, 
         List<Source> sources = new ArrayList<>();
         ImmutableSortedSet<WorkloadId> declared = declared(workspace);
         ImmutableSet.Builder<WorkloadId> unknown = ImmutableSet.builder();
-        boolean mattersWhen = (timestamps || !since.equals(Instant.EPOCH))
-                && workspace.enforcer().agent().isEmpty();
+        boolean mattersWhen = (timestamps || !since.equals(Instant.EPOCH)) && !isNoting(workspace);
         try {
             for (WorkloadId id : workloads) {
                 boolean any = false;
@@ -167,6 +170,16 @@ public record LogsCommand(Selection selection, Instant since, OptionalInt tail, 
             return missing.isEmpty() ? ExitStatus.OK : ExitStatus.FAILED;
         } finally {
             sources.forEach(source -> source.log().close());
+        }
+    }
+
+    /** Whether an agent runs, this one or another. */
+    private static boolean isNoting(Workspace workspace) {
+        try {
+            return workspace.enforcer().agent().isPresent()
+                    || AgentFile.running(workspace.layout(), new ProcFs()).isPresent();
+        } catch (IOException e) {
+            return false;
         }
     }
 

@@ -23,6 +23,9 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.regex.MatchResult;
+import java.util.regex.Pattern;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -123,30 +126,64 @@ class FollowTest {
     }
 
     @Test
-    void whoFollowsThroughAnAgentThatEndsIsToldAndGoesOn() throws Exception {
+    void whoFollowsEventsThroughAnAgentThatEndsIsToldAndGoesOn() throws Exception {
         TestAgent agent = TestAgent.start(shell);
         apply("hello");
-        Running logs = run("logs", "process/talker", "--follow");
         Running events = run("events", "--follow", "-o", "json");
-        logs.awaitText("hello\n");
         events.awaitText("PLUGIN_STARTED");
         agent.close();
-        // What is written before the log is open is not among it.
-        await().atMost(PATIENCE).until(() -> {
-            Files.writeString(shell.layout().log(TALKER), "later\n", StandardOpenOption.APPEND);
-            return logs.text().endsWith("later\n");
-        });
         await().atMost(PATIENCE).until(() -> {
             apply("at " + System.nanoTime());
             return events.text().split("PLUGIN_STARTED", -1).length > 2;
         });
-        for (Running running : List.of(logs, events)) {
-            assertEquals(130, running.interrupt());
-            assertTrue(
-                    running.result().err().contains("; going on without it"),
-                    running.result().err());
+        assertEquals(130, events.interrupt());
+        assertTrue(
+                events.result().err().contains("; going on without it"),
+                events.result().err());
+    }
+
+    @Test
+    void whoFollowsLogsMissesNothingWhenTheAgentEndsAndAnotherOneComes() throws Exception {
+        TestAgent agent = TestAgent.start(shell);
+        apply("line 0");
+        List<Running> followers = List.of(
+                run("logs", "process/talker", "-f"),
+                run("logs", "process/talker", "-f", "--timestamps"),
+                run("logs", "process/talker", "-f", "-o", "json"),
+                run("logs", "process/talker", "process/nobody", "-f"));
+        int lines = 1;
+        for (boolean runs : new boolean[] {true, false, true}) {
+            append("line " + lines++);
+            for (Running follower : followers) {
+                follower.awaitText("line " + (lines - 1));
+            }
+            // What is written at that moment, however slowly somebody else would take over.
+            append("line " + lines++);
+            if (runs) {
+                agent.close();
+            } else {
+                agent = TestAgent.start(shell);
+                closing.add(agent);
+            }
+            append("line " + lines++);
         }
-        assertEquals(1, logs.text().split("hello\n", -1).length - 1, logs.text());
+        for (Running follower : followers) {
+            follower.awaitText("line " + (lines - 1));
+            assertEquals(130, follower.interrupt());
+            assertEquals(
+                    IntStream.range(0, lines)
+                            .mapToObj(number -> "line " + number)
+                            .toList(),
+                    Pattern.compile("line [0-9]+")
+                            .matcher(follower.text())
+                            .results()
+                            .map(MatchResult::group)
+                            .toList());
+        }
+    }
+
+    private void append(String line) throws IOException {
+        Files.writeString(shell.layout().log(TALKER), line + "\n", StandardOpenOption.APPEND);
     }
 
     @Test
