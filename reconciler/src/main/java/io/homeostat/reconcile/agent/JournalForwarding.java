@@ -138,7 +138,7 @@ final class JournalForwarding implements AutoCloseable {
     private Forwarded begun(Path path, WorkloadId id) throws IOException {
         LogFile log = new LogFile(path);
         if (old.contains(path)) {
-            log.skipToLast(0);
+            log.skipToEnd();
             old.remove(path);
         }
         return new Forwarded(log, new LogLineStream(line -> send(id, line)));

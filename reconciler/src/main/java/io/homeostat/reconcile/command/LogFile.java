@@ -259,37 +259,52 @@ public final class LogFile implements AutoCloseable {
         }
     }
 
-    /** Leaves out all but the last lines of what is there; returns how many these are. The last one may not have ended yet. */
-    public long skipToLast(long lines) throws IOException {
+    /** Leaves out what is there. */
+    public void skipToEnd() throws IOException {
+        if (channel == null) {
+            open();
+        }
+        if (channel != null) {
+            channel.position(channel.size());
+        }
+    }
+
+    /**
+     * Leaves out what is before the last lines; returns how many of them do not begin after a line end of this file: they are to be looked
+     * for in the one before it, where the line with which this one begins may have begun, too. The last line may not have ended yet.
+     *
+     * @param last whether nothing follows this file, so that a line end at its very end begins no line
+     */
+    long skipToLast(long lines, boolean last) throws IOException {
         if (channel == null) {
             open();
         }
         if (channel == null) {
-            return 0;
+            return lines;
         }
         long end = channel.size();
-        if (lines == 0 || end == 0) {
+        if (lines == 0) {
             channel.position(end);
             return 0;
         }
         long found = 0;
-        // Backwards, a buffer at a time; the line end at the very end begins no line.
+        // Backwards, a buffer at a time.
         for (long at = end; at > 0; ) {
             int length = (int) Math.min(BUFFER, at);
             at -= length;
             ByteBuffer buffer = read(channel, at, length);
             for (int i = buffer.position() - 1; i >= 0; i--) {
-                if (buffer.get(i) == '\n' && at + i < end - 1) {
+                if (buffer.get(i) == '\n' && (!last || at + i < end - 1)) {
                     found++;
                     if (found == lines) {
                         channel.position(at + i + 1);
-                        return lines;
+                        return 0;
                     }
                 }
             }
         }
         channel.position(0);
-        return found + 1;
+        return lines - found;
     }
 
     /** Neither a symlink nor a FIFO is opened. */

@@ -76,11 +76,13 @@ final class LogReader implements AutoCloseable {
             skipTo(since, all);
         }
         long left = tail.orElse(Integer.MAX_VALUE);
+        boolean last = true;
         for (LogFile file : all.reversed()) {
             if (tail.isPresent() && (left > 0 || file.equals(current))) {
                 Place begun = file.place();
-                left -= file.skipToLast(left);
+                left = file.skipToLast(left, last);
                 file.notBefore(begun == null ? 0 : begun.position());
+                last &= begun == null || begun.size() == 0;
             } else if (tail.isPresent()) {
                 file.close();
                 continue;
@@ -101,7 +103,7 @@ final class LogReader implements AutoCloseable {
                 return;
             }
             if (oldest.equals(current)) {
-                oldest.skipToLast(0);
+                oldest.skipToEnd();
                 return;
             }
             oldest.close();

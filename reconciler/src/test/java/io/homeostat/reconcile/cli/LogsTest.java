@@ -72,6 +72,28 @@ class LogsTest {
     }
 
     @Test
+    void aLineThatRotationHasSplitIsOneOfTheTail() throws IOException {
+        log(A, ".2", "oldest\nnew");
+        log(A, ".1", "er, in");
+        log(A, "", " three files\nlast\n");
+        String[] lines = {"oldest", "newer, in three files", "last"};
+        for (int tail = 1; tail <= 4; tail++) {
+            ImmutableList<String> wanted = ImmutableList.copyOf(lines).subList(Math.max(0, 3 - tail), 3);
+            assertEquals(
+                    wanted, logs("process/a", "--tail", tail + "").lines().collect(ImmutableList.toImmutableList()));
+            assertEquals(
+                    wanted,
+                    logs("process/a", "--timestamps", "--tail", tail + "")
+                            .lines()
+                            .map(line -> line.substring(line.indexOf(' ') + 1))
+                            .collect(ImmutableList.toImmutableList()));
+            assertEquals(
+                    wanted.size(),
+                    logs("process/a", "-o", "json", "--tail", tail + "").lines().count());
+        }
+    }
+
+    @Test
     void theLinesOfSeveralAreMarked() {
         String marked = "process/a    | two\nprocess/a    | three\nprocess/long | \"quoted\"\nprocess/long | open\n";
         assertEquals(

@@ -286,7 +286,8 @@ class LogFileTest {
             for (int wanted = 0; wanted <= lines.size() + 1; wanted++) {
                 out.reset();
                 try (LogFile log = new LogFile(path)) {
-                    assertEquals(Math.min(wanted, lines.size()), log.skipToLast(wanted));
+                    // The first line begins after no line end, so there may be more of it in an older file.
+                    assertEquals(Math.max(0, wanted - Math.max(0, lines.size() - 1)), log.skipToLast(wanted, true));
                     log.copyTo(out);
                 }
                 assertEquals(
