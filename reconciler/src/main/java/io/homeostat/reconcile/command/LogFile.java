@@ -1,5 +1,6 @@
 package io.homeostat.reconcile.command;
 
+import com.google.common.collect.ImmutableList;
 import io.homeostat.actuate.launch.LogRotation;
 import io.homeostat.actuate.launch.LogRotation.Extent;
 import io.homeostat.observe.process.PinnedFile;
@@ -26,6 +27,9 @@ import org.jspecify.annotations.Nullable;
 public final class LogFile implements AutoCloseable {
     private static final int BUFFER = 64 * 1024;
 
+    /** A log that is rotated at each look must not keep us for ever. */
+    private static final int MOST_LOOKS = 10;
+
     /** No inode has this number. */
     private static final long NONE = 0;
 
@@ -33,6 +37,7 @@ public final class LogFile implements AutoCloseable {
     record Place(long file, long size, long position, Instant changed) {}
 
     private final Path path;
+    private final Runnable betweenLooks;
     private @Nullable SeekableByteChannel channel;
     private @Nullable Object key;
     private Instant changed = Instant.EPOCH;
@@ -42,6 +47,9 @@ public final class LogFile implements AutoCloseable {
 
     /** The copy that was the newest one when the file was last read. */
     private Copy newest = Copy.NONE;
+
+    /** The copies at the last look, see {@link #marked()}. */
+    private ImmutableList<Copy> marked = ImmutableList.of();
 
     /** How many bytes rotation has given up before they were read, since somebody asked. */
     private long givenUp;
@@ -64,6 +72,11 @@ public final class LogFile implements AutoCloseable {
     private record Copy(@Nullable String identity, @Nullable Extent extent) {
         static final Copy NONE = new Copy(null, null);
 
+        /** Whether the log has been emptied since it was made. */
+        boolean isMarked() {
+            return extent != null;
+        }
+
         /** Where what follows it begins in all that was ever written; null when that is not known. */
         @Nullable
         Long end() {
@@ -72,7 +85,13 @@ public final class LogFile implements AutoCloseable {
     }
 
     public LogFile(Path path) {
+        this(path, () -> {});
+    }
+
+    /** @param betweenLooks called when others may do anything before the next look at the same files */
+    LogFile(Path path, Runnable betweenLooks) {
         this.path = path;
+        this.betweenLooks = betweenLooks;
     }
 
     /** Opens it; null when it is not there. */
@@ -156,19 +175,45 @@ public final class LogFile implements AutoCloseable {
         if (channel == null && there != null) {
             open();
         }
-        if (channel != null && !isBeingRotated(channel)) {
+        for (int look = 0; look < MOST_LOOKS && channel != null && !isBeingRotated(channel); look++) {
             if (gap && withinLine) {
                 // What comes next is the beginning of another one.
                 out.write('\n');
             }
             gap = false;
             left -= copyRotated(out, left);
+            while (left > 0) {
+                ByteBuffer piece = piece(channel);
+                if (piece == null) {
+                    break;
+                }
+                if (piece.position() == 0) {
+                    return false;
+                }
+                write(piece, out);
+                left -= piece.position();
+            }
             if (left <= 0) {
                 return true;
             }
-            left -= copy(channel, out, left);
         }
-        return left <= 0;
+        return false;
+    }
+
+    /**
+     * What comes next of the log; null when it was emptied since the last look, or may have been: whoever takes long over what was read
+     * before may come to one that has grown beyond its former length again.
+     */
+    private @Nullable ByteBuffer piece(SeekableByteChannel live) throws IOException {
+        long position = live.position();
+        ByteBuffer piece = read(live, position, Math.clamp(live.size() - position, 0, BUFFER));
+        betweenLooks.run();
+        // In this order: whoever empties it marks its copy afterwards.
+        if (live.size() >= position + piece.position() && marked().equals(marked)) {
+            return piece;
+        }
+        live.position(position);
+        return null;
     }
 
     /** How many bytes there were, since the last call, that rotation has given up before they were read. */
@@ -182,15 +227,21 @@ public final class LogFile implements AutoCloseable {
     private boolean isBeingRotated(SeekableByteChannel live) throws IOException {
         // Before the copies: whoever empties it has copied it by then.
         boolean isShorter = live.size() < live.position();
-        Copy now = newestCopy();
+        marked = marked();
+        Copy last = newestCopy();
+        Copy now = marked.isEmpty() ? last : marked.getLast();
         Long begin = newest.end();
         Extent moved = now.extent();
+        betweenLooks.run();
         if (moved != null && begin != null && moved.end() > begin && !moved.equals(newest.extent())) {
-            openCopies(begin + live.position());
-        } else if (isShorter && moved == null && !waited && !Objects.equals(now.identity(), newest.identity())) {
+            if (!openCopies(begin + live.position())) {
+                return true;
+            }
+        } else if (isShorter && !last.isMarked() && !waited && !Objects.equals(last.identity(), newest.identity())) {
             waited = true;
             return true;
         } else if (isShorter || (moved != null && !moved.equals(newest.extent()))) {
+            now = isShorter ? last : now;
             if (!Objects.equals(now.identity(), newest.identity())) {
                 openNewest(live.position());
             }
@@ -203,18 +254,28 @@ public final class LogFile implements AutoCloseable {
         return false;
     }
 
-    /** Of all that was ever written, what the copies hold of it from there on. */
-    private void openCopies(long from) throws IOException {
+    /**
+     * Of all that was ever written, what the copies hold of it from there on; false when they are no longer those of the last look, so that
+     * one may be missing among them.
+     */
+    private boolean openCopies(long from) throws IOException {
         long next = from;
+        long missing = 0;
         for (Path copy : LogRotation.copies(path)) {
             Extent extent = LogRotation.extent(copy).orElse(null);
             if (extent != null && extent.end() > next) {
-                givenUp += Math.max(0, extent.begin() - next);
-                gap |= extent.begin() > next;
+                missing += Math.max(0, extent.begin() - next);
                 open(copy, Math.max(0, next - extent.begin()));
                 next = extent.end();
             }
         }
+        if (!marked().equals(marked)) {
+            closeRotated();
+            return false;
+        }
+        givenUp += missing;
+        gap |= missing > 0;
+        return true;
     }
 
     /** What was written before a rotation and after the last call, if nothing was given up. */
@@ -249,14 +310,27 @@ public final class LogFile implements AutoCloseable {
 
     private Copy newestCopy() throws IOException {
         Path copy = LogRotation.newestCopy(path).orElse(null);
+        return copy == null ? Copy.NONE : copy(copy);
+    }
+
+    private static Copy copy(Path copy) throws IOException {
         try {
-            return copy == null
-                    ? Copy.NONE
-                    : new Copy(
-                            LogRotation.identity(copy), LogRotation.extent(copy).orElse(null));
+            return new Copy(LogRotation.identity(copy), LogRotation.extent(copy).orElse(null));
         } catch (NoSuchFileException e) {
             return Copy.NONE;
         }
+    }
+
+    /** The copies after which the log has been emptied, oldest first: whenever that happens there is another one. */
+    private ImmutableList<Copy> marked() throws IOException {
+        ImmutableList.Builder<Copy> copies = ImmutableList.builder();
+        for (Path there : LogRotation.copies(path)) {
+            Copy copy = copy(there);
+            if (copy.isMarked()) {
+                copies.add(copy);
+            }
+        }
+        return copies.build();
     }
 
     /** Leaves out what is there. */
@@ -329,7 +403,8 @@ public final class LogFile implements AutoCloseable {
             return;
         }
         SeekableByteChannel opened;
-        newest = newestCopy();
+        marked = marked();
+        newest = marked.isEmpty() ? newestCopy() : marked.getLast();
         try {
             opened = PinnedFile.read(path);
         } catch (NoSuchFileException e) {
@@ -351,19 +426,29 @@ public final class LogFile implements AutoCloseable {
         ByteBuffer buffer = ByteBuffer.allocate(BUFFER);
         long copied = 0;
         while (copied < most && from.read(buffer) > 0) {
-            out.write(buffer.array(), 0, buffer.position());
+            write(buffer, out);
             copied += buffer.position();
-            withinLine = buffer.get(buffer.position() - 1) != '\n';
             buffer.clear();
         }
         return copied;
     }
 
-    @Override
-    public void close() throws IOException {
+    private void write(ByteBuffer piece, OutputStream out) throws IOException {
+        byte[] bytes = new byte[piece.position()];
+        piece.get(0, bytes);
+        out.write(bytes);
+        withinLine = piece.get(piece.position() - 1) != '\n';
+    }
+
+    private void closeRotated() throws IOException {
         while (!rotated.isEmpty()) {
             rotated.removeFirst().close();
         }
+    }
+
+    @Override
+    public void close() throws IOException {
+        closeRotated();
         if (channel != null) {
             channel.close();
             channel = null;

@@ -6,16 +6,24 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.homeostat.actuate.ActuationFailure;
 import io.homeostat.actuate.launch.LogRotation;
 import io.homeostat.observe.process.PinnedFile;
 import io.homeostat.reconcile.command.environment.CommandFailure;
 import java.io.ByteArrayOutputStream;
+import java.io.FilterOutputStream;
 import java.io.IOException;
+import java.io.OutputStream;
+import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.FileTime;
+import java.util.ArrayDeque;
+import java.util.Deque;
 import java.util.List;
+import java.util.Optional;
+import java.util.Random;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.BeforeEach;
@@ -297,6 +305,97 @@ class LogFileTest {
         }
     }
 
+    /** Others write and rotate at any moment: between two looks, and while what was read is handed on. */
+    @Test
+    void whateverIsRotatedMeanwhileIsReadOnceAndInOrder() throws Exception {
+        StringBuilder written = new StringBuilder();
+        Random random = new Random(42);
+        int[] left = {60};
+        Runnable others = () -> {
+            if (left[0] > 0 && random.nextBoolean()) {
+                left[0]--;
+                String lines = lines(left[0] + " x".repeat(50), random.nextInt(600));
+                written.append(lines);
+                append(lines);
+                if (random.nextBoolean()) {
+                    rotateWithoutLoss();
+                }
+            }
+        };
+        OutputStream slow = new FilterOutputStream(out) {
+            @Override
+            public void write(byte[] bytes, int offset, int length) throws IOException {
+                others.run();
+                out.write(bytes, offset, length);
+            }
+        };
+        try (LogFile log = new LogFile(path, others)) {
+            append("");
+            while (left[0] > 0 || out.size() < written.length()) {
+                log.copyTo(slow, 400_000);
+            }
+            assertEquals(written.toString(), read());
+            assertFalse(log.copyTo(out, 1));
+            assertEquals(0, log.givenUp());
+        }
+        assertEquals(written.length(), out.size());
+    }
+
+    @Test
+    void aLogThatWasRotatedAndHasGrownAgainWhileItWasHandedOnIsNotReadFromItsMiddle() throws Exception {
+        StringBuilder written = new StringBuilder();
+        Deque<Runnable> others = new ArrayDeque<>();
+        OutputStream slow = new FilterOutputStream(out) {
+            @Override
+            public void write(byte[] bytes, int offset, int length) throws IOException {
+                out.write(bytes, offset, length);
+                Optional.ofNullable(others.poll()).ifPresent(Runnable::run);
+            }
+        };
+        try (LogFile log = new LogFile(path)) {
+            for (String words : List.of("one", "two", "three")) {
+                written.append(lines(words, 20_000));
+            }
+            append(lines("one", 20_000));
+            others.add(() -> {
+                rotateWithoutLoss();
+                append(lines("two", 20_000));
+                append(lines("three", 20_000));
+            });
+            log.copyTo(slow);
+            log.copyTo(slow);
+        }
+        assertEquals(written.toString(), read());
+    }
+
+    @Test
+    void aRotationBetweenTwoLooksAtTheCopiesIsNotReadTwice() throws Exception {
+        Deque<Runnable> others = new ArrayDeque<>();
+        try (LogFile log =
+                new LogFile(path, () -> Optional.ofNullable(others.poll()).ifPresent(Runnable::run))) {
+            append("one\n");
+            log.copyTo(out);
+            append(lines("two", 10_000));
+            rotateWithoutLoss();
+            append(lines("three", 10_000));
+            others.add(this::rotateWithoutLoss);
+            log.copyTo(out);
+            append("end\n");
+            log.copyTo(out);
+            log.copyTo(out);
+        }
+        assertEquals("one\n" + lines("two", 10_000) + lines("three", 10_000) + "end\n", read());
+    }
+
+    /** If it is long enough. */
+    private void rotateWithoutLoss() {
+        try {
+            assertEquals(0, new LogRotation().rotate(path, 50_000 * 61, 60).orElse(0));
+        } catch (ActuationFailure e) {
+            throw new AssertionError(e);
+        }
+    }
+
     @Test
     void aFileThatComesLaterIsReadFromItsBeginning() throws IOException {
         try (LogFile log = new LogFile(path)) {
@@ -361,8 +460,12 @@ class LogFileTest {
         assertEquals("one\n", read());
     }
 
-    private void append(String text) throws IOException {
-        Files.writeString(path, text, StandardOpenOption.CREATE, StandardOpenOption.APPEND);
+    private void append(String text) {
+        try {
+            Files.writeString(path, text, StandardOpenOption.CREATE, StandardOpenOption.APPEND);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
     }
 
     private String read() {
