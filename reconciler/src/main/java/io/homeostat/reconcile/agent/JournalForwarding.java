@@ -13,6 +13,7 @@ import io.homeostat.reconcile.command.LogFile;
 import io.homeostat.reconcile.command.LogLineStream;
 import io.homeostat.reconcile.command.LogsCommand;
 import io.homeostat.reconcile.command.environment.CommandFailure;
+import io.homeostat.reconcile.command.output.Text;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -20,6 +21,7 @@ import java.util.HashSet;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.concurrent.ConcurrentSkipListMap;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
 import org.slf4j.Logger;
@@ -28,7 +30,7 @@ import org.slf4j.LoggerFactory;
 /**
  * Copies what workloads write, their logs of errors included, to systemd's journal (https://systemd.io/JOURNAL_NATIVE_PROTOCOL), line by
  * line, beside their logs. What was written before the agent began to copy, or while none ran, is in the logs only. A journal that takes nothing holds nobody up: it is waited
- * for a moment, then lines are left out until it takes one again.
+ * for a moment, then lines are left out until it takes one again. What rotation gives up before a slow journal has taken it is left out, too.
  */
 final class JournalForwarding implements AutoCloseable {
     static final Duration PAUSE = Duration.ofMillis(500);
@@ -54,8 +56,14 @@ final class JournalForwarding implements AutoCloseable {
     private boolean copying;
     private boolean taken = true;
 
+    /** How many lines were left out because the journal took none. */
+    private long leftOut;
+
     /** Why the journal takes nothing; empty while it does. */
     private volatile String problem = "";
+
+    /** How many bytes of a workload's logs were given up before the journal had taken them; until all that there is has been copied. */
+    private final Map<WorkloadId, Long> givenUp = new ConcurrentSkipListMap<>();
 
     /** What is read of a log, and the line that it has begun. */
     private record Forwarded(LogFile log, LogLineStream lines) {}
@@ -89,8 +97,19 @@ final class JournalForwarding implements AutoCloseable {
 
     /** What people have to know of it; empty when nothing is wrong. */
     ImmutableList<String> problems() {
+        if (!isWanted()) {
+            return ImmutableList.of();
+        }
         String now = problem;
-        return now.isEmpty() || !isWanted() ? ImmutableList.of() : ImmutableList.of(now);
+        return Stream.concat(
+                        Stream.of(now).filter(why -> !why.isEmpty()),
+                        givenUp.entrySet().stream().map(one -> tooSlow(one.getKey(), one.getValue())))
+                .collect(ImmutableList.toImmutableList());
+    }
+
+    private static String tooSlow(WorkloadId id, long bytes) {
+        return "the journal is slower than " + id + " writes; " + Text.bytes(bytes)
+                + " were given up before it had taken them, because limits.logBytesPerWorkload holds no more";
     }
 
     private boolean isWanted() {
@@ -111,7 +130,7 @@ final class JournalForwarding implements AutoCloseable {
             old.addAll(logs.keySet());
             copying = true;
         }
-        boolean more = false;
+        Set<WorkloadId> behind = new HashSet<>();
         for (Map.Entry<Path, WorkloadId> log : logs.entrySet()) {
             try {
                 Forwarded forwarded = open.get(log.getKey());
@@ -119,7 +138,10 @@ final class JournalForwarding implements AutoCloseable {
                     forwarded = begun(log.getKey(), log.getValue());
                     open.put(log.getKey(), forwarded);
                 }
-                more |= forwarded.log().copyTo(forwarded.lines(), BYTES_A_ROUND);
+                if (forwarded.log().copyTo(forwarded.lines(), BYTES_A_ROUND)) {
+                    behind.add(log.getValue());
+                }
+                tellOfLoss(log.getValue(), forwarded.log().givenUp());
             } catch (IOException | CommandFailure e) {
                 LOG.debug("{} of {} could not be read", log.getKey(), log.getValue(), e);
             }
@@ -132,7 +154,28 @@ final class JournalForwarding implements AutoCloseable {
             return gone;
         });
         old.retainAll(logs.keySet());
-        return more;
+        tellWhoHasCaughtUp(behind);
+        return !behind.isEmpty();
+    }
+
+    /** In the agent's log once, until all is copied: a journal that is too slow is so for long. */
+    private void tellOfLoss(WorkloadId id, long bytes) {
+        if (bytes > 0 && givenUp.merge(id, bytes, Long::sum) == bytes) {
+            LOG.warn("{}", tooSlow(id, bytes));
+        }
+    }
+
+    private void tellWhoHasCaughtUp(Set<WorkloadId> behind) {
+        givenUp.entrySet().removeIf(one -> {
+            boolean over = !behind.contains(one.getKey());
+            if (over) {
+                LOG.info(
+                        "the journal has all of {} again, except {} that were given up",
+                        one.getKey(),
+                        Text.bytes(one.getValue()));
+            }
+            return over;
+        });
     }
 
     private Forwarded begun(Path path, WorkloadId id) throws IOException {
@@ -163,8 +206,9 @@ final class JournalForwarding implements AutoCloseable {
             try {
                 UnixDatagram.send(socket, entry);
                 if (!taken) {
-                    LOG.info("the journal takes the output of workloads again");
+                    LOG.info("the journal takes the output of workloads again; {} lines were left out", leftOut);
                 }
+                leftOut = 0;
                 taken = true;
                 problem = "";
                 return;
@@ -176,6 +220,7 @@ final class JournalForwarding implements AutoCloseable {
                         LOG.warn(problem);
                     }
                     taken = false;
+                    leftOut++;
                     return;
                 }
             }
@@ -208,6 +253,7 @@ final class JournalForwarding implements AutoCloseable {
         }
         open.clear();
         old.clear();
+        givenUp.clear();
         copying = false;
     }
 

@@ -217,7 +217,7 @@ public final class LogFile implements AutoCloseable {
     }
 
     /** How many bytes there were, since the last call, that rotation has given up before they were read. */
-    long givenUp() {
+    public long givenUp() {
         long bytes = givenUp;
         givenUp = 0;
         return bytes;

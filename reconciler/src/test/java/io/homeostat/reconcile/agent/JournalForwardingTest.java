@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
+import io.homeostat.actuate.launch.LogRotation;
 import io.homeostat.controlplane.FakeNotifySocket;
 import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.model.Kind;
@@ -142,6 +143,36 @@ class JournalForwardingTest {
                     return forwarding.problems().isEmpty();
                 });
             }
+        }
+    }
+
+    @Test
+    void whatIsGivenUpBeforeTheJournalHasTakenItIsAProblemUntilItHasCaughtUp() throws Exception {
+        use("{target: journal}");
+        try (FakeNotifySocket journal = new FakeNotifySocket(socket);
+                JournalForwarding forwarding = new JournalForwarding(layout, store, config::get, socket, NEVER)) {
+            forwarding.use();
+            write("one\n");
+            forwarding.use();
+            assertEquals(entry("one"), receive(journal));
+            write("two ".repeat(250) + "\nthree\n");
+            assertTrue(new LogRotation().rotate(layout.log(WEB), 600, 4).getAsLong() > 0);
+            String line = "x".repeat(2000) + "\n";
+            write(line.repeat((int) (4 * JournalForwarding.BYTES_A_ROUND / line.length())) + "the last\n");
+            CompletableFuture<Void> copying = CompletableFuture.runAsync(forwarding::use);
+            assertEquals(entry("three"), receive(journal));
+            while (forwarding.problems().isEmpty()) {
+                receive(journal);
+            }
+            String problem = forwarding.problems().getFirst();
+            assertTrue(
+                    problem.startsWith("the journal is slower than process/web writes; 1001 B were given up"), problem);
+
+            while (!receive(journal).equals(entry("the last"))) {
+                // The others are on their way.
+            }
+            copying.join();
+            await().atMost(DEADLINE).until(() -> forwarding.problems().isEmpty());
         }
     }
 
