@@ -302,9 +302,13 @@ final class RunningInstance {
 
     private Optional<Hold> failedReload(ImmutableSortedMap<String, String> files) {
         ReloadFailures failed = situation.history().attempts().reload();
+        // Where no agent runs nobody comes back after the pause: the next apply of it does, whenever that is.
+        Instant retry = situation.policy().continuous()
+                ? BackoffPolicies.afterUpkeep(situation, failed.failures())
+                : Instant.MAX;
         return failed.contents().equals(WatchedFiles.hash(files))
                 ? Hold.until(
-                        BackoffPolicies.afterUpkeep(situation, failed.failures()),
+                        retry,
                         situation,
                         Reason.RELOAD_FAILED,
                         "could not reload it: " + failed.failures().error(),

@@ -11,6 +11,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -173,6 +174,10 @@ class ReloadTest {
         assertEquals(1, status.status(), status::toString);
         assertTrue(status.out().contains("RUNNING"), status.out());
         assertTrue(status.out().contains(why), status.out());
+        String wait = "could not reload it: " + why + "; no agent runs that would try again";
+        for (Result shown : List.of(shell.run("plan"), status, shell.run("describe", "process/web"))) {
+            assertTrue(shown.out().contains(wait), shown.out());
+        }
         assertTrue(events().contains("RELOAD_FAILED"), events());
         assertEquals(pid, shell.pid(WEB));
 

@@ -9,6 +9,7 @@ import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSortedMap;
 import io.homeostat.desired.model.Declaration;
+import io.homeostat.desired.model.DesiredState.Policy;
 import io.homeostat.desired.model.Lifecycle;
 import io.homeostat.desired.model.MaintenanceWindow;
 import io.homeostat.desired.model.PluginSpec;
@@ -197,6 +198,14 @@ class ReloadPlanningTest {
         assertTrue(
                 plan(ONE, TWO).message().startsWith("could not reload it: no luck; next try at"),
                 plan(ONE, TWO).message());
+        Situation later = seen(ONE, TWO).situation().at(NOW.plus(Duration.ofHours(1)));
+        assertEquals("reload", Planner.plan(later).action().word());
+        example.under(Policy.NONE.once());
+        WorkloadPlan withoutAgent = Planner.plan(seen(ONE, TWO).situation().at(NOW.plus(Duration.ofHours(1))));
+        assertEquals(
+                "could not reload it: no luck; no agent runs that would try again, the next homeostat apply of it does",
+                withoutAgent.message());
+        assertEquals("wait", withoutAgent.action().word());
         assertEquals("reload [WATCHED_FILES_CHANGED][reload]", planned(ONE, content("three")));
         assertEquals("none [AT_DESIRED_STATE][]", planned(ONE, ONE));
         example.history(history -> history.retriedNow());
