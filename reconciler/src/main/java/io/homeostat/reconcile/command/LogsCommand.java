@@ -307,11 +307,15 @@ public record LogsCommand(Selection selection, Instant since, OptionalInt tail, 
             return "was started at " + TIME.format(launched.get()) + " and has written nothing";
         }
         WorkloadHistory history = reader.history(workload);
+        Failures starts = history.attempts().start();
+        if (starts.count() > 0) {
+            // With what was said before it could write to its log.
+            return "has written nothing; its last start failed: " + starts.error();
+        }
         Exit exit = history.run().lastExit();
         if (exit != null) {
             return "was started and has written nothing; it " + exit.words() + ", at " + TIME.format(exit.at());
         }
-        Failures starts = history.attempts().start();
-        return starts.count() > 0 ? "has written nothing; its last start failed: " + starts.error() : NOT_STARTED;
+        return NOT_STARTED;
     }
 }

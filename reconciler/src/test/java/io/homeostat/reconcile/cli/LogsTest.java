@@ -303,6 +303,29 @@ class LogsTest {
     }
 
     @Test
+    void whatWasSaidBeforeTheProgramCouldWriteIsShownWhereItsLogIsMissing() throws IOException {
+        shell.write("z.yaml", """
+                apiVersion: homeostat.io/v1
+                kind: Process
+                metadata: {name: z}
+                spec:
+                  install: local
+                  entryPoint: /bin/sleep
+                  arguments: ["600"]
+                  rlimits: {nofile: unlimited}
+                  start: {attempts: 1}
+                """);
+        Result applied = shell.run("apply", "-f", directory + "/z.yaml");
+        assertEquals(1, applied.status(), applied::toString);
+
+        Result logs = shell.run("logs", "process/z");
+        assertEquals("", logs.out());
+        assertTrue(
+                logs.err().startsWith("homeostat: process/z has written nothing; its last start failed: "), logs.err());
+        assertTrue(logs.err().contains("prlimit: failed to set the NOFILE resource limit"), logs.err());
+    }
+
+    @Test
     void whatHasWrittenNothingIsAnErrorBesideWhatHas() {
         Result result = shell.run("logs", "process/a", "process/b");
         assertEquals(1, result.status());
