@@ -12,8 +12,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * When what is in a log and its copies was written, as far as that was noted: the times are those by which it had been, never earlier ones.
- * What nobody has noted has the time of its file's last change.
+ * When what is in a log and its copies was written, as far as that was noted: the times are those by which it had been, earlier at most by a
+ * tick of the clock that file systems go by. What nobody has noted has the time of its file's last change.
  */
 public final class LogTimes {
     /** Nothing was noted. */
