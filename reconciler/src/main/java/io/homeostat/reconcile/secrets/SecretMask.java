@@ -150,6 +150,8 @@ public final class SecretMask {
         private static final Pattern NAMED =
                 Pattern.compile("(?i)" + NAME + "\\\\{0,2}[\"']?[ \\t]{0,3}[:=][ \\t]{0,3}(?=[^ \\t\\r\\n])");
 
+        private static final Pattern SAID_OF = Pattern.compile(":[ \\t]+$");
+
         private static final Pattern OPTION =
                 Pattern.compile("(?i)-[A-Za-z0-9_-]{0,40}" + NAME + "[ \\t]{1,3}(?=[^ \\t\\r\\n-])");
         private static final Pattern SCHEME =
@@ -189,8 +191,32 @@ public final class SecretMask {
         private static void named(Matcher found, String text, BitSet secret) {
             while (found.find()) {
                 int from = found.end();
-                secret.set(from, valueEnd(text, from, found.group().regionMatches(true, 0, "authorization", 0, 13)));
+                int end = valueEnd(text, from, found.group().regionMatches(true, 0, "authorization", 0, 13));
+                if (!isPlace(found, text) && hasLetterOrDigit(text, from, end)) {
+                    secret.set(from, end);
+                }
             }
+        }
+
+        /** Whether a path ends here, and what follows is said of it: {@code /run/secrets/token: No such file or directory}. */
+        private static boolean isPlace(Matcher found, String text) {
+            if (!SAID_OF.matcher(found.group()).find() || "\"'\\".indexOf(text.charAt(found.end())) >= 0) {
+                return false;
+            }
+            int name = found.start();
+            while (name > 0 && isOfName(text.charAt(name - 1))) {
+                name--;
+            }
+            return name > 0 && text.charAt(name - 1) == '/';
+        }
+
+        private static boolean isOfName(char c) {
+            return (c < 128 && Character.isLetterOrDigit(c)) || c == '_' || c == '.' || c == '-';
+        }
+
+        /** What a parser calls a token may be a mere bracket. */
+        private static boolean hasLetterOrDigit(String text, int from, int end) {
+            return text.substring(from, end).chars().anyMatch(Character::isLetterOrDigit);
         }
 
         /** Where the value that begins here ends: at its quote, at the end of the word or, for an authorization, of the line. */

@@ -41,6 +41,39 @@ class SecretMaskTest {
         assertEquals(masked, new SecretMask().mask(text));
     }
 
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            quoteCharacter = '~',
+            value = {
+                "cat: /run/secrets/db_token: No such file | cat: /run/secrets/db_token: No such file",
+                "cat: '/run/secrets/token': No such file | cat: '/run/secrets/token': No such file",
+                "/etc/passwd: Permission denied | /etc/passwd: Permission denied",
+                "cannot read ./api-token.txt: Is a directory | cannot read ./api-token.txt: Is a directory",
+                "config/password=hunter2 | config/password=(masked)",
+                "config/password:hunter2 | config/password:(masked)",
+                "{\"app/password\": \"hunter2\"} | {\"app/password\": (masked)\"}",
+                "{\\\"app/password\\\": \\\"hunter2\\\"} | {\\\"app/password\\\": (masked)\\\"}",
+                "/etc/app.conf: token: abc | /etc/app.conf: token: (masked)",
+                "/run/token: cannot use token: abc | /run/token: cannot use token: (masked)",
+            })
+    void whatIsSaidOfAFileIsShownAndWhatIsAssignedIsNot(String text, String masked) {
+        assertEquals(masked, new SecretMask().mask(text));
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            quoteCharacter = '~',
+            value = {
+                "unexpected token: '}' at line 3 | unexpected token: '}' at line 3",
+                "unexpected token: } at line 3 | unexpected token: } at line 3",
+                "unexpected token: '}x' at line 3 | unexpected token: (masked)' at line 3",
+            })
+    void punctuationAloneIsNoSecret(String text, String masked) {
+        assertEquals(masked, new SecretMask().mask(text));
+    }
+
     @Test
     void whateverAKindMarksAsSecretIsLearntAndLeftOut() {
         Workload timer = Written.workload("""
