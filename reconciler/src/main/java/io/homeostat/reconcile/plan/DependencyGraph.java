@@ -44,14 +44,15 @@ import org.jspecify.annotations.Nullable;
 public final class DependencyGraph {
     /** Reasons not to be at the desired state that time alone does not remove. */
     private static final ImmutableSet<Reason> HELD = Sets.immutableEnumSet(
-            Reason.GIVEN_UP,
             Reason.LIMITS_NOT_ENFORCEABLE,
             Reason.FILE_UNUSABLE,
             Reason.SIGNATURE_MISSING,
             Reason.FACTS_UNKNOWN,
-            Reason.CANNOT_OBSERVE,
-            Reason.STEP_FAILED,
-            Reason.RUN_FAILED);
+            Reason.CANNOT_OBSERVE);
+
+    /** Others, as long as what has failed counts: who asks for another try has them forgotten, before anybody looks again. */
+    private static final ImmutableSet<Reason> FAILED =
+            Sets.immutableEnumSet(Reason.GIVEN_UP, Reason.STEP_FAILED, Reason.RUN_FAILED);
 
     private final DesiredState desired;
     private final ImmutableSetMultimap<WorkloadId, WorkloadId> needs;
@@ -301,6 +302,7 @@ public final class DependencyGraph {
                 || starts.fatal()
                 || starts.count() >= declared.workload().lifecycle().start().attempts()
                 || (history.run().crashes().count() > 0 && isHeld(neighbour, ImmutableSet.of(Reason.CRASH_LOOP)))
+                || (history.isTriedSince() && isHeld(neighbour, FAILED))
                 || isHeld(neighbour, HELD);
     }
 

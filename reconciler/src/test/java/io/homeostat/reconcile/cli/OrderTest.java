@@ -114,6 +114,38 @@ class OrderTest {
     }
 
     @Test
+    void aOneShotThatFailedIsWaitedForWhenItIsRunAgain() throws IOException {
+        Path cause = directory.resolve("repaired");
+        shell.write(
+                "all.yaml",
+                teller("web", "dependsOn: [process/db]")
+                        + teller("db", "dependsOn: [process/init]")
+                        + """
+                ---
+                apiVersion: homeostat.io/v1
+                kind: Process
+                metadata: {name: init}
+                spec:
+                  install: local
+                  entryPoint: /usr/bin/test
+                  arguments: ["-e", "%s"]
+                  execution: {type: oneShot, triggers: {startup: true}}
+                """.formatted(cause));
+        Result failed = apply("all.yaml");
+        assertEquals(1, failed.status(), failed::toString);
+        assertTrue(failed.out().contains("process/init does not become well"), failed.out());
+
+        Files.createFile(cause);
+        String plan = shell.run("plan", "-f", directory.resolve("all.yaml").toString())
+                .out();
+        assertFalse(plan.contains("does not become well"), plan);
+        Result applied = apply("all.yaml");
+        assertEquals(0, applied.status(), applied::toString);
+        assertFalse(applied.out().contains("does not become well"), applied.out());
+        assertEquals(List.of("db begins", "web begins"), told());
+    }
+
+    @Test
     void outsideItsWindowItRunsOnAsItDidAndSaysUntilWhen() throws IOException {
         ZonedDateTime opens = ZonedDateTime.now(ZoneOffset.UTC).plusHours(12);
         String closed = "maintenanceWindow: {start: \"%s\", duration: 1h}".formatted(CLOCK.format(opens));

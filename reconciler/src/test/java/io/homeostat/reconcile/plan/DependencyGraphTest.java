@@ -332,6 +332,25 @@ class DependencyGraphTest {
                 "failed after a run that was well, and not looked at since");
     }
 
+    @Test
+    void aOneShotThatFailedAndIsToBeTriedAgainAtOnceIsOnItsWay() {
+        DependencyGraph dependencies = dependencies(process("db", ""), process("web", "dependsOn: [process/db]"));
+        WorkloadHistory failed = WorkloadHistory.NONE
+                .withAttempts(1, Attempts.of("hash"))
+                .withConditions(ImmutableList.of(new Condition(
+                        Condition.Type.CONVERGED, Condition.Status.FALSE, Reason.RUN_FAILED, "", Example.NOW)));
+        failed = failed.withRun(failed.run().withOneShot(begun("this-boot").failed(Example.NOW, null, "broken")));
+        remembered.put(DB, new Remembered(failed, ImmutableList.of(), null));
+        assertEquals(
+                List.of(new Need(DB, Need.State.STUCK)),
+                relations(dependencies, WEB).needs());
+
+        remembered.put(DB, new Remembered(failed.retriedNow(), ImmutableList.of(), null));
+        assertEquals(
+                List.of(new Need(DB, Need.State.COMING)),
+                relations(dependencies, WEB).needs());
+    }
+
     private static Remembered ran(String bootId) {
         return ran(begun(bootId).completed(Example.NOW, null));
     }

@@ -87,6 +87,10 @@ class NeedTest {
                         row(
                                 "held for a reason that time alone does not remove",
                                 Need.State.STUCK,
+                                () -> neighbour(crashed(2, not(Condition.Type.CONVERGED, Reason.GIVEN_UP)))),
+                        row(
+                                "said to be given up, and somebody wants it tried again",
+                                Need.State.COMING,
                                 () -> neighbour(crashed(0, not(Condition.Type.CONVERGED, Reason.GIVEN_UP)))),
                         row(
                                 "that reason said of something else",

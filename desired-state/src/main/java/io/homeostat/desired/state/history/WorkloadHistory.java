@@ -58,6 +58,11 @@ public record WorkloadHistory(
                         .withFailedRunRetried());
     }
 
+    /** Whether something has failed or was told since it was last {@link #retriedNow}, so that how it was last seen is of these tries. */
+    public boolean isTriedSince() {
+        return !equals(retriedNow());
+    }
+
     /** Without a rollback by request, so that what is declared is wanted again; what runs as long as nothing has replaced it is the last good. */
     public WorkloadHistory withoutRollback() {
         if (failed == null || !failed.byRequest()) {
