@@ -105,7 +105,7 @@ class ArchitectureTest {
                 .whereLayer("loop")
                 .mayOnlyBeAccessedByLayers("command", "agent", "cli")
                 .whereLayer("logs")
-                .mayOnlyBeAccessedByLayers("loop", "command", "agent")
+                .mayOnlyBeAccessedByLayers("loop", "status", "command", "agent")
                 .whereLayer("secrets")
                 .mayOnlyBeAccessedByLayers("logs", "runtime", "status", "command", "agent", "cli")
                 .check(ALL);

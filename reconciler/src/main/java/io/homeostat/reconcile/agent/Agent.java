@@ -109,8 +109,9 @@ public final class Agent implements ControlPlane.Host, AutoCloseable {
         this.launched = machine.launched();
         this.instances = new InstanceObservers(machine);
         this.observer = instances.with(metadata);
+        MaskedTails logs = new MaskedTails(new LogFiles(layout), declared::declaration, store, machine.launched());
         this.sources = new SourceWatcher(defaultFiles, config, store, clock, hinted, this::readSources);
-        this.pluginSurvey = new PluginSurvey(declared, store, observer, clock, PluginSurvey.PATIENCE);
+        this.pluginSurvey = new PluginSurvey(declared, store, observer, logs, clock, PluginSurvey.PATIENCE);
         ImmutableList.Builder<PassListener> residents = ImmutableList.builder();
         residents.addAll(telemetry.listeners()).add(boot);
         residents.add(pluginSurvey);
@@ -126,14 +127,7 @@ public final class Agent implements ControlPlane.Host, AutoCloseable {
         PassBroadcast broadcast = new PassBroadcast(residents.build());
         this.steps = new MachineSteps(
                 layout, store, new Runtimes(instances), clock, () -> this.archives, broadcast::download);
-        pass = new WorkloadPass(
-                declared,
-                observer,
-                new TurnTaking(steps, turns),
-                store,
-                clock,
-                new MaskedTails(new LogFiles(layout), declared::declaration, store, machine.launched()),
-                broadcast);
+        pass = new WorkloadPass(declared, observer, new TurnTaking(steps, turns), store, clock, logs, broadcast);
         this.reconciler = new Reconciler(
                 pass,
                 id -> true,

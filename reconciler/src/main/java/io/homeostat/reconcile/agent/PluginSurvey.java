@@ -5,6 +5,7 @@ import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.StateReader;
 import io.homeostat.observe.Observer;
+import io.homeostat.reconcile.logs.LogTails;
 import io.homeostat.reconcile.loop.PassListener;
 import io.homeostat.reconcile.loop.PassResult;
 import io.homeostat.reconcile.plan.Situations;
@@ -32,6 +33,7 @@ final class PluginSurvey implements PassListener {
     private final DeclaredState declared;
     private final StateReader store;
     private final Observer observer;
+    private final LogTails logs;
     private final InstantSource clock;
     private final Duration patience;
     private final ReentrantLock lock = new ReentrantLock();
@@ -42,17 +44,24 @@ final class PluginSurvey implements PassListener {
     private final Set<WorkloadId> stopping = ConcurrentHashMap.newKeySet();
 
     /** @param patience how long to wait for the loop, before answering with what can be seen without it */
-    PluginSurvey(DeclaredState declared, StateReader store, Observer observer, InstantSource clock, Duration patience) {
+    PluginSurvey(
+            DeclaredState declared,
+            StateReader store,
+            Observer observer,
+            LogTails logs,
+            InstantSource clock,
+            Duration patience) {
         this.declared = declared;
         this.store = store;
         this.observer = observer;
+        this.logs = logs;
         this.clock = clock;
         this.patience = patience;
     }
 
     ImmutableList<Finding> plugins() throws InterruptedException {
         awaitFirst();
-        Survey.Findings findings = new Survey(observer, Survey.Memory.of(store), clock)
+        Survey.Findings findings = new Survey(observer, Survey.Memory.of(store), logs, clock)
                 .everything(declared.now(), Situations.Depth.HEALTH, PluginSurvey::isReported);
         findings.blind().forEach(why -> LOG.warn("not all of the machine can be seen: {}", why));
         return findings.workloads().stream()

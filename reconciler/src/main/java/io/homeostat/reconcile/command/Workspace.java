@@ -24,6 +24,9 @@ import io.homeostat.reconcile.command.environment.CommandFailure;
 import io.homeostat.reconcile.command.environment.Environment;
 import io.homeostat.reconcile.command.output.Console;
 import io.homeostat.reconcile.command.output.Overtaken;
+import io.homeostat.reconcile.logs.LogFiles;
+import io.homeostat.reconcile.logs.LogTails;
+import io.homeostat.reconcile.logs.LogTails.MaskedTails;
 import io.homeostat.reconcile.plan.Situations;
 import io.homeostat.reconcile.plan.WorkloadPlan;
 import io.homeostat.reconcile.runtime.InstanceObservers;
@@ -196,6 +199,13 @@ public record Workspace(String word, Environment environment, Console console, L
                 .collect(ImmutableMap.toImmutableMap(Finding::id, Finding::plan));
     }
 
+    /** The store is opened for a log alone, and only when something has ended. */
+    private LogTails logs(DesiredState declared) {
+        return id -> remembered(reader ->
+                        new MaskedTails(new LogFiles(layout), declared::get, reader, enforcer.launched()).lastLines(id))
+                .orElse("");
+    }
+
     /**
      * Looks at the machine and touches nothing.
      *
@@ -226,7 +236,8 @@ public record Workspace(String word, Environment environment, Console console, L
                         ImmutableList.of()));
         try (MetadataClient metadata = environment.metadata();
                 InstanceObservers instances = observers(memory.memory().instances()::get)) {
-            Survey.Findings seen = new Survey(instances.with(metadata), memory.memory(), environment.clock())
+            Survey.Findings seen = new Survey(
+                            instances.with(metadata), memory.memory(), logs(memory.stored()), environment.clock())
                     .everything(memory.desired(), memory.stored(), depth, asked);
             if (!seen.blind().isEmpty()) {
                 throw new CommandFailure(String.join("; ", seen.blind())

@@ -1,14 +1,18 @@
 package io.homeostat.reconcile.logs;
 
+import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.StateReader;
 import io.homeostat.desired.state.StateReader.StoredRevision;
 import io.homeostat.desired.state.history.WorkloadHistory.LastKnownGood;
+import io.homeostat.observe.Observation;
+import io.homeostat.observe.ObservedInstance;
 import io.homeostat.observe.files.FileContent;
 import io.homeostat.observe.files.FileContents;
 import io.homeostat.reconcile.plan.LaunchInputs;
+import io.homeostat.reconcile.plan.Situation;
 import io.homeostat.reconcile.secrets.DeclaredSecrets;
 import io.homeostat.reconcile.secrets.LaunchedValues;
 import io.homeostat.reconcile.secrets.SecretMask;
@@ -41,6 +45,14 @@ public interface LogTails {
                 .toList();
         String words = String.join(" | ", lines.subList(Math.max(0, lines.size() - WORDS_LINES), lines.size()));
         return words.length() <= WORDS_CHARACTERS ? words : "..." + words.substring(words.length() - WORDS_CHARACTERS);
+    }
+
+    /** Of what was seen to have ended, in case something of it has to be told; empty when nothing has. */
+    default String lastWords(Situation seen) {
+        boolean ended = seen.seen().instances()
+                        instanceof Observation.Seen<ImmutableList<ObservedInstance>>(var instances)
+                && instances.stream().anyMatch(one -> one.liveness() instanceof ObservedInstance.Liveness.Ended);
+        return ended ? lastWords(seen.id()) : "";
     }
 
     /**

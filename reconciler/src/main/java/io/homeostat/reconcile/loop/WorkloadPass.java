@@ -16,7 +16,6 @@ import io.homeostat.desired.state.history.Reason;
 import io.homeostat.desired.state.history.WorkloadHistory;
 import io.homeostat.desired.state.history.WorkloadHistory.FailedRevision;
 import io.homeostat.observe.Observation;
-import io.homeostat.observe.ObservedInstance;
 import io.homeostat.observe.ObservedInstance.Liveness;
 import io.homeostat.observe.Observer;
 import io.homeostat.reconcile.logs.LogTails;
@@ -60,6 +59,7 @@ public final class WorkloadPass implements AutoCloseable {
     private final StepExecutor executor;
     private final StateStore store;
     private final InstantSource clock;
+    private final LogTails logs;
     private final Journal journal;
     private final PassListener listener;
     private final DisruptionBudget disruptions;
@@ -104,6 +104,7 @@ public final class WorkloadPass implements AutoCloseable {
         this.executor = executor;
         this.store = store;
         this.clock = clock;
+        this.logs = logs;
         this.journal = new Journal(store, logs);
         this.listener = listener;
         this.disruptions = new DisruptionBudget(desired, store, observer);
@@ -192,7 +193,7 @@ public final class WorkloadPass implements AutoCloseable {
     private record Planned(Situation situation, WorkloadPlan plan) {}
 
     private Planned plan(Situation seen) {
-        ObservationRecorder.Learned learned = ObservationRecorder.observed(seen, journal.lastWords(seen));
+        ObservationRecorder.Learned learned = ObservationRecorder.observed(seen, logs.lastWords(seen));
         WorkloadPlan plan = Planner.plan(learned.situation());
         return new Planned(remember(ObservationRecorder.planned(learned, plan), plan), plan);
     }
@@ -384,14 +385,6 @@ public final class WorkloadPass implements AutoCloseable {
         Journal(StateStore store, LogTails logs) {
             this.store = store;
             this.logs = logs;
-        }
-
-        /** The end of the log of what has ended; empty when nothing has. */
-        String lastWords(Situation seen) {
-            boolean ended = seen.seen().instances()
-                            instanceof Observation.Seen<ImmutableList<ObservedInstance>>(var instances)
-                    && instances.stream().anyMatch(one -> one.liveness() instanceof ObservedInstance.Liveness.Ended);
-            return ended ? logs.lastWords(seen.id()) : "";
         }
 
         /** Stores a change in one transaction, unless it is empty. */

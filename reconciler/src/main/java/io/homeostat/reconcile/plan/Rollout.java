@@ -387,7 +387,8 @@ final class Rollout {
         if (end == null) {
             plan.and(Action.RESTART, Reason.PROCESS_MISSING, "its process is gone");
         } else {
-            plan.and(Action.RESTART, Reason.PROCESS_EXITED, "process " + end.words());
+            String crash = situation.history().run().crashes().error();
+            plan.and(Action.RESTART, Reason.PROCESS_EXITED, crash.isEmpty() ? "process " + end.words() : crash);
         }
     }
 

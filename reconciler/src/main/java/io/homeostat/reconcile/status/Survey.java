@@ -16,6 +16,7 @@ import io.homeostat.desired.state.StateReader;
 import io.homeostat.desired.state.history.WorkloadHistory;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.Observer;
+import io.homeostat.reconcile.logs.LogTails;
 import io.homeostat.reconcile.plan.DependencyGraph;
 import io.homeostat.reconcile.plan.Planner;
 import io.homeostat.reconcile.plan.Remembered;
@@ -41,11 +42,14 @@ import org.jspecify.annotations.Nullable;
 public final class Survey {
     private final Observer observer;
     private final Memory memory;
+    private final LogTails logs;
     private final Situations situations;
 
-    public Survey(Observer observer, Memory memory, InstantSource clock) {
+    /** @param logs say how the log ends of what has ended and nobody has written down yet; with secrets masked */
+    public Survey(Observer observer, Memory memory, LogTails logs, InstantSource clock) {
         this.observer = observer;
         this.memory = memory;
+        this.logs = logs;
         this.situations = new Situations(observer, memory::of, memory::seed, clock);
     }
 
@@ -209,7 +213,8 @@ public final class Survey {
                 (host, own) -> dependencies.of(id, host, own, memory::of, observer::isGone, other -> false),
                 archives,
                 isProbedAlike(wanted, declared) ? depth : Situations.Depth.PRESENCE);
-        Situation learned = ObservationRecorder.observed(before).situation();
+        Situation learned =
+                ObservationRecorder.observed(before, logs.lastWords(before)).situation();
         return new Finding(
                 before.history(),
                 learned,

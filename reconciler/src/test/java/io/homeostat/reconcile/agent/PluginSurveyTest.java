@@ -73,7 +73,7 @@ class PluginSurveyTest {
     }
 
     private PluginSurvey looks(Duration patience) {
-        return new PluginSurvey(declared, new MemoryStore(), observer, clock, patience);
+        return new PluginSurvey(declared, new MemoryStore(), observer, id -> "", clock, patience);
     }
 
     private static List<WorkloadId> names(PluginSurvey looks) throws InterruptedException {

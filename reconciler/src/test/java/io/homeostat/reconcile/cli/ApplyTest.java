@@ -384,6 +384,33 @@ class ApplyTest {
     }
 
     @Test
+    void whatEndedAndNobodyHasWrittenDownYetSaysToo() throws Exception {
+        Path go = directory.resolve("go");
+        shell.write("a.yaml", """
+                apiVersion: homeostat.io/v1
+                kind: Process
+                metadata: {name: a}
+                spec:
+                  install: local
+                  entryPoint: /bin/sh
+                  arguments: ["-c", "until [ -e %s ]; do sleep 0.05; done; echo no such user $PASSPHRASE; exit 3"]
+                  env: {PASSPHRASE: hunter2-of-a}
+                """.formatted(go));
+        assertEquals(0, apply().status());
+        ProcessHandle process = ProcessHandle.of(shell.pid(A)).orElseThrow();
+        Files.createFile(go);
+        process.onExit().get(10, TimeUnit.SECONDS);
+
+        String cause = "process exited with status 3; its log ends with: no such user (masked)";
+        String plan = shell.run("plan").out();
+        assertTrue(plan.contains("(drift: " + cause + ")"), plan);
+        String status = shell.run("status", "process/a").out();
+        assertTrue(status.contains("Last error: " + cause), status);
+        String described = shell.run("describe", "process/a").out();
+        assertTrue(described.contains("Last error: " + cause), described);
+    }
+
+    @Test
     void whatThisMachineCanNotExecuteIsSaidToBeSo() throws IOException {
         Path program = Files.writeString(directory.resolve("program"), "#!/no/such/interpreter\n");
         Files.setPosixFilePermissions(program, PosixFilePermissions.fromString("rwxr-xr-x"));

@@ -91,7 +91,9 @@ class LimitsTest {
         String plan = shell.run("plan").out();
         shell.run("apply", "-f", directory + "/a.yaml");
 
-        assertTrue(plan.contains("(drift: process exited with status 137, out of memory)"), plan);
+        assertTrue(
+                plan.contains("(drift: process exited with status 137, out of memory; limits.memory is 64Mi: raise it"),
+                plan);
         String status = shell.run("status", ID.toString(), "-o", "json").out();
         assertTrue(status.contains("\"signal\":9,\"reason\":\"OOM_KILLED\""), status);
         String events = shell.run("events").out();

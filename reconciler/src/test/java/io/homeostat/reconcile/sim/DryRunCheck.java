@@ -119,7 +119,7 @@ final class DryRunCheck {
     /** What {@code plan} would print for a workload. */
     ImmutableList<Step> planOf(WorkloadId id) {
         try {
-            return new Survey(machine.observer, Survey.Memory.of(machine.store), clock)
+            return new Survey(machine.observer, Survey.Memory.of(machine.store), any -> "", clock)
                     .everything(desired.now(), Situations.Depth.PRESENCE, id::equals).workloads().stream()
                             .flatMap(finding -> finding.plan().steps().stream())
                             .collect(ImmutableList.toImmutableList());
