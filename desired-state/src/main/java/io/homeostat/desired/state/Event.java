@@ -15,4 +15,12 @@ public record Event(Instant time, @Nullable WorkloadId workload, String revision
     public Event {
         message = message.isBlank() ? type.words() : message;
     }
+
+    public Event withTime(Instant other) {
+        return new Event(other, workload, revision, type, message);
+    }
+
+    public Event withMessage(String other) {
+        return new Event(time, workload, revision, type, other);
+    }
 }

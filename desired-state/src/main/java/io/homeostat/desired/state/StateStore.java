@@ -215,6 +215,10 @@ public interface StateStore extends StateReader {
             return new Change(id, null, false, instances, ended, ImmutableList.of());
         }
 
+        public Change withEvents(ImmutableList<Event> others) {
+            return new Change(workload, history, dropHistory, instances, ended, others);
+        }
+
         public boolean isEmpty() {
             return history == null && !dropHistory && instances.isEmpty() && ended.isEmpty() && events.isEmpty();
         }

@@ -41,6 +41,7 @@ import java.util.concurrent.Executor;
 import java.util.concurrent.Executors;
 import java.util.concurrent.locks.Lock;
 import java.util.concurrent.locks.ReadWriteLock;
+import java.util.concurrent.locks.ReentrantLock;
 import java.util.concurrent.locks.ReentrantReadWriteLock;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
@@ -105,7 +106,7 @@ public final class WorkloadPass implements AutoCloseable {
         this.store = store;
         this.clock = clock;
         this.logs = logs;
-        this.journal = new Journal(store, logs);
+        this.journal = new Journal(store, logs, clock);
         this.listener = listener;
         this.disruptions = new DisruptionBudget(desired, store, observer);
         this.fetches = new Fetches(executor, fetching);
@@ -377,46 +378,41 @@ public final class WorkloadPass implements AutoCloseable {
         fetches.close();
     }
 
-    /** Stores what passes learn. Events about the end of a process get the last lines of its log. */
+    /**
+     * Stores what passes learn. Events about the end of a process get the last lines of its log, and all of them the time at which they
+     * are stored: passes of several workloads overlap, and events are to be in the order of their times.
+     */
     private static final class Journal {
         private final StateStore store;
         private final LogTails logs;
+        private final InstantSource clock;
+        private final Lock order = new ReentrantLock();
 
-        Journal(StateStore store, LogTails logs) {
+        Journal(StateStore store, LogTails logs, InstantSource clock) {
             this.store = store;
             this.logs = logs;
+            this.clock = clock;
         }
 
         /** Stores a change in one transaction, unless it is empty. */
         void write(Change change) {
-            if (!change.isEmpty()) {
-                store.commit(withLogTails(change));
+            if (change.isEmpty()) {
+                return;
             }
-        }
-
-        private Change withLogTails(Change change) {
-            ImmutableList<Event> events = change.events().stream()
+            ImmutableList<Event> told = change.events().stream()
                     .map(event -> tellsOfAnEnd(event.type(), change.history()) ? withLogTail(event) : event)
                     .collect(ImmutableList.toImmutableList());
-            return new Change(
-                    change.workload(),
-                    change.history(),
-                    change.dropHistory(),
-                    change.instances(),
-                    change.ended(),
-                    events);
+            holding(order, () -> {
+                Instant now = clock.instant();
+                store.commit(change.withEvents(
+                        told.stream().map(event -> event.withTime(now)).collect(ImmutableList.toImmutableList())));
+                return true;
+            });
         }
 
         private Event withLogTail(Event event) {
             String lines = logs.lastLines(Objects.requireNonNull(event.workload()));
-            return lines.isEmpty()
-                    ? event
-                    : new Event(
-                            event.time(),
-                            event.workload(),
-                            event.revision(),
-                            event.type(),
-                            event.message() + "\n" + lines);
+            return lines.isEmpty() ? event : event.withMessage(event.message() + "\n" + lines);
         }
 
         private static boolean tellsOfAnEnd(EventType type, @Nullable WorkloadHistory after) {

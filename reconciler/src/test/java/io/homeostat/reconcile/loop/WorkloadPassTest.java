@@ -9,8 +9,12 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
+import io.homeostat.desired.model.Declaration;
+import io.homeostat.desired.model.DesiredState;
 import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.state.Event;
 import io.homeostat.desired.state.Instance;
+import io.homeostat.desired.state.StateReader.StoredEvent;
 import io.homeostat.desired.state.StateStore.Change;
 import io.homeostat.desired.state.history.FailureCause;
 import io.homeostat.desired.state.history.Reason;
@@ -28,9 +32,14 @@ import io.homeostat.reconcile.sim.Declarations;
 import io.homeostat.reconcile.sim.MemoryStore;
 import java.time.Instant;
 import java.time.InstantSource;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
@@ -50,6 +59,7 @@ class WorkloadPassTest {
     private final CountDownLatch release = new CountDownLatch(1);
     private final WorkloadPass pass = new WorkloadPass(
             desired, new BareMachine(), this::execute, store, InstantSource.system(), id -> "", new Listener());
+    private final List<WorkloadPass> passes = new ArrayList<>();
     private volatile Runnable duringTheLook = () -> {};
     private volatile boolean blind;
     private volatile @Nullable RuntimeException defect;
@@ -209,6 +219,47 @@ class WorkloadPassTest {
 
         assertEquals(Reason.PAUSED, next.plan().reason());
         assertEquals(0, downloading.availablePermits());
+    }
+
+    @Test
+    void eventsOfPassesThatOverlapAreStoredInTheOrderOfTheirTimes() {
+        WorkloadId other = WorkloadId.plugin("b");
+        desired.declare(other, "A", ImmutableList.of(), null);
+        AtomicInteger seconds = new AtomicInteger();
+        AtomicBoolean overtaken = new AtomicBoolean();
+        DesiredSource overtaking = new DesiredSource() {
+            @Override
+            public DesiredState now() {
+                return desired.now();
+            }
+
+            /** Asked after the look. */
+            @Override
+            public Optional<Declaration> declaration(WorkloadId id) {
+                if (id.equals(ID) && overtaken.compareAndSet(false, true)) {
+                    passes.getFirst().run(other);
+                }
+                return desired.declaration(id);
+            }
+        };
+        passes.add(new WorkloadPass(
+                overtaking,
+                new BareMachine(),
+                this::execute,
+                store,
+                () -> Instant.EPOCH.plusSeconds(seconds.incrementAndGet()),
+                id -> "",
+                new Listener()));
+
+        passes.getFirst().run(ID);
+        passes.getFirst().close();
+
+        List<Event> events =
+                store.events(0, 10).stream().map(StoredEvent::event).toList();
+        assertEquals(List.of(other, ID), events.stream().map(Event::workload).toList());
+        assertEquals(
+                events,
+                events.stream().sorted(Comparator.comparing(Event::time)).toList());
     }
 
     private PassResult run() {
