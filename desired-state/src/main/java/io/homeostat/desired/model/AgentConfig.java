@@ -62,10 +62,11 @@ public record AgentConfig(
                             "CRASHED|GIVEN_UP|ROLLED_BACK|START_FAILED|INSTALL_FAILED|EXECUTION_FAILED|EXECUTION_COMPLETED",
                     words =
                             "CRASHED, GIVEN_UP, ROLLED_BACK, START_FAILED, INSTALL_FAILED, EXECUTION_FAILED or EXECUTION_COMPLETED")
+            @Range(min = 1)
             ImmutableList<String> on,
 
             @Doc(
-                    "A program with its arguments, which gets the event as JSON on its standard input; no shell reads them. Exit status 0: it was told.")
+                    "A program, by an absolute path or a name that is found in PATH, with its arguments; no shell reads them. It gets the event as JSON on its standard input. Exit status 0: it was told.")
             @Secret
             ImmutableList<String> exec,
 

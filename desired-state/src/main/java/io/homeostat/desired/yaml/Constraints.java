@@ -24,6 +24,8 @@ import io.homeostat.desired.model.schema.Size;
 import io.homeostat.desired.yaml.FieldType.Word;
 import io.homeostat.desired.yaml.Node.Entry;
 import io.homeostat.desired.yaml.Node.Mapping;
+import io.homeostat.desired.yaml.Node.Scalar;
+import io.homeostat.desired.yaml.Node.Sequence;
 import io.homeostat.desired.yaml.Scalars.Locations;
 import java.net.URI;
 import java.time.DateTimeException;
@@ -74,6 +76,7 @@ final class Constraints {
                     .put(AgentConfig.Tls.class, new Together("certificate", "key"))
                     .put(AgentConfig.Signatures.class, new KeysToRequire())
                     .put(AgentConfig.Hook.class, new ExactlyOne(ImmutableList.of("exec", "webhook")))
+                    .put(AgentConfig.Hook.class, new ProgramFromRoot())
                     .put(AgentConfig.Hook.class, new WebServer())
                     .build();
 
@@ -332,6 +335,36 @@ final class Constraints {
         }
     }
 
+    /** Hooks run in /, so that no path is relative to anything that somebody could mean. None of what it says quotes what may be secret. */
+    private static final class ProgramFromRoot implements Constraint {
+        private static final Pattern PROGRAM = Pattern.compile("/[^\\u0000]*|[^/\\u0000]+");
+
+        @Override
+        public void check(Bound record) {
+            if (!(record.written("exec") instanceof Sequence exec)) {
+                return;
+            }
+            if (exec.elements().isEmpty()) {
+                record.errorAtValue("exec", "has 0 elements; write a program and its arguments");
+            } else if (exec.elements().getFirst() instanceof Scalar program
+                    && program.meaning() == Plain.TEXT
+                    && !PROGRAM.matcher(program.text()).matches()) {
+                record.errorAt(
+                        program,
+                        "exec[0]",
+                        (program.text().isEmpty() ? "is empty" : "is relative, and hooks run in /")
+                                + "; write an absolute path, or the name of a program in PATH");
+            }
+        }
+
+        @Override
+        public void schema(ArrayNode allOf) {
+            ObjectNode exec = allOf.addObject().putObject("properties").putObject("exec");
+            exec.put("minItems", 1);
+            exec.putArray("prefixItems").addObject().put("pattern", "^(?:" + PROGRAM.pattern() + ")$");
+        }
+    }
+
     /** What is posted to has to be a URL with a host that is a name; the pattern of the field is not enough. */
     private static final class WebServer implements Constraint {
         private static final int LAST_PORT = 65_535;
@@ -534,6 +567,11 @@ final class Constraints {
         void errorAtValue(String key, String message) {
             Node value = written(key);
             report.error(Problem.Kind.VALUE, value == null ? at : value, Binder.join(path, key), message);
+        }
+
+        /** Says what is wrong with a part of a value. */
+        void errorAt(Node at, String key, String message) {
+            report.error(Problem.Kind.VALUE, at, Binder.join(path, key), message);
         }
 
         /** Says what is wrong with a key being there. */

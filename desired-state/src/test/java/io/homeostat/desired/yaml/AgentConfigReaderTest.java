@@ -177,6 +177,27 @@ class AgentConfigReaderTest {
         assertErrors("[]\n", "1:1: a list where a mapping is wanted, such as {key: value}");
     }
 
+    @Test
+    void aHookThatCouldNeverWorkIsRefused() throws IOException {
+        assertErrors(
+                "notify: [{exec: []}]\n", "1:17: notify[0].exec: has 0 elements; write a program and its arguments");
+        assertErrors(
+                "notify: [{exec: [\"\"]}]\n",
+                "1:18: notify[0].exec[0]: is empty; write an absolute path, or the name of a program in PATH");
+        assertErrors(
+                "notify: [{exec: [rel/cmd, secret]}]\n",
+                "1:18: notify[0].exec[0]: is relative, and hooks run in /; write an absolute path, or the name of a"
+                        + " program in PATH");
+        assertErrors("notify: [{on: [], exec: [/bin/true]}]\n", "1:15: notify[0].on: has 0 elements; write at least 1");
+
+        String named = "notify: [{exec: [logger, \"\", a/b]}]\n";
+        assertEquals(List.of(), SCHEMA.validate(named, InputFormat.YAML));
+        assertEquals(
+                "",
+                String.join(
+                        "", read(named).errors().stream().map(Problem::toString).toList()));
+    }
+
     /** A schema can't say all of this. */
     @ParameterizedTest
     @CsvSource({

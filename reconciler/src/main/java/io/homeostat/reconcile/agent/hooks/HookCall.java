@@ -53,6 +53,9 @@ sealed interface HookCall extends AutoCloseable {
     record Exec(ImmutableList<String> command, Duration timeout, Path directory) implements HookCall {
         @Override
         public void tell(HookMessage message) throws IOException, InterruptedException {
+            if (command.isEmpty()) {
+                throw new IOException("exec names no program; correct it");
+            }
             String program = command.getFirst();
             ProcessBuilder builder = new ProcessBuilder(ImmutableList.<String>builder()
                             .add(Executables.find(program)
