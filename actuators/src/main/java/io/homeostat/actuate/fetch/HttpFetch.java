@@ -1,12 +1,11 @@
 package io.homeostat.actuate.fetch;
 
-import static java.nio.charset.StandardCharsets.UTF_8;
-
 import io.homeostat.actuate.Chunk;
 import io.homeostat.actuate.fetch.DownloadAttempt.Fetched;
 import io.homeostat.actuate.fetch.DownloadAttempt.Fetched.Body;
 import io.homeostat.actuate.fetch.Timing.Deadline;
 import io.homeostat.desired.model.Redaction;
+import io.homeostat.desired.platform.HttpRequests;
 import io.homeostat.desired.state.history.FailureCause;
 import io.homeostat.desired.state.history.FailureCause.Kind;
 import java.io.EOFException;
@@ -27,7 +26,6 @@ import java.time.Instant;
 import java.time.InstantSource;
 import java.time.ZonedDateTime;
 import java.time.format.DateTimeFormatter;
-import java.util.Base64;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
@@ -81,34 +79,18 @@ final class HttpFetch implements AutoCloseable {
 
     private static HttpRequest request(URI uri, boolean declared, long offset, String validator) throws FailedAttempt {
         try {
-            HttpRequest.Builder request = HttpRequest.newBuilder(withoutUserInfo(uri))
+            HttpRequest.Builder request = (declared ? HttpRequests.authorized(uri) : HttpRequests.anonymous(uri))
                     .header("User-Agent", "homeostat")
                     .header("Accept-Encoding", "identity");
-            if (declared && uri.getUserInfo() != null) {
-                String basic =
-                        Base64.getEncoder().encodeToString(uri.getUserInfo().getBytes(UTF_8));
-                request.header("Authorization", "Basic " + basic);
-            }
             if (offset > 0) {
                 request.header("Range", "bytes=" + offset + "-").header("If-Range", validator);
             }
             return request.build();
-        } catch (IllegalArgumentException | URISyntaxException e) {
+        } catch (IllegalArgumentException e) {
             // Its message quotes the URL with its query.
             throw FailedAttempt.fatal(
                     FailureCause.of(Kind.URL), "this is not a URL that can be fetched; correct source.url");
         }
-    }
-
-    /** Moves user information into a header, so that nothing that quotes the request's URL can quote it. The fragment is not sent. */
-    private static URI withoutUserInfo(URI uri) throws URISyntaxException {
-        String authority = uri.getRawAuthority();
-        if (authority == null) {
-            throw new URISyntaxException("", "no host");
-        }
-        String query = uri.getRawQuery() == null ? "" : "?" + uri.getRawQuery();
-        return new URI(uri.getScheme() + "://" + authority.substring(authority.lastIndexOf('@') + 1) + uri.getRawPath()
-                + query);
     }
 
     private HttpResponse<HttpBody> send(HttpRequest request, URI uri, Deadline deadline)

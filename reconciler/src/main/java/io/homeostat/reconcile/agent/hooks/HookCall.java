@@ -2,6 +2,7 @@ package io.homeostat.reconcile.agent.hooks;
 
 import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.AgentConfig;
+import io.homeostat.desired.platform.HttpRequests;
 import io.homeostat.observe.process.CommandOutput;
 import io.homeostat.observe.process.Executables;
 import io.homeostat.reconcile.secrets.DeclaredSecrets;
@@ -124,7 +125,7 @@ sealed interface HookCall extends AutoCloseable {
 
         @Override
         public void tell(HookMessage message) throws IOException, InterruptedException {
-            HttpRequest request = HttpRequest.newBuilder(url)
+            HttpRequest request = HttpRequests.authorized(url)
                     .timeout(timeout)
                     .header("Content-Type", "application/json")
                     .POST(HttpRequest.BodyPublishers.ofString(message.json()))

@@ -3,12 +3,18 @@ package io.homeostat.reconcile.agent.hooks;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
+import com.sun.net.httpserver.HttpServer;
 import io.homeostat.reconcile.agent.hooks.HookCall.Webhook;
 import java.io.IOException;
 import java.net.InetAddress;
+import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.net.URI;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.Base64;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
 import org.junit.jupiter.api.Test;
 
 /** Why a web server could not be told, in words that quote nothing of its URL but the place. */
@@ -55,6 +61,29 @@ class WebhookTest {
                     failure("https", server.getLocalPort()));
             answering.join();
         }
+    }
+
+    @Test
+    void theUserOfTheUrlIsSentAsOneAndNamedNowhere() throws Exception {
+        List<String> authorizations = new CopyOnWriteArrayList<>();
+        HttpServer server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
+        server.createContext("/", exchange -> {
+            authorizations.add(exchange.getRequestHeaders().getFirst("Authorization"));
+            exchange.sendResponseHeaders(500, -1);
+            exchange.close();
+        });
+        server.start();
+        String place = "127.0.0.1:" + server.getAddress().getPort();
+        try (Webhook webhook = Webhook.at(URI.create("http://usr:p%40w@" + place + "/x"), Duration.ofSeconds(20))) {
+            IOException refused =
+                    assertThrows(IOException.class, () -> webhook.tell(new HookMessage("CRASHED", "process/a", "{}")));
+
+            assertEquals("http://" + place + " answered 500", refused.getMessage());
+        } finally {
+            server.stop(0);
+        }
+        String basic = Base64.getEncoder().encodeToString("usr:p@w".getBytes(StandardCharsets.UTF_8));
+        assertEquals(List.of("Basic " + basic), authorizations);
     }
 
     private static ServerSocket listen() throws IOException {
