@@ -6,6 +6,7 @@ import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
+import java.util.function.UnaryOperator;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
@@ -20,8 +21,13 @@ public final class CommandOutput {
     private static final int MOST_READ_AT_ONCE = 1 << 20;
 
     private static final int KEPT = 4096;
+
+    /** Of the beginning of a line: so much that a secret of which the part to be shown has the beginning is known as one. */
+    private static final int BEGINNING_KEPT = 16_384;
+
     private static final int LINES_SHOWN = 3;
     private static final int CHARACTERS_SHOWN = 300;
+    private static final String LEFT_OUT = "...";
 
     /**
      * Where a word begins, or a member of a JSON object, which may be written without spaces. Not at every comma and quote: they are in
@@ -31,6 +37,9 @@ public final class CommandOutput {
 
     private final byte[] end = new byte[KEPT];
     private long length;
+    private final byte[] line = new byte[BEGINNING_KEPT];
+    private int lineKept;
+    private boolean lineEnded;
 
     /**
      * Reads until the command ends, and closes the pipe. What it has started is left as it is.
@@ -69,26 +78,65 @@ public final class CommandOutput {
     private void keep(byte[] bytes, int count) {
         for (int i = 0; i < count; i++) {
             end[(int) (length++ % KEPT)] = bytes[i];
+            keepLine(bytes[i]);
         }
+    }
+
+    private void keepLine(byte next) {
+        if (next == '\n') {
+            lineEnded = true;
+            return;
+        }
+        if (lineEnded) {
+            lineKept = 0;
+            lineEnded = false;
+        }
+        if (lineKept < BEGINNING_KEPT) {
+            line[lineKept++] = next;
+        }
+    }
+
+    /**
+     * The same without its secrets, which are looked for before anything is cut: of a word that is longer than all that is shown, the
+     * beginning is left.
+     */
+    public String lastLines(UnaryOperator<String> masked) {
+        String words = shortened(masked.apply(words()));
+        if (!words.equals(LEFT_OUT)) {
+            return words;
+        }
+        String beginning = masked.apply(harmless(new String(line, 0, lineKept, StandardCharsets.UTF_8)));
+        return beginning.length() <= CHARACTERS_SHOWN ? beginning : beginning.substring(0, CHARACTERS_SHOWN) + LEFT_OUT;
     }
 
     /** The last lines in one, not much longer than a sentence, without words that would be cut; empty when nothing was said. */
     public String lastLines() {
+        return shortened(words());
+    }
+
+    private String words() {
         int kept = (int) Math.min(length, KEPT);
         byte[] bytes = new byte[kept];
         for (int i = 0; i < kept; i++) {
             bytes[i] = end[(int) ((length - kept + i) % KEPT)];
         }
         String text = new String(bytes, StandardCharsets.UTF_8);
-        List<String> lines = (kept < length ? "..." + fromNextWord(text, 1) : text)
+        List<String> lines = (kept < length ? LEFT_OUT + fromNextWord(text, 1) : text)
                 .lines()
-                .map(line -> line.replaceAll("\\p{Cntrl}", "?").strip())
-                .filter(line -> !line.isEmpty())
+                .map(CommandOutput::harmless)
+                .filter(words -> !words.isEmpty())
                 .toList();
-        String words = String.join(" | ", lines.subList(Math.max(0, lines.size() - LINES_SHOWN), lines.size()));
+        return String.join(" | ", lines.subList(Math.max(0, lines.size() - LINES_SHOWN), lines.size()));
+    }
+
+    private static String harmless(String words) {
+        return words.replaceAll("\\p{Cntrl}", "?").strip();
+    }
+
+    private static String shortened(String words) {
         return words.length() <= CHARACTERS_SHOWN
                 ? words
-                : "..." + fromNextWord(words, words.length() - CHARACTERS_SHOWN);
+                : LEFT_OUT + fromNextWord(words, words.length() - CHARACTERS_SHOWN);
     }
 
     /** Without the rest of a word that is cut: a part of a secret could not be told as one, and masked. */

@@ -46,6 +46,28 @@ class CommandOutputTest {
     }
 
     @Test
+    void ofALineThatIsOneLongWordTheBeginningIsShownWithoutItsSecrets() throws Exception {
+        String secret = "s".repeat(5000);
+        CommandOutput output = new CommandOutput();
+        assertTrue(output.awaitEnd(
+                sh("echo before; printf 'no-such-key:%s:' " + secret + "; head -c 20000 /dev/zero | tr '\\0' x; echo"),
+                PATIENCE));
+
+        assertEquals("...", output.lastLines());
+        assertEquals(
+                "no-such-key:(masked):" + "x".repeat(279) + "...",
+                output.lastLines(text -> text.replace(secret, "(masked)")));
+    }
+
+    @Test
+    void whatIsMaskedIsMaskedBeforeItIsCut() throws Exception {
+        CommandOutput output = new CommandOutput();
+        assertTrue(output.awaitEnd(sh("echo refused: two words " + "y".repeat(290)), PATIENCE));
+
+        assertEquals("...(masked) " + "y".repeat(290), output.lastLines(text -> text.replace("two words", "(masked)")));
+    }
+
+    @Test
     void whoPrintsMuchIsNotHeldUp() throws Exception {
         // 64 KiB, what a pipe holds, for each look of 20 ms would take 20 s.
         assertTrue(new CommandOutput().awaitEnd(sh("head -c 64000000 /dev/zero"), Duration.ofSeconds(18)));

@@ -82,7 +82,7 @@ sealed interface HookCall extends AutoCloseable {
                 }
                 SecretMask mask = new SecretMask();
                 DeclaredSecrets.learnArguments(command.subList(1, command.size()), mask);
-                String said = mask.mask(output.lastLines());
+                String said = output.lastLines(mask::mask);
                 if (process.exitValue() != 0) {
                     throw new IOException(program + " exited with status " + process.exitValue()
                             + (said.isEmpty() ? "" : ": " + said));

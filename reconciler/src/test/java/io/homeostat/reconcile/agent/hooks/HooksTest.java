@@ -158,6 +158,18 @@ class HooksTest {
     }
 
     @Test
+    void ofAProgramThatSaysOneLongWordTheBeginningIsTold() throws Exception {
+        hooks.use(config("- {on: [CRASHED], exec: [/bin/sh, -c, 'printf no-such-queue:; head -c 9000 /dev/zero | tr"
+                + " \"\\0\" x; exit 7']}"));
+
+        happens(EventType.PLUGIN_CRASHED, "one");
+        await().atMost(PATIENCE).until(() -> deliveries.contains(Delivery.GIVEN_UP));
+
+        String problem = Iterables.getOnlyElement(hooks.problems());
+        assertTrue(problem.contains("exited with status 7: no-such-queue:xxx"), problem);
+    }
+
+    @Test
     void whoCanNotBeToldIsAProblemUntilHeIs() throws Exception {
         Path program = directory.resolve("page");
         hooks.use(config("- {on: [CRASHED], exec: [%s]}".formatted(program)));
