@@ -21,17 +21,6 @@ import org.jspecify.annotations.Nullable;
 
 /** Declarations, as far as a look depends on them: the kind, the probe, and three seconds for an answer. */
 public final class Specs {
-    private static final Program PROGRAM = new Program(
-            "r1",
-            null,
-            "/bin/program",
-            ImmutableList.of(),
-            ImmutableSortedMap.of(),
-            null,
-            null,
-            ProcessSettings.NONE,
-            null,
-            Program.Install.LOCAL);
     private static final Lifecycle LIFECYCLE = new Lifecycle(
             Limits.NONE,
             new Start(Duration.ofSeconds(30), 3, 2),
@@ -56,10 +45,28 @@ public final class Specs {
     private Specs() {}
 
     static Checks plugin() {
-        return instance -> new PluginSpec(PROGRAM, LIFECYCLE, null);
+        return instance -> new PluginSpec(program(ProcessSettings.NONE), LIFECYCLE, null);
+    }
+
+    private static Program program(ProcessSettings settings) {
+        return new Program(
+                "r1",
+                null,
+                "/bin/program",
+                ImmutableList.of(),
+                ImmutableSortedMap.of(),
+                null,
+                null,
+                settings,
+                null,
+                Program.Install.LOCAL);
     }
 
     public static Checks process(@Nullable Probe probe) {
-        return instance -> new ProcessSpec(PROGRAM, LIFECYCLE, probe);
+        return process(probe, ProcessSettings.NONE);
+    }
+
+    public static Checks process(@Nullable Probe probe, ProcessSettings settings) {
+        return instance -> new ProcessSpec(program(settings), LIFECYCLE, probe);
     }
 }

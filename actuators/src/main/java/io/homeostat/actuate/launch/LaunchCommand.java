@@ -60,8 +60,9 @@ final class LaunchCommand {
         if (settings.oomScoreAdjust() != null) {
             command.add(tool("choom"), "--adjust", settings.oomScoreAdjust().toString(), "--");
         }
-        if (settings.nice() != null) {
-            command.add(tool("nice"), "-n", Integer.toString(settings.nice() - niceness()), "--");
+        int more = nice() - niceness();
+        if (more != 0) {
+            command.add(tool("nice"), "-n", Integer.toString(more), "--");
         }
         return command.addAll(becomingTheUser()).build();
     }
@@ -135,6 +136,16 @@ final class LaunchCommand {
                             + " is no directory that we can see;" + " create it or declare another",
                     false);
         }
+    }
+
+    /** That of our caller is no business of the program's, as far as we may change it. */
+    private int nice() throws ActuationFailure, IOException, InterruptedException {
+        Integer declared = settings.nice();
+        if (declared != null) {
+            return declared;
+        }
+        int ours = niceness();
+        return ours <= 0 || canBecome(0) ? 0 : ours;
     }
 
     /** Root may be without that right, and others may have it; nice(1) would only warn. */

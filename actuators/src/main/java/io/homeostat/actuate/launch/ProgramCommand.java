@@ -78,7 +78,8 @@ public final class ProgramCommand {
         }
         Account user = Launcher.account(program.user());
         Map<String, String> environment = program.environment(user);
-        Path file = Executables.find(command.getFirst(), environment.get("PATH"))
+        Path file = Executables.find(
+                        Executables.from(program.settings().directory(), command.getFirst()), environment.get("PATH"))
                 .orElseThrow(() -> new ActuationFailure(
                         FailureCause.Kind.FILE_MISSING,
                         what + " is not there, or may not be executed; install it or correct spec.reload.exec.command",

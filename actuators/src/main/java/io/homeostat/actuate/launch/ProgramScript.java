@@ -8,7 +8,6 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.Map;
-import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -20,9 +19,6 @@ final class ProgramScript {
 
     /** Scripts travel in the environment: on the command line of every keeper they would be in the way of whoever lists processes. */
     private static final String VARIABLE = "HOMEOSTAT_PROGRAM_SCRIPT";
-
-    /** As systemd has it, whoever started us. */
-    private static final String UMASK = "0022";
 
     private static final String SCRIPT = read("program.sh");
 
@@ -44,8 +40,8 @@ final class ProgramScript {
                 .addAll(becoming)
                 .add(SHELL, "-c", evaluated(VARIABLE), "homeostat")
                 .add(log == null ? "" : log.toString())
-                .add(Objects.requireNonNullElse(settings.umask(), UMASK))
-                .add(settings.workingDirectory() == null ? "/" : settings.workingDirectory())
+                .add(settings.mask())
+                .add(settings.directory())
                 .add(executable.toString())
                 .addAll(arguments)
                 .build();

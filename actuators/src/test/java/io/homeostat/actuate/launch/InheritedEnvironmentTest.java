@@ -107,6 +107,25 @@ class InheritedEnvironmentTest {
         assertEquals(0, Long.parseUnsignedLong(log.substring("SigIgn:".length()).strip(), 16) & 0x7FFF_FFFFL, log);
     }
 
+    @Test
+    void itIsNotNiceBecauseWeAreWhereThatMayBeChanged() throws Exception {
+        Process trial = new ProcessBuilder("nice", "-n", "5", "nice", "-n", "-5", "nice")
+                .redirectError(ProcessBuilder.Redirect.DISCARD)
+                .start();
+        String possible = new String(trial.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+        Path program = bed.program("p", "exec /usr/bin/nice");
+        Instance instance = bed.instance(TestBed.PROCESS, Instant.now());
+        bed.adopt(instance);
+        List<String> prefix = ImmutableList.of("nice", "-n", "5");
+        try (LaunchingJvm agent = LaunchingJvm.start(prefix, root, instance.launchId(), program, "")) {
+            String answer = String.valueOf(agent.answer());
+            assertTrue(answer.contains("ProcessIdentity"), answer);
+            bed.ended(instance);
+        }
+
+        assertEquals(possible, bed.log(TestBed.PROCESS));
+    }
+
     /** Without what shells add. */
     private static String environment(String lines) {
         return lines.lines()

@@ -17,6 +17,7 @@ import io.homeostat.desired.state.Instance;
 import io.homeostat.observe.process.LaunchDirectory.LaunchMarks;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -184,6 +185,25 @@ class LaunchedProgramTest {
         assertEquals(
                 List.of("0027", directory.toString(), "100", "200", "0", "19", "900"),
                 bed.log(TestBed.PROCESS).lines().toList());
+    }
+
+    @Test
+    void aCommandForItIsNamedFromItsDirectory() throws Exception {
+        Path directory = Files.createDirectory(root.resolve("work"));
+        Path done = root.resolve("done");
+        Path reload = Files.writeString(directory.resolve("reload"), "#!/bin/sh\necho done > " + done + "\n");
+        assertTrue(reload.toFile().setExecutable(true));
+        LaunchRequest program = new LaunchRequest(
+                bed.instance(TestBed.PROCESS),
+                bed.program("p", "exit 0"),
+                ImmutableList.of(),
+                ImmutableMap.of(),
+                null,
+                new ProcessSettings(directory.toString(), null, null, null, null, null, null));
+
+        new ProgramCommand(program, ImmutableList.of("./reload")).run(Duration.ofMinutes(1));
+
+        assertEquals("done\n", Files.readString(done));
     }
 
     @Test

@@ -31,7 +31,7 @@ public record ProcessSettings(
         ImmutableList<String> supplementaryGroups,
 
         @Doc(
-                "How nice it is to others that want the processor: -20 has it first, 19 last. Less than Homeostat's own takes root.")
+                "How nice it is to others that want the processor: -20 has it first, 19 last. Less than Homeostat's own takes root; when left out 0, or where that can't be had Homeostat's own.")
         @Range(min = -20, max = 19)
         @Nullable
         Integer nice,
@@ -55,6 +55,16 @@ public record ProcessSettings(
         ImmutableSortedMap<String, String> rlimits) {
     /** Nothing of it. */
     public static final ProcessSettings NONE = new ProcessSettings(null, null, null, null, null, null, null);
+
+    /** Where it begins. */
+    public String directory() {
+        return workingDirectory == null ? "/" : workingDirectory;
+    }
+
+    /** The bits that new files don't get, octal: as systemd has it when it is not declared, whoever started us. */
+    public String mask() {
+        return umask == null ? "0022" : umask;
+    }
 
     /** As {@code nice=5}, for whoever compares it; empty when nothing is set. */
     public ImmutableList<String> parts() {

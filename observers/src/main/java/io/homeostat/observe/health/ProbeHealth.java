@@ -9,6 +9,8 @@ import io.grpc.health.v1.HealthCheckRequest;
 import io.grpc.health.v1.HealthCheckResponse.ServingStatus;
 import io.grpc.health.v1.HealthGrpc;
 import io.homeostat.desired.model.Probe;
+import io.homeostat.desired.model.ProcessSettings;
+import io.homeostat.desired.model.ProgramSpec;
 import io.homeostat.desired.model.Redaction;
 import io.homeostat.desired.model.WorkloadSpec;
 import io.homeostat.desired.platform.GrpcTransport;
@@ -57,6 +59,9 @@ public final class ProbeHealth implements InstanceHealth {
 
     /** As long as a process without a probe has to stay alive to count as well. */
     private static final Duration LONG_ENOUGH_ALIVE = Duration.ofSeconds(1);
+
+    /** The variables are those that shells export of themselves. */
+    private static final String BECOMING = "umask \"$1\"; shift; unset PWD OLDPWD SHLVL; exec \"$@\"";
 
     private final GrpcTransport transport;
     private final InstantSource clock;
@@ -118,8 +123,12 @@ public final class ProbeHealth implements InstanceHealth {
         Probe probe = spec.probe();
         Health health = probe == null
                 ? Health.healthy(clock.instant())
-                : attributed(answer(probe, spec.lifecycle().health().timeout()), instance, running);
+                : attributed(answer(probe, spec.lifecycle().health().timeout(), settings(spec)), instance, running);
         return Observation.seen(new Running(running.identity(), running.age(), true, health));
+    }
+
+    private static ProcessSettings settings(WorkloadSpec spec) {
+        return spec instanceof ProgramSpec program ? program.program().settings() : ProcessSettings.NONE;
     }
 
     /**
@@ -155,10 +164,10 @@ public final class ProbeHealth implements InstanceHealth {
     }
 
     public Health ask(Probe probe, Duration timeout) {
-        return answer(probe, timeout).health();
+        return answer(probe, timeout, ProcessSettings.NONE).health();
     }
 
-    private Answer answer(Probe probe, Duration timeout) {
+    private Answer answer(Probe probe, Duration timeout, ProcessSettings settings) {
         if (probe.http() != null) {
             String url = probe.http().url();
             return within(timeout, "GET " + Redaction.url(url), () -> {
@@ -174,7 +183,7 @@ public final class ProbeHealth implements InstanceHealth {
             return within(timeout, "connecting to " + address, () -> tcp(resolved(address), timeout));
         }
         if (probe.exec() != null) {
-            return new Answer(exec(probe.exec().command(), timeout), null);
+            return new Answer(exec(probe.exec().command(), timeout, settings), null);
         }
         Probe.Grpc grpc = probe.grpc();
         if (grpc != null) {
@@ -236,7 +245,8 @@ public final class ProbeHealth implements InstanceHealth {
         }
     }
 
-    private Health exec(ImmutableList<String> command, Duration timeout) {
+    /** In the directory and with the umask of the program, whoever asks. */
+    private Health exec(ImmutableList<String> command, Duration timeout, ProcessSettings settings) {
         String what = "the probe's command " + command.get(0);
         for (String argument : command) {
             Optional<String> problem = SystemCharset.problem(argument);
@@ -244,7 +254,7 @@ public final class ProbeHealth implements InstanceHealth {
                 return failed(Verdict.UNKNOWN, what + " " + problem.get());
             }
         }
-        Optional<Path> program = Executables.find(command.get(0));
+        Optional<Path> program = Executables.find(Executables.from(settings.directory(), command.get(0)));
         if (program.isEmpty()) {
             return failed(
                     Verdict.UNHEALTHY,
@@ -253,9 +263,11 @@ public final class ProbeHealth implements InstanceHealth {
         Process process;
         try {
             ProcessBuilder builder = new ProcessBuilder(ImmutableList.<String>builder()
+                            .add("/bin/sh", "-c", BECOMING, "homeostat", settings.mask())
                             .add(program.get().toString())
                             .addAll(command.subList(1, command.size()))
                             .build())
+                    .directory(new File(settings.directory()))
                     .redirectInput(ProcessBuilder.Redirect.from(new File("/dev/null")))
                     .redirectErrorStream(true);
             builder.environment().clear();

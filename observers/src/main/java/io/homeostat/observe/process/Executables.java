@@ -32,6 +32,11 @@ public final class Executables {
                 .findFirst();
     }
 
+    /** What a command names in a directory: a path with a slash is one from there. */
+    public static String from(String directory, String command) {
+        return command.contains("/") ? Path.of(directory).resolve(command).toString() : command;
+    }
+
     private static boolean isExecutable(Path file) {
         return Files.isRegularFile(file) && Files.isExecutable(file);
     }

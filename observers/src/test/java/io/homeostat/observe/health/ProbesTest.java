@@ -11,6 +11,7 @@ import io.grpc.health.v1.HealthCheckResponse.ServingStatus;
 import io.grpc.netty.NettyServerBuilder;
 import io.grpc.protobuf.services.HealthStatusManager;
 import io.homeostat.desired.model.Probe;
+import io.homeostat.desired.model.ProcessSettings;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.model.WorkloadSpec;
 import io.homeostat.desired.platform.Layout;
@@ -46,6 +47,7 @@ import java.util.concurrent.Future;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -247,6 +249,33 @@ class ProbesTest {
         assertEquals(
                 unhealthy("the probe's command /bin/sh exited with status 3"),
                 probes.ask(exec("/bin/sh", "-c", "exit 3"), LONG));
+    }
+
+    @Test
+    void execRunsInTheDirectoryAndWithTheUmaskOfItsProgram() throws Exception {
+        Path directory = Files.createDirectory(root.resolve("work"));
+        Path check = Files.writeString(directory.resolve("check"), "#!/bin/sh\npwd -P; umask; exit 4\n");
+        assertTrue(check.toFile().setExecutable(true));
+        String said = "the probe's command ./check exited with status 4; it said: " + directory.toRealPath() + " | ";
+
+        assertEquals(unhealthy(said + "0027"), execOf(exec("./check"), settings(directory.toString(), "0027")));
+        assertEquals(unhealthy(said + "0022"), execOf(exec("./check"), settings(directory.toString(), null)));
+        assertEquals(
+                unhealthy("the probe's command sh exited with status 4; it said: /"),
+                execOf(exec("sh", "-c", "pwd; exit 4"), ProcessSettings.NONE));
+    }
+
+    private static ProcessSettings settings(String directory, @Nullable String umask) {
+        return new ProcessSettings(directory, umask, null, null, null, null, null);
+    }
+
+    private @Nullable Health execOf(Probe probe, ProcessSettings settings) {
+        Running running = new Running(new ProcessIdentity(1, 1, "boot"), Duration.ofHours(1), true, null);
+        Instance instance = Launches.instance(WorkloadId.process("web"), "l1");
+        return probes.of(instance, running, Specs.process(probe, settings).of(instance))
+                        instanceof Observation.Seen<Running>(Running seen)
+                ? seen.health()
+                : null;
     }
 
     @Test
