@@ -2,11 +2,8 @@ package io.homeostat.reconcile.logs;
 
 import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.Declaration;
-import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.StateReader;
-import io.homeostat.desired.state.StateReader.StoredRevision;
-import io.homeostat.desired.state.history.WorkloadHistory.LastKnownGood;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.ObservedInstance;
 import io.homeostat.observe.files.FileContent;
@@ -21,7 +18,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.Function;
-import java.util.stream.Stream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -88,13 +84,6 @@ public interface LogTails {
             if (lines.isEmpty()) {
                 return lines;
             }
-            // The lines may be of any of its launches.
-            Stream<Workload> given = Stream.of(
-                            desired.apply(id).stream().map(Declaration::workload),
-                            store.history(id).standIns().stream().map(LastKnownGood::workload),
-                            store.revisions(id).stream().map(StoredRevision::workload))
-                    .flatMap(workloads -> workloads)
-                    .distinct();
             Optional<String> changed = store.instances(id).stream()
                     .filter(instance -> !launched.knows(instance))
                     .flatMap(instance -> LaunchInputs.files(instance).entrySet().stream())
@@ -106,7 +95,8 @@ public interface LogTails {
                         + " is not what the program was launched with, so it is not known what is secret; see homeostat logs "
                         + id + ")";
             }
-            SecretMask mask = DeclaredSecrets.given(given.toArray(Workload[]::new));
+            SecretMask mask = DeclaredSecrets.everGiven(
+                    desired.apply(id).stream().map(Declaration::workload), store.history(id), store.revisions(id));
             launched.learn(id, mask);
             return mask.mask(lines);
         }

@@ -99,9 +99,12 @@ public final class MachineSteps implements StepExecutor, AutoCloseable {
                 case Step.Unpack unpack -> unpack(unpack);
                 case Step.Activate activate -> activate(activate);
                 case Step.Launch launch -> launch(launch, seen);
-                case Step.Start start -> start(start, onlyInstance(seen));
+                case Step.Start start -> runtimes.masked(start.declared(), start(start, onlyInstance(seen)), store);
                 case Step.ApplyConfig apply ->
-                    able(Configurable.class, apply.workload()).configure(apply, onlyInstance(seen));
+                    runtimes.masked(
+                            apply.declared(),
+                            able(Configurable.class, apply.workload()).configure(apply, onlyInstance(seen)),
+                            store);
                 case Step.Reload reload ->
                     able(Reloadable.class, reload.workload()).reload(reload, onlyInstance(seen));
                 case Step.SetLimits limit ->

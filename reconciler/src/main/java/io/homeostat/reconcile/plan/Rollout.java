@@ -460,10 +460,7 @@ final class Rollout {
 
     void start() {
         if (target.isStartedExplicitly()) {
-            plan.add(new Step.Start(
-                    situation.id(),
-                    target.traits().config(),
-                    target.lifecycle().start().timeout()));
+            plan.add(new Step.Start(target.workload()));
         }
     }
 

@@ -260,7 +260,7 @@ final class RunningInstance {
             return false;
         }
         plan.and(Action.CONFIGURE, Reason.CONFIG_CHANGED, "config changed");
-        plan.add(new Step.ApplyConfig(situation.id(), target.traits().config()));
+        plan.add(new Step.ApplyConfig(target.workload()));
         return true;
     }
 

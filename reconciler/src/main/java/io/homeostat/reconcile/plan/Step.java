@@ -102,7 +102,20 @@ public sealed interface Step {
     }
 
     /** Tells the one instance to start, which listens when this is the next step. */
-    record Start(WorkloadId workload, @Nullable Config config, Duration timeout) implements Step {
+    record Start(Workload declared) implements Step {
+        public @Nullable Config config() {
+            return Traits.of(declared).config();
+        }
+
+        public Duration timeout() {
+            return declared.lifecycle().start().timeout();
+        }
+
+        @Override
+        public WorkloadId workload() {
+            return declared.id();
+        }
+
         @Override
         public String word() {
             return "start";
@@ -110,7 +123,16 @@ public sealed interface Step {
     }
 
     /** Gives the one instance, which was started, another configuration. */
-    record ApplyConfig(WorkloadId workload, @Nullable Config config) implements Step {
+    record ApplyConfig(Workload declared) implements Step {
+        public @Nullable Config config() {
+            return Traits.of(declared).config();
+        }
+
+        @Override
+        public WorkloadId workload() {
+            return declared.id();
+        }
+
         @Override
         public String word() {
             return "applyConfig";

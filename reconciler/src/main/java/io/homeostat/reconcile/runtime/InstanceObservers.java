@@ -15,6 +15,7 @@ import io.homeostat.observe.ObservedInstance;
 import io.homeostat.observe.ObservedInstance.Liveness;
 import io.homeostat.observe.Observer.Checks;
 import io.homeostat.reconcile.runtime.RuntimeProvider.Access;
+import io.homeostat.reconcile.secrets.LaunchedValues;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 
@@ -30,6 +31,10 @@ public final class InstanceObservers implements AutoCloseable {
     InstanceObservers(Machine machine, ImmutableMap<Kind, Access> kinds) {
         this.machine = machine;
         this.kinds = kinds;
+    }
+
+    LaunchedValues launched() {
+        return machine.launched();
     }
 
     /** A new runtime of each kind, which may use what its observer has opened. */

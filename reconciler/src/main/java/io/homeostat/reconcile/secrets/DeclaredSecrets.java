@@ -10,6 +10,9 @@ import com.google.common.collect.Streams;
 import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.schema.Fields.Location;
 import io.homeostat.desired.model.schema.Fields.Secret;
+import io.homeostat.desired.state.StateReader.StoredRevision;
+import io.homeostat.desired.state.history.WorkloadHistory;
+import io.homeostat.desired.state.history.WorkloadHistory.LastKnownGood;
 import io.homeostat.desired.yaml.DocumentCodec;
 import io.homeostat.observe.files.EnvironmentFile;
 import io.homeostat.observe.files.FileContents;
@@ -26,6 +29,7 @@ import java.util.Set;
 import java.util.function.BiConsumer;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -72,6 +76,22 @@ public final class DeclaredSecrets {
             learnFiles(workload, mask);
         }
         return mask;
+    }
+
+    /**
+     * A mask of what a workload may have been given by any of its launches, for texts that are its own: it may still know what is declared no more.
+     *
+     * @param declared what is declared of it
+     */
+    public static SecretMask everGiven(
+            Stream<Workload> declared, WorkloadHistory history, ImmutableList<StoredRevision> revisions) {
+        return given(Stream.of(
+                        declared,
+                        history.standIns().stream().map(LastKnownGood::workload),
+                        revisions.stream().map(StoredRevision::workload))
+                .flatMap(workloads -> workloads)
+                .distinct()
+                .toArray(Workload[]::new));
     }
 
     /** Teaches the mask what the files that the program's environment is in hold now; what they held at its launch, {@link LaunchedValues} may know. */

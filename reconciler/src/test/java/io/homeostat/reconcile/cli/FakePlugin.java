@@ -40,6 +40,7 @@ final class FakePlugin extends GuestAgentPluginImplBase implements AutoCloseable
     final List<GetStatusRequest> asked = new CopyOnWriteArrayList<>();
     final List<StopRequest> stopped = new CopyOnWriteArrayList<>();
     volatile io.grpc.@Nullable Status refusal;
+    volatile Function<StartRequest, io.grpc.Status> starting = request -> io.grpc.Status.OK;
     volatile Function<GetStatusRequest, Status> status = request -> Status.getDefaultInstance();
 
     private final Path socket;
@@ -108,6 +109,11 @@ final class FakePlugin extends GuestAgentPluginImplBase implements AutoCloseable
 
     @Override
     public void start(StartRequest request, StreamObserver<StartResponse> answer) {
+        io.grpc.Status refused = starting.apply(request);
+        if (!refused.isOk()) {
+            answer.onError(new StatusRuntimeException(refused));
+            return;
+        }
         answer(StartResponse.getDefaultInstance(), answer);
     }
 
