@@ -5,8 +5,8 @@ import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.StateReader;
-import io.homeostat.desired.state.history.WorkloadHistory;
-import io.homeostat.desired.state.history.WorkloadHistory.LastKnownGood;
+import io.homeostat.desired.state.StateReader.StoredDeclaration;
+import io.homeostat.desired.state.StateReader.StoredRevision;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.ObservedInstance;
 import io.homeostat.observe.ObservedInstance.Liveness.Running;
@@ -15,21 +15,30 @@ import io.homeostat.reconcile.plan.Situation;
 import io.homeostat.reconcile.secrets.DeclaredSecrets;
 import io.homeostat.reconcile.secrets.SecretMask;
 import io.homeostat.reconcile.status.Survey.Finding;
+import java.util.function.Function;
 import java.util.stream.Stream;
 
 /** What commands may show of findings: workloads put what they were given, such as passwords, into what they report of their health. */
 public final class MaskedFindings {
     private MaskedFindings() {}
 
-    /** The same with the secrets of the workload masked in its own words. */
-    static Finding of(Finding finding) {
+    /**
+     * The same with the secrets of the workload masked in its own words. What it was given before counts: a plugin of which the
+     * configuration was taken out of its declaration may go on with it.
+     *
+     * @param revisions the declarations of a workload that were acted on
+     */
+    static Finding of(Finding finding, Function<WorkloadId, ImmutableList<StoredRevision>> revisions) {
         Situation situation = finding.situation();
         if (!(situation.seen().instances() instanceof Observation.Seen<ImmutableList<ObservedInstance>>(var instances))
                 || instances.stream().noneMatch(MaskedFindings::hasSpoken)) {
             return finding;
         }
         Declaration declared = situation.declared();
-        SecretMask mask = mask(declared == null ? Stream.empty() : Stream.of(declared.workload()), situation.history());
+        SecretMask mask = DeclaredSecrets.everGiven(
+                declared == null ? Stream.empty() : Stream.of(declared.workload()),
+                situation.history(),
+                revisions.apply(situation.id()));
         ImmutableList<ObservedInstance> masked = instances.stream()
                 .map(instance -> hasSpoken(instance) ? masked(instance, mask) : instance)
                 .collect(ImmutableList.toImmutableList());
@@ -37,18 +46,12 @@ public final class MaskedFindings {
                 finding.remembered(), situation.withSeen(situation.seen().withInstances(masked)), finding.plan());
     }
 
-    /** What a workload has answered of its health, with its secrets masked: those of what is declared now, and of what was last good. */
-    public static Health of(Health answer, WorkloadId id, StateReader reader) {
+    /** A mask of what a workload may have been given, for what it answers. */
+    public static SecretMask mask(WorkloadId id, StateReader reader) {
         Stream<Workload> declared = reader.declarations().stream()
-                .map(declaration -> declaration.workload())
+                .map(StoredDeclaration::workload)
                 .filter(workload -> workload.id().equals(id));
-        return masked(answer, mask(declared, reader.history(id)));
-    }
-
-    private static SecretMask mask(Stream<Workload> declared, WorkloadHistory history) {
-        Stream<Workload> known =
-                Stream.concat(declared, history.standIns().stream().map(LastKnownGood::workload));
-        return DeclaredSecrets.given(known.toArray(Workload[]::new));
+        return DeclaredSecrets.everGiven(declared, reader.history(id), reader.revisions(id));
     }
 
     private static boolean hasSpoken(ObservedInstance instance) {
@@ -71,7 +74,8 @@ public final class MaskedFindings {
                         running.lost()));
     }
 
-    private static Health masked(Health health, SecretMask mask) {
+    /** The same with its words masked. */
+    public static Health masked(Health health, SecretMask mask) {
         return new Health(
                 health.verdict(),
                 health.code(),

@@ -14,6 +14,7 @@ import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.StateReader;
 import io.homeostat.desired.state.StateReader.SourceProblem;
 import io.homeostat.desired.state.StateReader.StoredDeclaration;
+import io.homeostat.desired.state.StateReader.StoredRevision;
 import io.homeostat.desired.state.StateStore;
 import io.homeostat.desired.state.StoreException;
 import io.homeostat.desired.state.history.Reason;
@@ -243,15 +244,23 @@ public record Workspace(String word, Environment environment, Console console, L
                 throw new CommandFailure(String.join("; ", seen.blind())
                         + "; run as the user that the state directory belongs to, or choose another with --state-dir");
             }
+            ImmutableList<Finding> findings = seen.workloads().stream()
+                    .filter(Finding::matters)
+                    .map(finding -> enforcer.isStopping(finding.id()) ? finding.whileStopping() : finding)
+                    .collect(ImmutableList.toImmutableList());
             return new View(
                     memory.desired(),
                     memory.everDeclared(),
                     memory.problems(),
-                    seen.workloads().stream()
-                            .filter(Finding::matters)
-                            .map(finding -> enforcer.isStopping(finding.id()) ? finding.whileStopping() : finding)
-                            .map(MaskedFindings::of)
-                            .collect(ImmutableList.toImmutableList()));
+                    remembered(reader -> masked(findings, reader::revisions))
+                            .orElseGet(() -> masked(findings, id -> ImmutableList.of())));
         }
+    }
+
+    private static ImmutableList<Finding> masked(
+            ImmutableList<Finding> findings, Function<WorkloadId, ImmutableList<StoredRevision>> revisions) {
+        return findings.stream()
+                .map(finding -> MaskedFindings.of(finding, revisions))
+                .collect(ImmutableList.toImmutableList());
     }
 }

@@ -65,6 +65,35 @@ class PluginSecretsTest {
         assertIsShownNowhere(applied);
     }
 
+    @Test
+    void aConfigurationThatWasTakenOutIsMaskedInWhatThePluginStillSaysOfIt() throws IOException {
+        plugin.status = request -> io.homeostat.proto.plugin.Status.newBuilder()
+                .addResults("it goes on with " + SECRET)
+                .build();
+        apply(CONFIG);
+
+        Result applied = apply("");
+
+        assertTrue(applied.out().contains("plugin/a  configured"), applied.out());
+        Result status = shell.run("status", "plugin/a");
+        assertTrue(status.out().contains("it goes on with (masked)"), status.out());
+        assertEquals(
+                "plugin/a answered 0: it goes on with (masked)\n",
+                shell.run("watch", "plugin/a").out());
+        assertIsShownNowhere(applied);
+    }
+
+    @Test
+    void whyAPluginDidNotTakeAVmEventIsToldWithoutItsSecrets() throws IOException {
+        apply(CONFIG);
+        plugin.refusal = Status.INTERNAL.withDescription("not with " + SECRET);
+
+        Result told = shell.run("vm-event", "startup");
+
+        assertTrue(told.out().contains("not with (masked)"), told.out());
+        assertIsShownNowhere(told);
+    }
+
     private Result apply(String config) throws IOException {
         shell.write("a.yaml", plugin.document().replace("config: {string: \"its own\"}", config));
         return shell.run("apply", "-f", directory + "/a.yaml");

@@ -15,6 +15,7 @@ import io.homeostat.observe.process.ProcFs;
 import io.homeostat.proto.agent.CommandRequest;
 import io.homeostat.proto.agent.VmEventRequest;
 import io.homeostat.reconcile.command.Command;
+import io.homeostat.reconcile.command.MaskedFindings;
 import io.homeostat.reconcile.command.Workspace;
 import io.homeostat.reconcile.command.environment.ExitStatus;
 import io.homeostat.reconcile.command.environment.UsageException;
@@ -122,7 +123,10 @@ public record VmEventCommand(Event event) implements Command {
                 workspace.remembered(VmEventCommand::plugins).orElse(ImmutableSortedSet.of());
         try (PluginChannel plugins = new PluginChannel(workspace.environment().clock())) {
             PluginCaller caller = new PluginCaller(workspace.layout(), new ProcFs(), turns, workspace::instances);
-            return print(tell(known, caller, plugins), workspace.console());
+            ImmutableList<Delivery> told = tell(known, caller, plugins).stream()
+                    .map(delivery -> masked(delivery, workspace))
+                    .collect(ImmutableList.toImmutableList());
+            return print(told, workspace.console());
         }
     }
 
@@ -153,6 +157,17 @@ public record VmEventCommand(Event event) implements Command {
                         ? new Delivery(id, revision, TOLD, "")
                         : new Delivery(id, revision, FAILED, reply.words());
         };
+    }
+
+    /** A plugin may say of why it refused what it was given, such as a password. */
+    private static Delivery masked(Delivery delivery, Workspace workspace) {
+        return delivery.code() == FAILED
+                ? workspace
+                        .remembered(reader -> MaskedFindings.mask(delivery.plugin(), reader))
+                        .map(mask -> new Delivery(
+                                delivery.plugin(), delivery.revision(), FAILED, mask.mask(delivery.message())))
+                        .orElse(delivery)
+                : delivery;
     }
 
     private static ImmutableSortedSet<WorkloadId> plugins(StateReader reader) {

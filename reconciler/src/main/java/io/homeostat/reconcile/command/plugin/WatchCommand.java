@@ -101,7 +101,8 @@ public record WatchCommand(WorkloadId plugin, @Nullable String request, int code
                 ? new Result.Answered<>(
                         revision,
                         workspace
-                                .remembered(reader -> MaskedFindings.of(health, plugin, reader))
+                                .remembered(
+                                        reader -> MaskedFindings.masked(health, MaskedFindings.mask(plugin, reader)))
                                 .orElse(health))
                 : result;
     }
