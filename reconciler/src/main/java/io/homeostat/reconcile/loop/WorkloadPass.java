@@ -13,6 +13,7 @@ import io.homeostat.desired.state.StateStore;
 import io.homeostat.desired.state.StateStore.Change;
 import io.homeostat.desired.state.history.Condition;
 import io.homeostat.desired.state.history.Reason;
+import io.homeostat.desired.state.history.RunRecord;
 import io.homeostat.desired.state.history.WorkloadHistory;
 import io.homeostat.desired.state.history.WorkloadHistory.FailedRevision;
 import io.homeostat.observe.Observation;
@@ -20,7 +21,6 @@ import io.homeostat.observe.ObservedInstance.Liveness;
 import io.homeostat.observe.Observer;
 import io.homeostat.reconcile.logs.LogTails;
 import io.homeostat.reconcile.loop.Fetches.Fetch;
-import io.homeostat.reconcile.plan.CleanEnd;
 import io.homeostat.reconcile.plan.KindTraits;
 import io.homeostat.reconcile.plan.Planner;
 import io.homeostat.reconcile.plan.Remembered;
@@ -295,7 +295,7 @@ public final class WorkloadPass implements AutoCloseable {
         listener.starting(step);
         if (step instanceof Step.Stop stop) {
             disruptions.stopping(situation.id());
-            noteStopping(situation, stop.instance());
+            noteStop(situation, stop.instance(), OutcomeRecorder.meaning(situation, plan, stop));
         }
         if (Fetches.isFetch(step)) {
             Fetch begun = fetches.begin(situation, plan, step, fetched);
@@ -337,16 +337,17 @@ public final class WorkloadPass implements AutoCloseable {
         });
     }
 
-    /** Before it is asked to end, so that its end, if we die meanwhile, is not taken for a completion. */
-    private void noteStopping(Situation situation, Instance instance) {
+    /** Before it is asked to end, so that its end, if we die meanwhile, is taken neither for a crash nor for a completion. */
+    private void noteStop(Situation situation, Instance instance, RunRecord.Stop.Meaning meaning) {
         boolean runs = situation.instances().stream()
                 .anyMatch(one -> one.instance().equals(instance) && one.liveness() instanceof Liveness.Running);
-        if (!runs || !CleanEnd.mayBeTakenFor(situation, instance)) {
+        if (!runs) {
             return;
         }
         holding(notes.readLock(), () -> {
             WorkloadHistory history = store.history(situation.id());
-            WorkloadHistory next = history.withRun(history.run().withStopping(instance.launchId()));
+            WorkloadHistory next =
+                    history.withRun(history.run().withStop(new RunRecord.Stop(instance.launchId(), meaning)));
             if (!next.equals(history)) {
                 store.commit(Change.ofHistory(situation.id(), next));
             }

@@ -77,19 +77,15 @@ public final class CleanEnd {
                 || now.equals(completed.bootId());
     }
 
-    /** Whether the end of an instance that is to be stopped could be taken for a completion, if we died meanwhile. */
-    public static boolean mayBeTakenFor(Situation situation, Instance instance) {
-        return does(situation, instance).filter(CleanEnd::mayComplete).isPresent();
-    }
-
     /**
      * What an end completes: what is declared or the last good revision, whichever the instance ran. Empty when it completes nothing,
      * because it was no clean one, was not its own, came before a plugin was started, or because every end is followed by a launch.
      */
     public static Optional<Workload> completes(Situation situation, Instance instance, Exit exit) {
+        RunRecord.Stop stop = situation.history().run().stop();
         return exit.isSuccess()
                         && instance.phase() != Phase.STOPPING
-                        && !instance.launchId().equals(situation.history().run().stopping())
+                        && (stop == null || !stop.launchId().equals(instance.launchId()))
                         && !situation.relations().endedWithParent(instance)
                         && hasBegun(instance)
                 ? does(situation, instance).filter(CleanEnd::mayComplete)

@@ -215,6 +215,13 @@ public final class ObservationRecorder {
             }
             return;
         }
+        RunRecord.Stop stop = situation.history().run().stop();
+        if (stop != null
+                && stop.launchId().equals(instance.launchId())
+                && stop.meaning() != RunRecord.Stop.Meaning.FAILED) {
+            noteStopped(notes, instance, exit, stop.meaning());
+            return;
+        }
         if (CompletionRecorder.ended(situation, notes, instance, exit)) {
             return;
         }
@@ -225,6 +232,15 @@ public final class ObservationRecorder {
         }
         String cause = words + remedy(situation.declared(), instance, exit);
         notes.launchFailed(instance.target(), FailureCause.of(exit), notes.explained(cause), false);
+    }
+
+    /** Writes down the end of what was being stopped when whoever did so ended. */
+    private static void noteStopped(Notes notes, Instance instance, Exit exit, RunRecord.Stop.Meaning meaning) {
+        notes.run(run -> run.withExit(new Exit(exit.code(), exit.signal(), Exit.Reason.STOPPED, exit.at())));
+        if (instance.isStarted() || meaning == RunRecord.Stop.Meaning.SUPERSEDED) {
+            OutcomeRecorder.tellOfStop(
+                    notes, instance, meaning, "it was being stopped when the agent ended; process " + exit.words());
+        }
     }
 
     /** What to do about an end that its declaration is the reason for, as far as that can be told; empty when it can't. */

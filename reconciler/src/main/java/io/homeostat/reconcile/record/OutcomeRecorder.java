@@ -12,6 +12,7 @@ import io.homeostat.desired.state.history.Attempts.ReloadFailures;
 import io.homeostat.desired.state.history.Exit;
 import io.homeostat.desired.state.history.FailureCause;
 import io.homeostat.desired.state.history.Reason;
+import io.homeostat.desired.state.history.RunRecord;
 import io.homeostat.desired.state.history.WorkloadHistory.LastKnownGood;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.ObservedInstance;
@@ -240,17 +241,7 @@ public final class OutcomeRecorder {
                     notes.event(EventType.PLUGIN_STOPPED, instance.revision(), words);
                 }
             }
-            case REPLACED -> {
-                boolean upgrade = !instance.revision().equals(wantedRevision(situation))
-                        && plan.reason() != Reason.RESTART_REQUESTED;
-                if (upgrade) {
-                    notes.event(EventType.PLUGIN_CONFIG_REMOVE, instance.revision(), "superseded");
-                }
-                notes.event(EventType.PLUGIN_STOPPED, instance.revision(), words);
-                if (upgrade) {
-                    notes.event(EventType.PLUGIN_REMOVED, instance.revision(), "superseded");
-                }
-            }
+            case REPLACED -> tellOfStop(notes, instance, meaning(situation, plan, step), words);
             case UNHEALTHY -> notes.event(EventType.PLUGIN_CRASHED, instance.revision(), words);
             case START_FAILED ->
                 notes.failure(
@@ -275,6 +266,31 @@ public final class OutcomeRecorder {
             FailureCause cause = FailureCause.of(
                     late || plan.reason() == Reason.HUNG ? FailureCause.Kind.TIMED_OUT : FailureCause.Kind.UNHEALTHY);
             notes.launchFailed(instance.target(), cause, plan.message(), false);
+        }
+    }
+
+    /** What the end of an instance that is to be stopped will have been. */
+    public static RunRecord.Stop.Meaning meaning(Situation situation, WorkloadPlan plan, Step.Stop step) {
+        return switch (step.cause()) {
+            case UNHEALTHY, START_FAILED -> RunRecord.Stop.Meaning.FAILED;
+            case REPLACED ->
+                step.instance().revision().equals(wantedRevision(situation))
+                                || plan.reason() == Reason.RESTART_REQUESTED
+                        ? RunRecord.Stop.Meaning.STOPPED
+                        : RunRecord.Stop.Meaning.SUPERSEDED;
+            case REMOVED, DISABLED, REQUESTED, REPAIRED, UNDONE, DRIFTED, RUN_OVER, SURPLUS ->
+                RunRecord.Stop.Meaning.STOPPED;
+        };
+    }
+
+    static void tellOfStop(Notes notes, Instance instance, RunRecord.Stop.Meaning meaning, String words) {
+        boolean superseded = meaning == RunRecord.Stop.Meaning.SUPERSEDED;
+        if (superseded) {
+            notes.event(EventType.PLUGIN_CONFIG_REMOVE, instance.revision(), "superseded");
+        }
+        notes.event(EventType.PLUGIN_STOPPED, instance.revision(), words);
+        if (superseded) {
+            notes.event(EventType.PLUGIN_REMOVED, instance.revision(), "superseded");
         }
     }
 

@@ -16,6 +16,8 @@ import io.homeostat.desired.state.history.Attempts.Failures;
 import io.homeostat.desired.state.history.Condition;
 import io.homeostat.desired.state.history.Exit;
 import io.homeostat.desired.state.history.RunRecord.Completed;
+import io.homeostat.desired.state.history.RunRecord.Stop;
+import io.homeostat.desired.state.history.RunRecord.Stop.Meaning;
 import io.homeostat.desired.state.history.WorkloadHistory;
 import io.homeostat.desired.state.history.WorkloadHistory.LastKnownGood;
 import io.homeostat.reconcile.plan.Example;
@@ -124,12 +126,25 @@ class CompletionRecorderTest {
     }
 
     @Test
-    void soIsTheEndOfWhatWeWereStoppingWhenWeDied() {
-        requireCrashed(
-                ON_FAILURE,
-                installed(process(), ON_FAILURE)
-                        .history(history -> history.withRun(history.run().withStopping("launch-A0")))
-                        .ended("A", DONE));
+    void soIsTheEndOfWhatWeWereStoppingAsIllWhenWeDied() {
+        requireCrashed(ON_FAILURE, beingStopped(Meaning.FAILED));
+    }
+
+    @Test
+    void theEndOfWhatWeWereStoppingOtherwiseIsNeither() {
+        Learned learned = beingStopped(Meaning.STOPPED).learned();
+
+        assertNull(learned.situation().history().run().completed());
+        assertEquals(0, learned.situation().history().run().crashes().count());
+        assertEquals(
+                List.of("PLUGIN_STOPPED A: it was being stopped when the agent ended; process exited with status 0"),
+                told(learned));
+    }
+
+    private static Example beingStopped(Meaning meaning) {
+        return installed(process(), ON_FAILURE)
+                .history(history -> history.withRun(history.run().withStop(new Stop("launch-A0", meaning))))
+                .ended("A", DONE);
     }
 
     private static void requireCrashed(Wish wish, Example example) {

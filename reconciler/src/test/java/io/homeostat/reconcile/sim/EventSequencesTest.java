@@ -3,6 +3,7 @@ package io.homeostat.reconcile.sim;
 import static io.homeostat.reconcile.sim.ToldEvents.ID;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.homeostat.desired.state.Event;
@@ -84,6 +85,32 @@ class EventSequencesTest {
                 Condition.Status.FALSE,
                 plugin.condition(Condition.Type.CONVERGED).status());
         assertTrue(plugin.condition(Condition.Type.ROLLED_BACK).message().contains("EXITS_AT_ONCE-B"));
+    }
+
+    @Test
+    void anUpgradeInWhichTheAgentDiesWhileTheOldRevisionStops() {
+        plugin.declare("GOOD-A", "c");
+        plugin.happens();
+        plugin.declare("GOOD-B", "c");
+        plugin.agentDiesOnceItHasEnded();
+
+        assertThrows(AgentCrash.class, plugin::happens);
+
+        assertEquals(
+                List.of("CONFIG_INSTALL B", "CONFIG_REMOVE A", "STOPPED A", "REMOVED A", "STARTED B", "INSTALLED B"),
+                plugin.happens());
+    }
+
+    @Test
+    void aRestartForTheConfigurationInWhichTheAgentDiesWhileItStops() {
+        plugin.declare("APPLY_UNSUPPORTED-A", "c");
+        plugin.happens();
+        plugin.declare("APPLY_UNSUPPORTED-A", "d");
+        plugin.agentDiesOnceItHasEnded();
+
+        assertThrows(AgentCrash.class, plugin::happens);
+
+        assertEquals(List.of("CONFIG_APPLY A", "STOPPED A", "STARTED A", "CONFIG_APPLIED A"), plugin.happens());
     }
 
     @Test

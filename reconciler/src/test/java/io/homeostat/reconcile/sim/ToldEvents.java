@@ -43,6 +43,16 @@ final class ToldEvents {
                 .orElseThrow();
     }
 
+    /** The agent is killed when next a process of it has ended that was being stopped. */
+    void agentDiesOnceItHasEnded() {
+        machine.executor.meanwhile(id -> {
+            if (machine.living(id).isEmpty()) {
+                machine.executor.meanwhile(other -> {});
+                throw new AgentCrash("before it notes a stop");
+            }
+        });
+    }
+
     /** The first event of a type that was ever told. */
     Event first(EventType type) {
         return store.events(0, 1000).stream()

@@ -21,8 +21,7 @@ import org.jspecify.annotations.Nullable;
  *     What was launched since is that other one
  * @param calendar the calendar of a one-shot and since when it counts; null when it has none
  * @param completed the clean end that a daemon rests after; null when there is none
- * @param stopping the launch that was last begun to be stopped, by its id: its end is not its own. Only of what a clean end may complete;
- *     null when there is none
+ * @param stop the last stop that was begun: the end of that launch is not its own; null when there is none
  */
 public record RunRecord(
         int restarts,
@@ -36,7 +35,7 @@ public record RunRecord(
         @Nullable String again,
         @Nullable CalendarSince calendar,
         @Nullable Completed completed,
-        @Nullable String stopping) {
+        @Nullable Stop stop) {
     public static final RunRecord NONE =
             new RunRecord(0, Failures.NONE, null, 0, null, null, Failures.NONE, null, null, null, null, null);
 
@@ -54,6 +53,22 @@ public record RunRecord(
      * @param bootId in which it was launched; empty when that is not known
      */
     public record Completed(String work, String launchId, String bootId, Exit exit) {}
+
+    /**
+     * A stop, written down before it begins: whoever dies meanwhile knows afterwards what the end of that launch was.
+     *
+     * @param launchId of what is stopped
+     */
+    public record Stop(String launchId, Meaning meaning) {
+        /** What has become of the launch when it has ended. */
+        public enum Meaning {
+            STOPPED,
+            /** Another revision takes its place. */
+            SUPERSEDED,
+            /** It was stopped because it did not work, which counts as a failure of its own. */
+            FAILED
+        }
+    }
 
     public RunRecord withRestart() {
         return with(next -> next.restarts++);
@@ -116,8 +131,8 @@ public record RunRecord(
         return with(next -> next.completed = null);
     }
 
-    public RunRecord withStopping(@Nullable String launchId) {
-        return with(next -> next.stopping = launchId);
+    public RunRecord withStop(@Nullable Stop begun) {
+        return with(next -> next.stop = begun);
     }
 
     /** A run that failed is tried again at once if a trigger but for its calendar makes it run; until then it is the last one. */
@@ -162,7 +177,7 @@ public record RunRecord(
         Completed completed;
 
         @Nullable
-        String stopping;
+        Stop stop;
 
         Draft(RunRecord of) {
             restarts = of.restarts;
@@ -176,7 +191,7 @@ public record RunRecord(
             again = of.again;
             calendar = of.calendar;
             completed = of.completed;
-            stopping = of.stopping;
+            stop = of.stop;
         }
 
         RunRecord done() {
@@ -192,7 +207,7 @@ public record RunRecord(
                     again,
                     calendar,
                     completed,
-                    stopping);
+                    stop);
         }
     }
 }

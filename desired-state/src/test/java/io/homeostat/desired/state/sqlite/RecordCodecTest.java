@@ -129,7 +129,7 @@ final class RecordCodecTest {
                         .withAgain(null)
                         .withCalendar(null)
                         .withoutCompleted()
-                        .withStopping(null));
+                        .withStop(null));
         Exit exit = new Exit(0, null, Exit.Reason.EXITED, Samples.NOON);
         List<String> written = Resources.readLines(
                 Resources.getResource(RecordCodecTest.class, "histories-before-reflection.jsonl"),

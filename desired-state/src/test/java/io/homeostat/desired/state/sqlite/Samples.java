@@ -171,7 +171,7 @@ public final class Samples {
                         "launch-1",
                         new CalendarSince("key", NOON),
                         new Completed("w1", "launch-2", "boot", OUT_OF_MEMORY),
-                        "launch-3"),
+                        new RunRecord.Stop("launch-3", RunRecord.Stop.Meaning.SUPERSEDED)),
                 new Decision(Execution.State.DISABLED, "os ID equal 'x' does not hold (it is 'y')", NOON),
                 ImmutableList.of(new Condition(
                         Condition.Type.HEALTHY, Condition.Status.FALSE, Reason.CHECK_FAILED, "does not answer", NOON)));

@@ -96,7 +96,7 @@ final class SchemaTest {
                             .withAgain(null)
                             .withCalendar(null)
                             .withoutCompleted()
-                            .withStopping(null));
+                            .withStop(null));
             assertEquals(ImmutableMap.of(AGENT, asItWasThen), store.histories());
             assertEquals(ImmutableList.of(Samples.instance(AGENT, "launch-1")), store.instances());
             assertEquals(
