@@ -76,7 +76,7 @@ record ConfigureItem(
 
     private static ConfigureItem of(ConfigurePlugin sent, Rules rules) {
         String name = sent.getPlugin().getName();
-        boolean installs = sent.getAction() != Action.REMOVE && sent.getAction() != Action.APPLY;
+        boolean installs = sent.getAction() == Action.INSTALL;
         Optional<WorkloadId> plugin = name.isEmpty() || name.length() > WorkloadId.LONGEST_NAME
                 ? Optional.empty()
                 : Optional.of(WorkloadId.plugin(name));
@@ -88,6 +88,10 @@ record ConfigureItem(
                             Refusal.Reason.PROTECTED,
                             name
                                     + " is protected on this machine; leave it alone, or take it out of protectedPlugins in agent.yaml"));
+        }
+        if (sent.getAction() == Action.ACTION_UNSPECIFIED || sent.getAction() == Action.UNRECOGNIZED) {
+            // Nobody knows what else it would have to have.
+            return refused(sent, plugin, unknown(sent.getActionValue()));
         }
         if (installs && sent.getManifest().getPluginInstallationType() != PluginInstallationType.DYNAMIC_INSTALLATION) {
             return refused(
@@ -117,6 +121,14 @@ record ConfigureItem(
                                     + " characters; send the name it was installed by"));
         }
         return new ConfigureItem(sent, Optional.empty(), plugin, ImmutableList.of());
+    }
+
+    private static Refusal unknown(int action) {
+        return new Refusal(
+                Refusal.Reason.INVALID,
+                "action",
+                (action == Action.ACTION_UNSPECIFIED_VALUE ? "missing" : action + " is not known here")
+                        + "; send INSTALL, APPLY or REMOVE");
     }
 
     private static ConfigureItem refused(ConfigurePlugin sent, Optional<WorkloadId> plugin, Refusal refusal) {

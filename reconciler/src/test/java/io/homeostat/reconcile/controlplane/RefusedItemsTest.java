@@ -110,16 +110,15 @@ class RefusedItemsTest {
     }
 
     @Test
-    void anUnknownActionIsRefused() {
+    void anUnknownActionIsRefusedAndNothingElseIsSaidOfIt() {
         here.receive(
-                install("a", "1", ConfigurePlugin.Builder::clearAction),
-                install("b", "1", item -> item.setActionValue(9)));
+                Messages.named(Action.ACTION_UNSPECIFIED, "a").build(),
+                Messages.named(Action.APPLY, "b").setActionValue(9).build());
 
         assertEquals(List.of(), here.inForce());
         assertEquals(
-                List.of("CONFIG_INSTALL a 1", "INSTALL_FAILED a 1", "CONFIG_INSTALL b 1", "INSTALL_FAILED b 1"),
-                here.told());
-        assertTrue(here.lastWords().contains("action"), here.lastWords());
+                List.of("CONFIG_INSTALL a", "INSTALL_FAILED a", "CONFIG_INSTALL b", "INSTALL_FAILED b"), here.told());
+        assertEquals("refused: action: 9 is not known here; send INSTALL, APPLY or REMOVE", here.lastWords());
     }
 
     @Test
