@@ -53,7 +53,7 @@ public interface Channel extends AutoCloseable {
          *
          * <p>A message may come again, even after others and on another stream, because its acknowledgement was lost.
          *
-         * @param messageId as the control plane gave it
+         * @param messageId as the control plane gave it; empty when it gave none
          * @return the acknowledgement; the default instance means success
          */
         Status receive(String messageId, MessageBody message) throws InterruptedException;

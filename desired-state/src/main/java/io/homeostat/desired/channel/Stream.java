@@ -29,8 +29,6 @@ public final class Stream extends ClientCall.Listener<StreamAgentMessagesRespons
             Metadata.Key.of("agent-communication-message-rate-limit", Metadata.ASCII_STRING_MARSHALLER);
     private static final Metadata.Key<String> BANDWIDTH =
             Metadata.Key.of("agent-communication-bandwidth-limit", Metadata.ASCII_STRING_MARSHALLER);
-    /** Far more than a UUID. */
-    private static final int MAX_ID = 256;
     /** A control plane that does not read our acknowledgements gets one message received in this time. */
     private static final Duration UNREAD_INTERVAL = Duration.ofSeconds(1);
 
@@ -189,9 +187,6 @@ public final class Stream extends ClientCall.Listener<StreamAgentMessagesRespons
     }
 
     private Status received(String id, MessageBody body) {
-        if (id.isEmpty() || id.length() > MAX_ID) {
-            return error(Code.INVALID_ARGUMENT, "MISSING_MESSAGE_ID: a message needs an id of 1 to 256 characters");
-        }
         try {
             return inbox.receive(id, body);
         } catch (InterruptedException e) {

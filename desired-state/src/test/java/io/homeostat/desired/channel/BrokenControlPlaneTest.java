@@ -13,7 +13,6 @@ import io.homeostat.controlplane.Connection;
 import io.homeostat.controlplane.Nonsense;
 import io.homeostat.controlplane.Sent;
 import io.homeostat.proto.acs.MessageResponse;
-import io.homeostat.proto.acs.StreamAgentMessagesRequest;
 import io.homeostat.proto.acs.StreamAgentMessagesResponse;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -78,29 +77,6 @@ class BrokenControlPlaneTest {
                 bench.heardBodies().stream()
                         .map(message -> ChannelBench.name(message.getMessageBody()))
                         .toList());
-    }
-
-    @Test
-    void aMessageWithoutAnIdIsRefusedAndNotTaken() throws Exception {
-        bench.open();
-        connection()
-                .send(StreamAgentMessagesResponse.newBuilder()
-                        .setMessageBody(Bodies.getAgentInfo())
-                        .build());
-
-        StreamAgentMessagesRequest refusal = bench.controlPlane
-                .transcript()
-                .await(
-                        "a refusal",
-                        ChannelBench.PATIENCE,
-                        transcript -> transcript.heard().stream()
-                                .filter(StreamAgentMessagesRequest::hasMessageResponse)
-                                .findFirst());
-        assertEquals("", refusal.getMessageId());
-        assertEquals(
-                Code.INVALID_ARGUMENT_VALUE,
-                refusal.getMessageResponse().getStatus().getCode());
-        assertTrue(bench.received().isEmpty());
     }
 
     @Test

@@ -1,6 +1,8 @@
 package io.homeostat.reconcile.controlplane;
 
 import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableMap;
+import com.google.common.collect.Maps;
 import com.google.protobuf.Any;
 import com.google.protobuf.ByteString;
 import com.google.protobuf.InvalidProtocolBufferException;
@@ -16,7 +18,9 @@ import io.homeostat.proto.acp.ListPluginStates;
 import io.homeostat.proto.acs.MessageBody;
 import java.time.Duration;
 import java.time.InstantSource;
+import java.util.EnumSet;
 import java.util.Map;
+import java.util.Objects;
 import java.util.OptionalLong;
 import java.util.function.Supplier;
 import org.slf4j.Logger;
@@ -44,7 +48,7 @@ final class Requests implements Channel.Inbox {
     private final PluginStatesResponder states;
     private final Acceptance acceptance;
     private final Supplier<ConfigureItem.Rules> rules;
-    private final LogThrottle warnings;
+    private final ImmutableMap<Odd, LogThrottle> warnings;
 
     /** @param rules asked for each message, since the configuration can change */
     Requests(
@@ -59,7 +63,16 @@ final class Requests implements Channel.Inbox {
         this.states = states;
         this.acceptance = acceptance;
         this.rules = rules;
-        this.warnings = new LogThrottle(clock, BETWEEN_WARNINGS);
+        this.warnings = Maps.toMap(EnumSet.allOf(Odd.class), odd -> new LogThrottle(clock, BETWEEN_WARNINGS));
+    }
+
+    /** What may be wrong with a message; of each kind a line is logged from time to time, whatever there is of the others. */
+    private enum Odd {
+        WITHOUT_ID,
+        OF_UNKNOWN_TYPE,
+        LONG_LABELS,
+        BROKEN_BODY,
+        MANY_ITEMS
     }
 
     /** Stores what a message declares. */
@@ -76,13 +89,16 @@ final class Requests implements Channel.Inbox {
     @Override
     public Status receive(String messageId, MessageBody message) {
         String type = message.getLabelsOrDefault(Protocol.MESSAGE_TYPE, "");
+        if (messageId.isEmpty()) {
+            return refused(Odd.WITHOUT_ID, "MISSING_MESSAGE_ID: a message needs an id, by which it is acknowledged");
+        }
         if (length(message.getLabelsMap()) > LONGEST_LABELS) {
-            return refused(Code.INVALID_ARGUMENT, "labels: longer than " + LONGEST_LABELS + " characters; send fewer");
+            return refused(Odd.LONG_LABELS, "labels: longer than " + LONGEST_LABELS + " characters; send fewer");
         }
         try {
             return take(type, message);
         } catch (InvalidProtocolBufferException e) {
-            return refused(Code.INVALID_ARGUMENT, "body: not a serialized " + shown(type) + "; send it again, whole");
+            return refused(Odd.BROKEN_BODY, "body: not a serialized " + shown(type) + "; send it again, whole");
         } catch (StoreException e) {
             LOG.error("a message of the control plane could not be stored, and was refused: {}", e.getMessage());
             return status(Code.UNAVAILABLE, "it could not be stored, and nothing of it takes effect; send it again");
@@ -108,24 +124,25 @@ final class Requests implements Channel.Inbox {
                 ConfigurePluginStates sent = ConfigurePluginStates.parseFrom(value);
                 if (sent.getConfigurePluginsCount() > MOST_ITEMS) {
                     return refused(
-                            Code.INVALID_ARGUMENT,
+                            Odd.MANY_ITEMS,
                             "configure_plugins: " + sent.getConfigurePluginsCount() + " items, at most " + MOST_ITEMS
                                     + " are possible; send them in several messages");
                 }
                 acceptance.accept(ConfigureItem.of(sent, rules.get()));
             }
-            default -> warn("a message of type '{}' is not known here and was ignored{}", shown(type));
+            default ->
+                warn(Odd.OF_UNKNOWN_TYPE, "a message of type '{}' is not known here and was ignored{}", shown(type));
         }
         return Status.getDefaultInstance();
     }
 
-    private Status refused(Code code, String why) {
-        warn("a message of the control plane was refused: {}{}", why);
-        return status(code, why);
+    private Status refused(Odd odd, String why) {
+        warn(odd, "a message of the control plane was refused: {}{}", why);
+        return status(Code.INVALID_ARGUMENT, why);
     }
 
-    private void warn(String what, String detail) {
-        OptionalLong suppressed = warnings.permit();
+    private void warn(Odd odd, String what, String detail) {
+        OptionalLong suppressed = Objects.requireNonNull(warnings.get(odd)).permit();
         if (suppressed.isPresent()) {
             LOG.warn(
                     what,

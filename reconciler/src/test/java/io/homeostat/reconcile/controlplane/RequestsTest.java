@@ -5,6 +5,9 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.read.ListAppender;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
 import com.google.protobuf.Any;
@@ -33,6 +36,7 @@ import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.slf4j.LoggerFactory;
 
 /** What is done with each kind of message, and with which status it is acknowledged. */
 class RequestsTest {
@@ -181,6 +185,55 @@ class RequestsTest {
 
         assertEquals(Code.INVALID_ARGUMENT_VALUE, status.getCode());
         assertEquals(List.of(), channel.sent());
+    }
+
+    @Test
+    void aMessageWithoutAnIdIsRefusedAndOneWithALongIdIsNot() {
+        MessageBody message = body("ConfigurePluginStates", Messages.configure(install("a", "1")))
+                .build();
+
+        Status status = requests.receive("", message);
+
+        assertEquals(Code.INVALID_ARGUMENT_VALUE, status.getCode());
+        assertTrue(status.getMessage().startsWith("MISSING_MESSAGE_ID"), status.getMessage());
+        assertEquals(List.of(), accepted);
+        assertOk(requests.receive("i".repeat(1000), message));
+        assertEquals(List.of("a"), accepted);
+    }
+
+    @Test
+    void eachKindOfRefusalIsLoggedWhateverWasLoggedOfTheOthers() {
+        Thread here = Thread.currentThread();
+        ListAppender<ILoggingEvent> log = new ListAppender<>() {
+            @Override
+            protected void append(ILoggingEvent event) {
+                // Other tests log there, too, at the same time.
+                if (Thread.currentThread().equals(here)) {
+                    super.append(event);
+                }
+            }
+        };
+        log.start();
+        Logger logger = (Logger) LoggerFactory.getLogger(Requests.class);
+        logger.addAppender(log);
+        try {
+            for (int time = 0; time < 2; time++) {
+                receive("MakeCoffee", GetAgentInfo.getDefaultInstance(), Map.of());
+                requests.receive("", MessageBody.getDefaultInstance());
+                receive("GetAgentInfo", GetAgentInfo.getDefaultInstance(), Map.of("x", "y".repeat(1 << 20)));
+                aBodyThatIsNoMessageIsRefusedAndHasNoEffect();
+                aMessageOfMoreItemsThanAnyMachineHasPluginsIsRefusedAsAWhole();
+            }
+        } finally {
+            logger.detachAppender(log);
+        }
+
+        assertEquals(
+                List.of("MakeCoffee", "MISSING_MESSAGE_ID", "labels", "body", "configure_plugins"),
+                log.list.stream()
+                        .map(ILoggingEvent::getFormattedMessage)
+                        .map(line -> line.replaceFirst(".*(?:refused: |'[a-z_]*\\.)(\\w+).*", "$1"))
+                        .toList());
     }
 
     private Status receive(String type, MessageLite message, Map<String, String> labels) {
