@@ -16,12 +16,15 @@ import io.homeostat.desired.state.StateReader.StoredDeclaration;
 import io.homeostat.desired.state.StateStore.ControlPlaneChange;
 import io.homeostat.desired.state.StateStore.ToApply;
 import io.homeostat.desired.state.history.WorkloadHistory;
+import io.homeostat.desired.state.history.WorkloadHistory.Apply;
+import io.homeostat.desired.state.history.WorkloadHistory.Asked;
 import io.homeostat.desired.state.history.WorkloadHistory.FailedRevision;
 import io.homeostat.desired.state.history.WorkloadHistory.LastKnownGood;
 import io.homeostat.desired.yaml.CanonicalDocument;
 import io.homeostat.reconcile.controlplane.ConfigureEvents.OfItem;
 import io.homeostat.reconcile.controlplane.ConfigureEvents.RefusalLimit;
 import io.homeostat.reconcile.controlplane.ConfigureItem.Refusal;
+import io.homeostat.reconcile.plan.Traits;
 import io.homeostat.reconcile.record.ObservationRecorder;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -76,8 +79,11 @@ final class ConfigureHandler {
      */
     record Outcome(ControlPlaneChange change, RefusalLimit.Count refusals, ImmutableList<Event> refused) {}
 
+    /** What the control plane declares. */
+    private record Own(Workload workload, String hash) {}
+
     private final Known known;
-    private final Map<WorkloadId, Workload> own = new TreeMap<>();
+    private final Map<WorkloadId, Own> own = new TreeMap<>();
     private final Map<WorkloadId, StoredDeclaration> others = new TreeMap<>();
     private final Map<WorkloadId, CanonicalDocument> declared = new LinkedHashMap<>();
     private final Set<WorkloadId> withdrawn = new LinkedHashSet<>();
@@ -91,7 +97,7 @@ final class ConfigureHandler {
         for (StoredDeclaration declaration : known.declarations()) {
             WorkloadId id = declaration.workload().id();
             if (declaration.source() == SourceName.CONTROL_PLANE) {
-                own.put(id, declaration.workload());
+                own.put(id, new Own(declaration.workload(), declaration.hash()));
                 quota.count(declaration);
             } else if (id.kind().equals(Kind.PLUGIN)) {
                 others.merge(id, declaration, (one, two) -> one.source().compareTo(two.source()) < 0 ? one : two);
@@ -137,17 +143,26 @@ final class ConfigureHandler {
             answer.refuse(EventType.PLUGIN_INSTALL_FAILED, refusals);
             return;
         }
-        if (withdrawn.contains(wanted.get().workload().id())) {
+        WorkloadId id = wanted.get().workload().id();
+        if (withdrawn.contains(id)) {
+            histories.put(id, known.histories().apply(id).withAsked(Asked.NOTHING));
             answer.tell(EventType.PLUGIN_CONFIG_REMOVE, "withdrawn, and declared again by the same message");
             answer.tell(EventType.PLUGIN_REMOVED, "declared again by the same message");
+        }
+        Apply apply = history(id).asked().apply();
+        if (apply != null && apply.config().equals(config(wanted.get()))) {
+            ask(id, history(id).asked().withApply(new Apply(apply.config(), "")));
+        } else {
+            tellOfOvertaken(answer, id, "an INSTALL with another configuration came before it was applied");
         }
         tellOfInstall(answer, wanted.get());
         declare(wanted.get());
     }
 
-    /** Reports what the loop does not: that the request arrived and, if so, that the program is installed already. */
+    /** Reports what the loop does not: that the request arrived and, if nothing is to be done, that it is installed already. */
     private void tellOfInstall(OfItem answer, CanonicalDocument wanted) {
-        WorkloadHistory history = known.histories().apply(wanted.workload().id());
+        WorkloadId id = wanted.workload().id();
+        WorkloadHistory history = history(id);
         boolean another = !wanted.hash().equals(history.attempts().hash());
         boolean newProgram = ObservationRecorder.isNewProgram(history.lastKnownGood(), wanted.workload());
         if (another && (newProgram || history.attempts().hash().isEmpty())) {
@@ -156,13 +171,13 @@ final class ConfigureHandler {
         answer.tell(EventType.PLUGIN_CONFIG_INSTALL, "declared by " + SourceName.CONTROL_PLANE.word());
         Optional<FailedRevision> undone = history.undone(wanted.hash());
         if (undone.isPresent()) {
-            answer.tell(
-                    EventType.PLUGIN_INSTALL_FAILED,
-                    "it was tried and undone: " + undone.get().error()
-                            + "; it is tried again when another declaration is sent, or later "
-                            + (undone.get().byRequest() ? "on request" : "by itself"));
+            answer.tell(EventType.PLUGIN_INSTALL_FAILED, words(undone.get()));
         } else if (!newProgram) {
-            answer.tell(EventType.PLUGIN_INSTALLED, "it is installed already");
+            boolean done = isKnownGood(history, wanted);
+            ask(id, history.asked().withInstall(!done));
+            if (done) {
+                answer.tell(EventType.PLUGIN_INSTALLED, "it is installed already");
+            }
         }
     }
 
@@ -194,10 +209,11 @@ final class ConfigureHandler {
         quota.release(id);
         declared.remove(id);
         withdrawn.add(id);
+        tellOfOvertaken(answer, id, "a REMOVE came before it was applied");
         if (other != null) {
             tellOfSuccession(answer, other, history);
             // If the successor fails, there is no going back to what was removed.
-            histories.put(id, history.withLastKnownGood(null).withFailed(null));
+            histories.put(id, history(id).withLastKnownGood(null).withFailed(null));
         } else if (!removing) {
             answer.tell(EventType.PLUGIN_CONFIG_REMOVE, "no longer declared");
             answer.tell(EventType.PLUGIN_REMOVED, "nothing of it was on this machine yet");
@@ -221,16 +237,17 @@ final class ConfigureHandler {
     }
 
     private void apply(ConfigureItem item, OfItem answer) {
-        Optional<Workload> base = item.plugin()
+        Optional<Own> base = item.plugin()
                 .flatMap(id -> Optional.ofNullable(own.get(id))
-                        .or(() -> Optional.ofNullable(others.get(id)).map(StoredDeclaration::workload)));
+                        .or(() -> Optional.ofNullable(others.get(id))
+                                .map(other -> new Own(other.workload(), other.hash()))));
         List<Refusal> refusals = new ArrayList<>(item.refusals());
         Optional<CanonicalDocument> wanted = Optional.empty();
         if (refusals.isEmpty() && base.isEmpty()) {
             refusals.add(Refusal.ofName(
                     Refusal.Reason.NOT_DECLARED, "no plugin of this name is declared; INSTALL it first"));
         } else if (refusals.isEmpty()) {
-            ManifestReader.Result read = ManifestReader.reconfigured(base.get(), item.sent());
+            ManifestReader.Result read = ManifestReader.reconfigured(base.get().workload(), item.sent());
             read.problems().forEach(problem -> refusals.add(Refusal.invalid(problem)));
             wanted = read.workload().map(known.printer());
             if (wanted.isPresent() && !quota.reserve(wanted.get())) {
@@ -242,22 +259,78 @@ final class ConfigureHandler {
             return;
         }
         Workload workload = wanted.get().workload();
-        if (!workload.equals(base.get())) {
+        WorkloadId id = workload.id();
+        String config = config(wanted.get());
+        Apply before = history(id).asked().apply();
+        if (before != null && !before.config().equals(config)) {
+            tellOfOvertaken(answer, id, "a later one came before it was applied");
+        }
+        if (!workload.equals(base.get().workload())) {
             declare(wanted.get());
+            // What the loop has not looked at yet is one change together with this one.
+            String looked = history(id).attempts().hash();
+            boolean together = before != null && before.base().equals(looked);
+            Apply apply = new Apply(config, together ? looked : base.get().hash());
+            ask(id, history(id).asked().withApply(apply));
             return;
         }
         // Already declared: a plugin that has this configuration is not asked to take it again.
-        tryAtOnce(workload.id());
-        LastKnownGood lastKnownGood = known.histories().apply(workload.id()).lastKnownGood();
-        if (lastKnownGood != null && lastKnownGood.hash().equals(wanted.get().hash())) {
+        tryAtOnce(id);
+        Optional<FailedRevision> undone = history(id).undone(wanted.get().hash());
+        if (isKnownGood(history(id), wanted.get())) {
+            ask(id, history(id).asked().withApply(null));
             answer.tell(workload.revision(), EventType.PLUGIN_CONFIG_APPLY, "configuration received");
             answer.tell(workload.revision(), EventType.PLUGIN_CONFIG_APPLIED, "it has this configuration already");
+        } else if (undone.isPresent()) {
+            ask(id, history(id).asked().withApply(null));
+            answer.tell(workload.revision(), EventType.PLUGIN_CONFIG_APPLY, "configuration received");
+            answer.tell(workload.revision(), EventType.PLUGIN_CONFIG_APPLY_FAILED, words(undone.get()));
+        } else if (before == null || !before.config().equals(config)) {
+            ask(id, history(id).asked().withApply(new Apply(config, "")));
         }
+    }
+
+    /** Tells of an APPLY that something else came in the way of before the loop could tell what became of it. */
+    private void tellOfOvertaken(OfItem answer, WorkloadId id, String why) {
+        Asked asked = history(id).asked();
+        if (asked.apply() != null) {
+            answer.tell(EventType.PLUGIN_CONFIG_APPLY, "configuration received");
+            answer.tell(EventType.PLUGIN_CONFIG_APPLY_FAILED, why);
+            ask(id, asked.withApply(null));
+        }
+    }
+
+    private void ask(WorkloadId id, Asked asked) {
+        WorkloadHistory history = history(id);
+        if (!asked.equals(history.asked())) {
+            histories.put(id, history.withAsked(asked));
+        }
+    }
+
+    private static boolean isKnownGood(WorkloadHistory history, CanonicalDocument wanted) {
+        LastKnownGood lastKnownGood = history.lastKnownGood();
+        return lastKnownGood != null && lastKnownGood.hash().equals(wanted.hash());
+    }
+
+    private static String config(CanonicalDocument wanted) {
+        return Traits.of(wanted.workload()).configHash();
+    }
+
+    private static String words(FailedRevision undone) {
+        return "it was tried and undone: " + undone.error()
+                + "; it is tried again when another declaration is sent, or later "
+                + (undone.byRequest() ? "on request" : "by itself");
+    }
+
+    /** What is remembered, with what this message has changed of it. */
+    private WorkloadHistory history(WorkloadId id) {
+        WorkloadHistory changed = histories.get(id);
+        return changed == null ? known.histories().apply(id) : changed;
     }
 
     private void declare(CanonicalDocument wanted) {
         WorkloadId id = wanted.workload().id();
-        own.put(id, wanted.workload());
+        own.put(id, new Own(wanted.workload(), wanted.hash()));
         declared.put(id, wanted);
         withdrawn.remove(id);
         tryAtOnce(id);
@@ -265,7 +338,7 @@ final class ConfigureHandler {
 
     /** A repeated item asks for another try: delays after failures end. */
     private void tryAtOnce(WorkloadId id) {
-        WorkloadHistory history = known.histories().apply(id);
+        WorkloadHistory history = history(id);
         WorkloadHistory next = history.retriedNow();
         if (!next.equals(history)) {
             histories.put(id, next);

@@ -15,6 +15,7 @@ import io.homeostat.desired.state.history.Attempts.Reported.ReportedFailure;
 import io.homeostat.desired.state.history.FailureCause;
 import io.homeostat.desired.state.history.RunRecord;
 import io.homeostat.desired.state.history.WorkloadHistory;
+import io.homeostat.desired.state.history.WorkloadHistory.Apply;
 import io.homeostat.desired.state.history.WorkloadHistory.FailedRevision;
 import io.homeostat.desired.state.history.WorkloadHistory.LastKnownGood;
 import io.homeostat.observe.install.Installation;
@@ -95,6 +96,47 @@ final class Notes {
         events.add(new Event(situation.now(), situation.id(), revision, type, message));
         if (wentWell(type)) {
             told(Reported.of(history.attempts().reported().revision()));
+        }
+        Declaration declared = situation.declared();
+        if (type == EventType.PLUGIN_INSTALL_FAILED
+                && history.asked().apply() != null
+                && declared != null
+                && declared.workload().revision().equals(revision)) {
+            applied();
+            event(EventType.PLUGIN_CONFIG_APPLY, revision, "configuration received");
+            event(EventType.PLUGIN_CONFIG_APPLY_FAILED, revision, "nothing runs that could take it: " + message);
+        }
+    }
+
+    /** Tells what has become of an APPLY of that configuration, if somebody waits for that: it was started with it. */
+    void startedWith(String config, String revision) {
+        if (isAsked(config)) {
+            event(EventType.PLUGIN_CONFIG_APPLY, revision, "configuration received");
+            event(EventType.PLUGIN_CONFIG_APPLIED, revision, "it was started with this configuration");
+            applied();
+        }
+    }
+
+    /** What has become of an APPLY of that configuration is told. */
+    void applied(String config) {
+        if (isAsked(config)) {
+            applied();
+        }
+    }
+
+    private boolean isAsked(String config) {
+        Apply apply = history.asked().apply();
+        return apply != null && apply.config().equals(config);
+    }
+
+    private void applied() {
+        history = history.withAsked(history.asked().withApply(null));
+    }
+
+    /** Tells that an INSTALL has failed with a change of what was installed already, if somebody waits for that. */
+    void installFailed(String revision, FailureCause cause, String error) {
+        if (history.asked().install()) {
+            failure(EventType.PLUGIN_INSTALL_FAILED, revision, cause, error);
         }
     }
 
@@ -188,8 +230,9 @@ final class Notes {
             return;
         }
         Workload workload = declared.workload();
-        if (ObservationRecorder.isNewProgram(before, workload)) {
+        if (history.asked().install() || ObservationRecorder.isNewProgram(before, workload)) {
             event(EventType.PLUGIN_INSTALLED, workload.revision(), "installed, and works");
+            history = history.withAsked(history.asked().withInstall(false));
         }
         history = history.succeededBy(new LastKnownGood(workload, declared.hash(), target.directory()))
                 .withFailed(null)

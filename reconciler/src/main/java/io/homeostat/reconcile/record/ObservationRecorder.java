@@ -23,6 +23,7 @@ import io.homeostat.desired.state.history.FailureCause;
 import io.homeostat.desired.state.history.Reason;
 import io.homeostat.desired.state.history.RunRecord;
 import io.homeostat.desired.state.history.WorkloadHistory;
+import io.homeostat.desired.state.history.WorkloadHistory.Apply;
 import io.homeostat.desired.state.history.WorkloadHistory.Decision;
 import io.homeostat.desired.state.history.WorkloadHistory.FailedRevision;
 import io.homeostat.desired.state.history.WorkloadHistory.LastKnownGood;
@@ -150,7 +151,11 @@ public final class ObservationRecorder {
                 .withFailed(undone)
                 .withRun(history.run().withCrashes(Failures.NONE)));
         boolean wasWithdrawn = history.attempts().hash().isEmpty();
-        if (wasWithdrawn || isNewProgram(history.lastKnownGood(), declared.workload())) {
+        Apply apply = history.asked().apply();
+        // The program was told when it was declared.
+        boolean onlyConfigured =
+                apply != null && apply.base().equals(history.attempts().hash());
+        if (wasWithdrawn || (!onlyConfigured && isNewProgram(history.lastKnownGood(), declared.workload()))) {
             notes.event(
                     EventType.PLUGIN_CONFIG_INSTALL,
                     declared.workload().revision(),
@@ -303,10 +308,20 @@ public final class ObservationRecorder {
                 noteHealth(situation, notes, spec, running.health());
             }
         }
+        if (known.isStarted() && isAsDeclared(situation, known)) {
+            notes.startedWith(known.configHash(), known.revision());
+        }
         if (!known.equals(instance) || !process.remembered()) {
             notes.put(known);
         }
         return new ObservedInstance(known, true, running);
+    }
+
+    private static boolean isAsDeclared(Situation situation, Instance instance) {
+        Declaration declared = situation.declared();
+        return declared != null
+                && instance.configHash().equals(Traits.of(declared.workload()).configHash())
+                && LaunchInputs.matches(instance, declared.workload());
     }
 
     private static Traits traits(Situation situation, WorkloadSpec spec) {

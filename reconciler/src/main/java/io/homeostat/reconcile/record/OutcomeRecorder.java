@@ -120,10 +120,13 @@ public final class OutcomeRecorder {
             case Outcome.Done done -> {
                 notes.put(instance.withPhase(Phase.STARTED, Config.hash(step.config())));
                 notes.event(EventType.PLUGIN_STARTED, instance.revision(), words(instance));
+                String config = Config.hash(step.config());
                 if (notes.history().attempts().restartToConfigure()) {
                     notes.event(EventType.PLUGIN_CONFIG_APPLIED, instance.revision(), "by a restart");
+                    notes.applied(config);
                     notes.attempts(attempts -> attempts.withRestartToConfigure(false));
                 }
+                notes.startedWith(config, instance.revision());
             }
             case Outcome.Failed(FailureCause cause, String error, boolean fatal) -> {
                 notes.put(instance.withPhase(Phase.START_SENT, ""));
@@ -141,12 +144,15 @@ public final class OutcomeRecorder {
             case Outcome.Done done -> {
                 tellOfApply(notes, notes.history().attempts().configure(), instance.revision(), "");
                 notes.event(EventType.PLUGIN_CONFIG_APPLIED, instance.revision(), "the running instance has taken it");
+                notes.applied(Config.hash(step.config()));
                 notes.put(instance.withPhase(Phase.STARTED, Config.hash(step.config())));
                 notes.attempts(attempts -> attempts.withConfigure(Failures.NONE));
             }
             case Outcome.Failed(FailureCause cause, String error, boolean fatal) -> {
                 tellOfApply(notes, notes.history().attempts().configure(), instance.revision(), "");
                 notes.failure(EventType.PLUGIN_CONFIG_APPLY_FAILED, instance.revision(), cause, error);
+                notes.applied(Config.hash(step.config()));
+                notes.installFailed(instance.revision(), cause, error);
                 notes.attempts(
                         attempts -> attempts.withConfigure(attempts.configure().failed(situation.now(), error, fatal)));
             }
@@ -208,6 +214,7 @@ public final class OutcomeRecorder {
                 if (plan.reason() == Reason.LIMITS_CHANGED) {
                     tellOfApply(notes, notes.history().attempts().limits(), wantedRevision(situation), "");
                     notes.failure(EventType.PLUGIN_CONFIG_APPLY_FAILED, wantedRevision(situation), cause, error);
+                    notes.installFailed(wantedRevision(situation), cause, error);
                 }
                 notes.attempts(
                         attempts -> attempts.withLimits(attempts.limits().failed(situation.now(), error, fatal)));

@@ -2,6 +2,7 @@ package io.homeostat.reconcile.controlplane;
 
 import static io.homeostat.reconcile.controlplane.Messages.apply;
 import static io.homeostat.reconcile.controlplane.Messages.install;
+import static io.homeostat.reconcile.controlplane.Messages.remove;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNull;
@@ -14,10 +15,13 @@ import io.homeostat.desired.model.Config;
 import io.homeostat.desired.model.PluginSpec;
 import io.homeostat.desired.model.Program;
 import io.homeostat.desired.model.SourceName;
+import io.homeostat.desired.state.history.WorkloadHistory.Apply;
+import io.homeostat.desired.state.history.WorkloadHistory.FailedRevision;
 import io.homeostat.proto.acp.ConfigurePluginStates.Action;
 import io.homeostat.proto.acp.ConfigurePluginStates.ConfigurePlugin;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -96,6 +100,67 @@ class ConfigureHandlerConfigTest {
         here.receive(apply("a", "same"));
 
         assertEquals(List.of(), here.told());
+    }
+
+    @Test
+    void theLoopHasToConcludeEveryApplyThatWasTakenAndNotAnsweredAtOnce() {
+        here.receive(install("a", "1"), apply("a", "c"));
+        assertEquals(List.of(), here.told());
+        assertEquals(hash("c"), Objects.requireNonNull(asked("a")).config());
+
+        here.receive(apply("a", "c"));
+        assertEquals(List.of(), here.told());
+        assertEquals(hash("c"), Objects.requireNonNull(asked("a")).config());
+
+        here.knownGood("a").receive(apply("a", "c"));
+        assertEquals(List.of("CONFIG_APPLY a 1", "CONFIG_APPLIED a 1"), here.told());
+        assertNull(asked("a"));
+    }
+
+    @Test
+    void anApplyThatIsOvertakenIsToldSo() {
+        here.receive(install("a", "1")).looked("a");
+        String first = here.declaration("a").hash();
+
+        here.receive(apply("a", "c"));
+        here.receive(apply("a", "d"));
+
+        assertEquals(List.of("CONFIG_APPLY a", "CONFIG_APPLY_FAILED a"), here.told());
+        assertTrue(here.lastWords().contains("a later one"), here.lastWords());
+        assertEquals(new Apply(hash("d"), first), asked("a"));
+
+        here.receive(install("a", "2"));
+        assertEquals(List.of("CONFIG_APPLY a 2", "CONFIG_APPLY_FAILED a 2"), here.told());
+        assertNull(asked("a"));
+
+        here.receive(apply("a", "e")).receive(remove("a"));
+        assertEquals(
+                List.of("CONFIG_APPLY a", "CONFIG_APPLY_FAILED a"), here.told().subList(0, 2));
+        assertNull(asked("a"));
+    }
+
+    @Test
+    void aConfigurationThatWasTriedAndUndoneIsToldToHaveFailed() {
+        here.receive(install("a", "1")).knownGood("a").receive(apply("a", "c")).looked("a");
+        FailedRevision failed = new FailedRevision(declared("a"), "1", 1, Declaring.NOW, "it did not start");
+        here.remember("a", here.history("a").withFailed(failed));
+
+        here.receive(apply("a", "c"));
+
+        assertEquals(List.of("CONFIG_APPLY a 1", "CONFIG_APPLY_FAILED a 1"), here.told());
+        assertTrue(here.lastWords().contains("it did not start"), here.lastWords());
+    }
+
+    private static String hash(String config) {
+        return Config.hash(new Config(config, null));
+    }
+
+    private String declared(String name) {
+        return here.declaration(name).hash();
+    }
+
+    private @Nullable Apply asked(String name) {
+        return here.history(name).asked().apply();
     }
 
     @Test

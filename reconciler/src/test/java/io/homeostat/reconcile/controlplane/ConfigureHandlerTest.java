@@ -3,6 +3,7 @@ package io.homeostat.reconcile.controlplane;
 import static io.homeostat.reconcile.controlplane.Messages.install;
 import static io.homeostat.reconcile.controlplane.Messages.remove;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertSame;
@@ -16,6 +17,7 @@ import io.homeostat.desired.state.StateStore.ToApply;
 import io.homeostat.desired.state.history.Attempts.Failures;
 import io.homeostat.desired.state.history.WorkloadHistory;
 import io.homeostat.desired.state.history.WorkloadHistory.FailedRevision;
+import io.homeostat.proto.acp.ConfigurePluginStates.ConfigurePlugin;
 import java.nio.file.Path;
 import java.util.List;
 import org.junit.jupiter.api.AfterEach;
@@ -68,13 +70,25 @@ class ConfigureHandlerTest {
     }
 
     @Test
-    void theSameRevisionWithOtherLimitsIsToldToBeInstalled() {
+    void theSameRevisionWithAnythingElseIsToldToBeInstalledOnceItIs() {
         here.receive(install("a", "1")).knownGood("a");
 
         here.receive(install("a", "1", item -> item.getManifestBuilder().setMaxCpuUsagePercentage(20)));
 
         assertEquals(List.of("a 1 controlPlane 2"), here.inForce());
-        assertEquals(List.of("CONFIG_INSTALL a 1", "INSTALLED a 1"), here.told());
+        assertEquals(List.of("CONFIG_INSTALL a 1"), here.told());
+        assertTrue(here.history("a").asked().install());
+        for (ConfigurePlugin other : List.of(
+                install("a", "1", item -> item.getPluginBuilder().setChecksum("1".repeat(64))),
+                install("a", "1", item -> item.getManifestBuilder().setStringConfig("other")))) {
+            here.receive(install("a", "1")).told();
+            assertFalse(here.history("a").asked().install());
+
+            here.receive(other);
+
+            assertEquals(List.of("CONFIG_INSTALL a 1"), here.told());
+            assertTrue(here.history("a").asked().install());
+        }
     }
 
     @Test

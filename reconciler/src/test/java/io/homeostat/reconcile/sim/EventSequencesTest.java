@@ -142,6 +142,64 @@ class EventSequencesTest {
     }
 
     @Test
+    void aConfigurationThatIsAppliedBeforeTheProgramWasStarted() {
+        plugin.declare("GOOD-A", "c");
+        plugin.pass.run(ID);
+        plugin.apply("GOOD-A", "d");
+
+        assertEquals(
+                List.of("CONFIG_INSTALL A", "STARTED A", "CONFIG_APPLY A", "CONFIG_APPLIED A", "INSTALLED A"),
+                plugin.happens());
+    }
+
+    @Test
+    void aConfigurationThatNothingRunsToTake() {
+        plugin.apply("UNFETCHABLE-A", "c");
+
+        assertEquals(
+                List.of("CONFIG_INSTALL A", "INSTALL_FAILED A", "CONFIG_APPLY A", "CONFIG_APPLY_FAILED A"),
+                plugin.happens());
+    }
+
+    @Test
+    void aConfigurationThatItHasAlreadyWhenAnotherOneWasTakenBack() {
+        plugin.declare("GOOD-A", "c");
+        plugin.happens();
+        plugin.apply("GOOD-A", "c");
+
+        assertEquals(List.of("CONFIG_APPLY A", "CONFIG_APPLIED A"), plugin.happens());
+        assertEquals(List.of(), plugin.happens());
+    }
+
+    @Test
+    void aConfigurationThatIsAppliedInPlaceIsToldOnceToWhoAskedForIt() {
+        plugin.declare("GOOD-A", "c");
+        plugin.happens();
+        plugin.apply("GOOD-A", "d");
+
+        assertEquals(List.of("CONFIG_APPLY A", "CONFIG_APPLIED A"), plugin.happens());
+        assertEquals(List.of(), plugin.happens());
+    }
+
+    @Test
+    void anInstallationOfTheSameProgramWithAnotherConfiguration() {
+        plugin.declare("GOOD-A", "c");
+        plugin.happens();
+        plugin.installAgain("GOOD-A", "d");
+
+        assertEquals(List.of("CONFIG_APPLY A", "CONFIG_APPLIED A", "INSTALLED A"), plugin.happens());
+    }
+
+    @Test
+    void anInstallationOfTheSameProgramWithAConfigurationThatIsRefused() {
+        plugin.declare("APPLY_ERROR-A", "c");
+        plugin.happens();
+        plugin.installAgain("APPLY_ERROR-A", "d");
+
+        assertEquals(List.of("CONFIG_APPLY A", "CONFIG_APPLY_FAILED A", "INSTALL_FAILED A"), plugin.happens());
+    }
+
+    @Test
     void aCrashTellsTheLastWords() {
         plugin.declare("GOOD-A", "c");
         plugin.happens();

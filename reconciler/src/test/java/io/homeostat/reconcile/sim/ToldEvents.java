@@ -2,14 +2,19 @@ package io.homeostat.reconcile.sim;
 
 import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.SourceName;
+import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.Event;
 import io.homeostat.desired.state.EventType;
 import io.homeostat.desired.state.StateReader.StoredEvent;
+import io.homeostat.desired.state.StateStore.Change;
 import io.homeostat.desired.state.history.Condition;
+import io.homeostat.desired.state.history.WorkloadHistory.Apply;
+import io.homeostat.desired.state.history.WorkloadHistory.Asked;
 import io.homeostat.reconcile.loop.PassResult;
 import io.homeostat.reconcile.loop.WorkloadPass;
 import io.homeostat.reconcile.plan.Step;
+import io.homeostat.reconcile.plan.Traits;
 import java.time.Duration;
 import java.util.List;
 
@@ -34,6 +39,24 @@ final class ToldEvents {
 
     void declare(String revision, String config, String... arguments) {
         desired.declare(SourceName.CONTROL_PLANE, ID, Wish.of(revision, ImmutableList.copyOf(arguments), config));
+    }
+
+    /** The control plane declares it by an APPLY. */
+    void apply(String revision, String config) {
+        String base = store.history(ID).attempts().hash();
+        declare(revision, config);
+        Workload declared = desired.now().get(ID).orElseThrow().workload();
+        ask(new Asked(false, new Apply(Traits.of(declared).configHash(), base)));
+    }
+
+    /** The control plane declares it by an INSTALL of the program that is there. */
+    void installAgain(String revision, String config) {
+        declare(revision, config);
+        ask(new Asked(true, null));
+    }
+
+    private void ask(Asked asked) {
+        store.commit(Change.ofHistory(ID, store.history(ID).withAsked(asked)));
     }
 
     Condition condition(Condition.Type type) {

@@ -20,6 +20,7 @@ import org.jspecify.annotations.Nullable;
  * @param former where revisions are installed that were seen healthy before, the newest first
  * @param failed the upgrade that was last undone; null when none was
  * @param decision null when it was never known whether the workload is meant for this machine
+ * @param asked what a control plane waits to be told
  */
 public record WorkloadHistory(
         long observedGeneration,
@@ -29,10 +30,11 @@ public record WorkloadHistory(
         @Nullable FailedRevision failed,
         RunRecord run,
         @Nullable Decision decision,
-        ImmutableList<Condition> conditions) {
+        ImmutableList<Condition> conditions,
+        Asked asked) {
 
     public static final WorkloadHistory NONE = new WorkloadHistory(
-            0, Attempts.NONE, null, ImmutableList.of(), null, RunRecord.NONE, null, ImmutableList.of());
+            0, Attempts.NONE, null, ImmutableList.of(), null, RunRecord.NONE, null, ImmutableList.of(), Asked.NOTHING);
 
     /** As many as may ever be kept, {@link io.homeostat.desired.model.Lifecycle#keepRevisions}. */
     private static final int MOST_FORMER = 9;
@@ -78,7 +80,7 @@ public record WorkloadHistory(
     }
 
     public WorkloadHistory withAttempts(long generation, Attempts next) {
-        return new WorkloadHistory(generation, next, lastKnownGood, former, failed, run, decision, conditions);
+        return new WorkloadHistory(generation, next, lastKnownGood, former, failed, run, decision, conditions, asked);
     }
 
     public WorkloadHistory withAttempts(Attempts next) {
@@ -90,7 +92,8 @@ public record WorkloadHistory(
     }
 
     private WorkloadHistory withLastKnownGood(@Nullable LastKnownGood revision, ImmutableList<String> before) {
-        return new WorkloadHistory(observedGeneration, attempts, revision, before, failed, run, decision, conditions);
+        return new WorkloadHistory(
+                observedGeneration, attempts, revision, before, failed, run, decision, conditions, asked);
     }
 
     /** With another good revision; where the one before is installed is remembered. */
@@ -159,21 +162,54 @@ public record WorkloadHistory(
 
     public WorkloadHistory withFailed(@Nullable FailedRevision revision) {
         return new WorkloadHistory(
-                observedGeneration, attempts, lastKnownGood, former, revision, run, decision, conditions);
+                observedGeneration, attempts, lastKnownGood, former, revision, run, decision, conditions, asked);
     }
 
     public WorkloadHistory withRun(RunRecord next) {
         return new WorkloadHistory(
-                observedGeneration, attempts, lastKnownGood, former, failed, next, decision, conditions);
+                observedGeneration, attempts, lastKnownGood, former, failed, next, decision, conditions, asked);
     }
 
     public WorkloadHistory withDecision(@Nullable Decision next) {
-        return new WorkloadHistory(observedGeneration, attempts, lastKnownGood, former, failed, run, next, conditions);
+        return new WorkloadHistory(
+                observedGeneration, attempts, lastKnownGood, former, failed, run, next, conditions, asked);
     }
 
     public WorkloadHistory withConditions(ImmutableList<Condition> next) {
-        return new WorkloadHistory(observedGeneration, attempts, lastKnownGood, former, failed, run, decision, next);
+        return new WorkloadHistory(
+                observedGeneration, attempts, lastKnownGood, former, failed, run, decision, next, asked);
     }
+
+    public WorkloadHistory withAsked(Asked next) {
+        return new WorkloadHistory(
+                observedGeneration, attempts, lastKnownGood, former, failed, run, decision, conditions, next);
+    }
+
+    /**
+     * What a control plane has asked for without having been told what became of it.
+     *
+     * @param install an INSTALL of the program that is installed already, but not as it is declared now
+     * @param apply null when all have been told
+     */
+    public record Asked(boolean install, @Nullable Apply apply) {
+        public static final Asked NOTHING = new Asked(false, null);
+
+        public Asked withInstall(boolean waiting) {
+            return new Asked(waiting, apply);
+        }
+
+        public Asked withApply(@Nullable Apply next) {
+            return new Asked(install, next);
+        }
+    }
+
+    /**
+     * An APPLY.
+     *
+     * @param config hash of the configuration
+     * @param base hash of the declaration that had another configuration before
+     */
+    public record Apply(String config, String base) {}
 
     /**
      * A declaration that was tried as an upgrade and undone, so many times, for this error the last time.

@@ -42,6 +42,8 @@ import io.homeostat.desired.state.history.RunRecord;
 import io.homeostat.desired.state.history.RunRecord.CalendarSince;
 import io.homeostat.desired.state.history.RunRecord.Completed;
 import io.homeostat.desired.state.history.WorkloadHistory;
+import io.homeostat.desired.state.history.WorkloadHistory.Apply;
+import io.homeostat.desired.state.history.WorkloadHistory.Asked;
 import io.homeostat.desired.state.history.WorkloadHistory.Decision;
 import io.homeostat.desired.state.history.WorkloadHistory.FailedRevision;
 import io.homeostat.desired.state.history.WorkloadHistory.LastKnownGood;
@@ -129,7 +131,8 @@ public final class Samples {
                 new FailedRevision(failed.hash(), failed.revision(), failed.times(), failed.at(), failed.error()),
                 history.run(),
                 history.decision(),
-                history.conditions());
+                history.conditions(),
+                Asked.NOTHING);
     }
 
     /** A history in which nothing has its default. */
@@ -174,7 +177,8 @@ public final class Samples {
                         new RunRecord.Stop("launch-3", RunRecord.Stop.Meaning.SUPERSEDED)),
                 new Decision(Execution.State.DISABLED, "os ID equal 'x' does not hold (it is 'y')", NOON),
                 ImmutableList.of(new Condition(
-                        Condition.Type.HEALTHY, Condition.Status.FALSE, Reason.CHECK_FAILED, "does not answer", NOON)));
+                        Condition.Type.HEALTHY, Condition.Status.FALSE, Reason.CHECK_FAILED, "does not answer", NOON)),
+                new Asked(true, new Apply("c1", "h1")));
     }
 
     public static Instance instance(WorkloadId id, String launchId) {
