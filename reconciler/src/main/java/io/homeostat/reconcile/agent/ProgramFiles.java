@@ -14,6 +14,7 @@ import java.nio.file.attribute.BasicFileAttributes;
 import java.nio.file.attribute.FileTime;
 import java.time.Clock;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.stream.Stream;
@@ -91,10 +92,17 @@ public final class ProgramFiles implements AutoCloseable {
             return Optional.empty();
         }
         Duration age = new ProcFs().age(ProcFs.uptimeTicks(launched));
-        FileTime atRest = FileTime.from(clock.instant().minus(age).minus(LEEWAY));
+        Instant now = clock.instant();
+        // A time that is yet to come is of a clock that was set back since.
+        return changed(files, now.minus(age).minus(LEEWAY), now.plus(LEEWAY));
+    }
+
+    /** The first that was changed after the one time, and not after the other. */
+    static Optional<Path> changed(ImmutableSet<Path> files, Instant after, Instant until) throws IOException {
         for (Path file : files) {
-            // The time of the last change of any kind: that of the content is what the writer says it is.
-            if (((FileTime) Files.getAttribute(file, "unix:ctime")).compareTo(atRest) > 0) {
+            // Of any kind: the time at which the content was changed is what the writer says it is.
+            Instant changed = ((FileTime) Files.getAttribute(file, "unix:ctime")).toInstant();
+            if (changed.isAfter(after) && !changed.isAfter(until)) {
                 return Optional.of(file);
             }
         }
