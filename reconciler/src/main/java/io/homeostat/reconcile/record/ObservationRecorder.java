@@ -37,6 +37,7 @@ import io.homeostat.reconcile.plan.Enablement;
 import io.homeostat.reconcile.plan.KindTraits;
 import io.homeostat.reconcile.plan.LaunchInputs;
 import io.homeostat.reconcile.plan.Situation;
+import io.homeostat.reconcile.plan.Step;
 import io.homeostat.reconcile.plan.Target;
 import io.homeostat.reconcile.plan.Traits;
 import io.homeostat.reconcile.plan.WatchedFiles;
@@ -243,8 +244,7 @@ public final class ObservationRecorder {
     private static void noteStopped(Notes notes, Instance instance, Exit exit, RunRecord.Stop.Meaning meaning) {
         notes.run(run -> run.withExit(new Exit(exit.code(), exit.signal(), Exit.Reason.STOPPED, exit.at())));
         if (instance.isStarted() || meaning == RunRecord.Stop.Meaning.SUPERSEDED) {
-            OutcomeRecorder.tellOfStop(
-                    notes, instance, meaning, "it was being stopped when the agent ended; process " + exit.words());
+            OutcomeRecorder.tellOfStop(notes, instance, meaning, "it was being stopped; process " + exit.words());
         }
     }
 
@@ -396,7 +396,8 @@ public final class ObservationRecorder {
     }
 
     /**
-     * Adds what the plan does not even try, told as if it had failed: there is no step whose outcome would tell it.
+     * Adds what the plan does not even try, told as if it had failed: there is no step whose outcome would tell it. And what was to be
+     * stopped and goes on after all is not being stopped any more.
      */
     public static Learned planned(Learned learned, WorkloadPlan plan) {
         Situation situation = learned.situation();
@@ -417,11 +418,15 @@ public final class ObservationRecorder {
         } else if (plan.reason() == Reason.SIGNATURE_MISSING) {
             FailureCause cause = FailureCause.of(FailureCause.Kind.UNSIGNED);
             notes.failure(EventType.PLUGIN_INSTALL_FAILED, revision, cause, plan.message());
-        } else {
-            return learned;
+        }
+        if (goesOnAfterAll(situation, plan)) {
+            notes.run(run -> run.withStop(null));
         }
         Change before = learned.change();
         Change more = notes.change();
+        if (more.isEmpty()) {
+            return learned;
+        }
         return new Learned(
                 new Change(
                         before.workload(),
@@ -434,6 +439,21 @@ public final class ObservationRecorder {
                                 .addAll(more.events())
                                 .build()),
                 situation.withHistory(notes.history()));
+    }
+
+    private static boolean goesOnAfterAll(Situation situation, WorkloadPlan plan) {
+        RunRecord.Stop stop = situation.history().run().stop();
+        return stop != null
+                && situation.seen().instances()
+                        instanceof Observation.Seen<ImmutableList<ObservedInstance>>(var instances)
+                && instances.stream()
+                        .anyMatch(one -> one.liveness() instanceof Liveness.Running
+                                && one.instance().launchId().equals(stop.launchId()))
+                // A stop that has failed is repeated.
+                && plan.reason() != Reason.STEP_FAILED
+                && plan.steps().stream()
+                        .noneMatch(step -> step instanceof Step.Stop next
+                                && next.instance().launchId().equals(stop.launchId()));
     }
 
     private static boolean runs(Situation situation, Declaration declared) {

@@ -136,9 +136,7 @@ class CompletionRecorderTest {
 
         assertNull(learned.situation().history().run().completed());
         assertEquals(0, learned.situation().history().run().crashes().count());
-        assertEquals(
-                List.of("PLUGIN_STOPPED A: it was being stopped when the agent ended; process exited with status 0"),
-                told(learned));
+        assertEquals(List.of("PLUGIN_STOPPED A: it was being stopped; process exited with status 0"), told(learned));
     }
 
     private static Example beingStopped(Meaning meaning) {

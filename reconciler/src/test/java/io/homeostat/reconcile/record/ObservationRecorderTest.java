@@ -5,6 +5,7 @@ import static io.homeostat.reconcile.plan.Example.failed;
 import static io.homeostat.reconcile.plan.Example.plugin;
 import static io.homeostat.reconcile.plan.Example.process;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -20,11 +21,13 @@ import io.homeostat.desired.state.history.Attempts;
 import io.homeostat.desired.state.history.Attempts.Failures;
 import io.homeostat.desired.state.history.Exit;
 import io.homeostat.desired.state.history.OneShotRun;
+import io.homeostat.desired.state.history.RunRecord.Stop;
 import io.homeostat.desired.state.history.WorkloadHistory;
 import io.homeostat.desired.state.history.WorkloadHistory.FailedRevision;
 import io.homeostat.observe.ObservedInstance;
 import io.homeostat.observe.ObservedInstance.Liveness;
 import io.homeostat.reconcile.plan.Example;
+import io.homeostat.reconcile.plan.Planner;
 import io.homeostat.reconcile.plan.Situation;
 import io.homeostat.reconcile.record.ObservationRecorder.Learned;
 import java.time.Duration;
@@ -50,6 +53,26 @@ class ObservationRecorderTest {
         assertEquals(Failures.NONE, history.run().crashes());
         assertNull(history.failed());
         assertEquals(List.of("PLUGIN_CONFIG_INSTALL B"), told(learned));
+    }
+
+    @Test
+    void whatWasToBeStoppedAndGoesOnAfterAllIsNotBeingStoppedAnyMore() {
+        Example runs =
+                process().wants("A").knownGood("A").installed("A").active("A").runs("A");
+        String launch = runs.situation().instances().getFirst().instance().launchId();
+        UnaryOperator<WorkloadHistory> stopping =
+                history -> history.withRun(history.run().withStop(new Stop(launch, Stop.Meaning.SUPERSEDED)));
+
+        assertNull(planned(runs.history(stopping)).run().stop());
+        assertNotNull(
+                planned(runs.wants("B").installed("B").history(stopping)).run().stop());
+    }
+
+    private static WorkloadHistory planned(Example example) {
+        Learned learned = example.learned();
+        return ObservationRecorder.planned(learned, Planner.plan(learned.situation()))
+                .situation()
+                .history();
     }
 
     @Test
