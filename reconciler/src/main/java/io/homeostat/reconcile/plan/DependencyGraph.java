@@ -15,6 +15,7 @@ import io.homeostat.desired.model.Dependencies;
 import io.homeostat.desired.model.DesiredState;
 import io.homeostat.desired.model.Lifecycle.Execution;
 import io.homeostat.desired.model.Lifecycle.MaxDisruption;
+import io.homeostat.desired.model.Lifecycle.Triggers;
 import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.Identity;
@@ -303,7 +304,14 @@ public final class DependencyGraph {
                 || starts.count() >= declared.workload().lifecycle().start().attempts()
                 || (history.run().crashes().count() > 0 && isHeld(neighbour, ImmutableSet.of(Reason.CRASH_LOOP)))
                 || (history.isTriedSince() && isHeld(neighbour, FAILED))
+                || (isRunByCalendarOnly(declared) && isHeld(neighbour, ImmutableSet.of(Reason.RUN_FAILED)))
                 || isHeld(neighbour, HELD);
+    }
+
+    /** Whoever asks for another try has to wait for its next time. */
+    private static boolean isRunByCalendarOnly(Declaration declared) {
+        Triggers triggers = declared.workload().lifecycle().execution().triggers();
+        return triggers != null && !triggers.startup() && !triggers.firstBoot() && triggers.every() == null;
     }
 
     /** Whether what is remembered is of that declaration. Generations count for each source, so that two declarations may have the same. */

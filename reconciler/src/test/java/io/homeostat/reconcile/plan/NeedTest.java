@@ -117,6 +117,16 @@ class NeedTest {
                                 "{type: oneShot, triggers: {startup: true}}",
                                 () -> ran("last-boot")),
                         new Row(
+                                "its run failed, and it is run again at once",
+                                Need.State.COMING,
+                                "{type: oneShot, triggers: {startup: true}}",
+                                () -> neighbour(crashed(0, not(Condition.Type.CONVERGED, Reason.RUN_FAILED)))),
+                        new Row(
+                                "its run failed, and only its calendar runs it again",
+                                Need.State.STUCK,
+                                "{type: oneShot, triggers: {startup: false, schedule: {cron: \"0 2 * * *\"}}}",
+                                () -> neighbour(crashed(0, not(Condition.Type.CONVERGED, Reason.RUN_FAILED)))),
+                        new Row(
                                 "what is to run once ran in a boot before",
                                 Need.State.WELL,
                                 "{type: oneShot, triggers: {firstBoot: true}}",
