@@ -146,6 +146,7 @@ final class StateUpdates {
             pass.amend(() -> {
                 look.addAll(change.apply(store));
                 look.addAll(become(wanted()));
+                pass.retried(look.build());
             });
             hint(look.build(), Trigger.REQUEST);
         } finally {
