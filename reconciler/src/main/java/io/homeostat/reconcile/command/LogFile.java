@@ -37,7 +37,11 @@ public final class LogFile implements AutoCloseable {
     record Place(long file, long size, long position, Instant changed) {}
 
     private final Path path;
+    private final boolean isCopy;
     private final Runnable betweenLooks;
+    /** Of what is open. */
+    private long inode = NONE;
+
     private @Nullable SeekableByteChannel channel;
     private @Nullable Object key;
     private Instant changed = Instant.EPOCH;
@@ -90,8 +94,18 @@ public final class LogFile implements AutoCloseable {
 
     /** @param betweenLooks called when others may do anything before the next look at the same files */
     LogFile(Path path, Runnable betweenLooks) {
+        this(path, false, betweenLooks);
+    }
+
+    private LogFile(Path path, boolean isCopy, Runnable betweenLooks) {
         this.path = path;
+        this.isCopy = isCopy;
         this.betweenLooks = betweenLooks;
+    }
+
+    /** What rotation has moved away, as it is when it is opened: its name may be that of another copy soon. */
+    static LogFile ofCopy(Path copy) {
+        return new LogFile(copy, true, () -> {});
     }
 
     /** Opens it; null when it is not there. */
@@ -103,14 +117,17 @@ public final class LogFile implements AutoCloseable {
         if (channel == null) {
             return null;
         }
-        long file = NONE;
-        try {
-            file = (long) Files.getAttribute(path, "unix:ino", LinkOption.NOFOLLOW_LINKS);
-            changed = Files.getLastModifiedTime(path, LinkOption.NOFOLLOW_LINKS).toInstant();
-        } catch (NoSuchFileException e) {
-            // What is open is still there.
+        if (!isCopy || inode == NONE) {
+            try {
+                inode = (long) Files.getAttribute(path, "unix:ino", LinkOption.NOFOLLOW_LINKS);
+                changed = Files.getLastModifiedTime(path, LinkOption.NOFOLLOW_LINKS)
+                        .toInstant();
+            } catch (NoSuchFileException e) {
+                // What is open is still there.
+                inode = NONE;
+            }
         }
-        return new Place(file, channel.size(), channel.position(), changed);
+        return new Place(inode, channel.size(), channel.position(), changed);
     }
 
     /** Goes on no earlier than there. */
@@ -160,6 +177,9 @@ public final class LogFile implements AutoCloseable {
      * @throws CommandFailure when it is no file any more; its directory is the workload's own
      */
     public boolean copyTo(OutputStream out, long most) throws IOException {
+        if (isCopy) {
+            return channel != null && copy(channel, out, most) >= most;
+        }
         long left = most - copyRotated(out, most);
         if (left <= 0) {
             return true;

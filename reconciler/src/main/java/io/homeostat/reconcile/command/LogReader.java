@@ -9,6 +9,7 @@ import io.homeostat.reconcile.logs.LogTimes.Span;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.io.UncheckedIOException;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.time.Instant;
 import java.util.ArrayDeque;
@@ -22,8 +23,12 @@ final class LogReader implements AutoCloseable {
     /** @param time by which it had been written, wholly */
     record Line(Instant time, String text) {}
 
+    /** A log that is rotated at each look must not keep us for ever. */
+    private static final int MOST_LOOKS = 10;
+
     private final Path path;
     private final LogTimes times;
+    private final Runnable opened;
     private final LogFile current;
 
     /** What is still to be read of what was there at the beginning, oldest first; of what comes later everything is read. */
@@ -35,8 +40,14 @@ final class LogReader implements AutoCloseable {
     private boolean isFollowing;
 
     LogReader(Path path, LogTimes times) {
+        this(path, times, () -> {});
+    }
+
+    /** @param opened called when all files have been opened, and others may do anything before that is known to be all */
+    LogReader(Path path, LogTimes times, Runnable opened) {
         this.path = path;
         this.times = times;
+        this.opened = opened;
         this.current = new LogFile(path);
     }
 
@@ -67,11 +78,8 @@ final class LogReader implements AutoCloseable {
     }
 
     private boolean found(Instant since, OptionalInt tail) throws IOException {
-        List<LogFile> all = new ArrayList<>();
-        LogRotation.copies(path).forEach(copy -> all.add(new LogFile(copy)));
-        boolean any = !all.isEmpty();
-        all.add(current);
-        any |= current.place() != null;
+        List<LogFile> all = opened();
+        boolean any = all.size() > 1 || current.place() != null;
         if (!since.equals(Instant.EPOCH)) {
             skipTo(since, all);
         }
@@ -90,6 +98,48 @@ final class LogReader implements AutoCloseable {
             files.addFirst(file);
         }
         return any;
+    }
+
+    /**
+     * All that there is, opened, oldest first: however long it takes to read it, what rotation moves or drops meanwhile is read once and in
+     * order.
+     */
+    private List<LogFile> opened() throws IOException {
+        List<LogFile> all = new ArrayList<>();
+        for (int look = 0; look < MOST_LOOKS; look++) {
+            ImmutableList<String> before = copies();
+            for (LogFile earlier : all) {
+                earlier.close();
+            }
+            all.clear();
+            for (Path copy : LogRotation.copies(path)) {
+                LogFile file = LogFile.ofCopy(copy);
+                if (file.place() != null) {
+                    all.add(file);
+                }
+            }
+            current.close();
+            current.place();
+            all.add(current);
+            opened.run();
+            if (copies().equals(before)) {
+                break;
+            }
+        }
+        return all;
+    }
+
+    private ImmutableList<String> copies() throws IOException {
+        ImmutableList.Builder<String> identities = ImmutableList.builder();
+        for (Path copy : LogRotation.copies(path)) {
+            try {
+                identities.add(LogRotation.identity(copy));
+            } catch (NoSuchFileException e) {
+                // Moved since, which the next look tells.
+                identities.add("");
+            }
+        }
+        return identities.build();
     }
 
     /** Leaves out files, and the beginning of one, that were written before. */
