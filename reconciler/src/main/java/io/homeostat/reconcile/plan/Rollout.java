@@ -348,7 +348,8 @@ final class Rollout {
         Completed completed = situation.history().run().completed();
         boolean stoppedByUs = lastExit != null
                 && (lastExit.reason() == Exit.Reason.STOPPED || lastExit.reason() == Exit.Reason.TIMED_OUT);
-        boolean hasCrashed = !stoppedByUs && lastRan();
+        boolean stoppedForFailure = stoppedByUs && lastExit != null && hasFailedBy(lastExit.at());
+        boolean hasFailed = lastRan() && (!stoppedByUs || stoppedForFailure);
         if (preconditions.runsOn()) {
             plan.after(target.workload().revision());
         }
@@ -358,36 +359,40 @@ final class Rollout {
             giveReasonToGoOn(completed);
         } else if (!target.isLastKnownGood(situation)
                 && !preconditions.runsOn()
-                && (!hasCrashed || takesAnotherLaunch())) {
+                && (!hasFailed || takesAnotherLaunch())) {
             giveReason(null);
-            if (hasCrashed) {
-                giveEnd(lastExit);
+            if (hasFailed) {
+                giveEnd(lastExit, stoppedForFailure);
             }
         } else if (stoppedByUs && target.damaged() != null) {
             giveDamage();
         } else if (stoppedByUs && isEnabledSince(lastExit)) {
             plan.because(Action.RESTART, Reason.ENABLED, enablement().words());
-        } else if (stoppedByUs && !situation.history().run().crashes().error().isEmpty()) {
-            plan.because(
-                    Action.RESTART,
-                    Reason.UNHEALTHY,
-                    "it was stopped: " + situation.history().run().crashes().error());
-        } else if (stoppedByUs) {
+        } else if (stoppedByUs && !stoppedForFailure) {
             plan.because(Action.RESTART, Reason.START_NOT_FINISHED, "it was stopped, and is to run");
         } else {
-            giveEnd(lastExit);
+            giveEnd(lastExit, stoppedForFailure);
+            takeAlong();
         }
         launch();
     }
 
-    private void giveEnd(@Nullable Exit end) {
+    /** Whether it was stopped because it did not work: a stop by request comes after any failure. */
+    private boolean hasFailedBy(Instant end) {
+        Instant failed = situation.history().run().crashes().last();
+        return failed != null && !failed.isBefore(end);
+    }
+
+    private void giveEnd(@Nullable Exit end, boolean stoppedForFailure) {
         if (isEndKnown) {
             return;
         }
+        String crash = situation.history().run().crashes().error();
         if (end == null) {
             plan.and(Action.RESTART, Reason.PROCESS_MISSING, "its process is gone");
+        } else if (stoppedForFailure) {
+            plan.and(Action.RESTART, Reason.UNHEALTHY, "it was stopped: " + crash);
         } else {
-            String crash = situation.history().run().crashes().error();
             plan.and(Action.RESTART, Reason.PROCESS_EXITED, crash.isEmpty() ? "process " + end.words() : crash);
         }
     }

@@ -175,6 +175,11 @@ public record WorkloadPlan(
                 due);
     }
 
+    /** Whether only the machine has moved; settings that nothing has to be done for are no reason of a repair. */
+    public boolean isDrift() {
+        return reasons.stream().allMatch(one -> one.isDrift() || one == Reason.SETTINGS_CHANGED) && reason.isDrift();
+    }
+
     /** The group this plan counts to. */
     public Bucket bucket() {
         return switch (action) {
@@ -194,7 +199,7 @@ public record WorkloadPlan(
                     STOP,
                     RUN,
                     CLEANUP -> {
-                if (reason.isDrift()) {
+                if (isDrift()) {
                     yield Bucket.REPAIR;
                 }
                 yield action == Action.INSTALL ? Bucket.INSTALL : Bucket.UPDATE;

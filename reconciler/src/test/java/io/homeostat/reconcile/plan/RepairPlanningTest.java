@@ -29,6 +29,7 @@ import io.homeostat.reconcile.sim.Wish.Probing;
 import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
+import java.util.function.UnaryOperator;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Test;
@@ -88,8 +89,8 @@ class RepairPlanningTest {
     @Test
     void aCrashIsNotBlamedOnWhatIsChangedInPlace() {
         assertReasons(
-                "process was ended by signal 9 (SIGKILL)",
-                List.of(Reason.PROCESS_EXITED),
+                "process was ended by signal 9 (SIGKILL); limits changed",
+                List.of(Reason.PROCESS_EXITED, Reason.LIMITS_CHANGED),
                 good().wants("A", new Limits(new Size(1 << 30), null, false))
                         .ended("A", new Exit(null, 9, Exit.Reason.SIGNALED, NOW)));
     }
@@ -112,8 +113,36 @@ class RepairPlanningTest {
                 good().wants("A")
                         .history(h -> h.withRun(h.run()
                                 .withExit(new Exit(null, null, Exit.Reason.STOPPED, NOW.plusSeconds(1)))
-                                .withCrashes(new Failures(1, NOW, "not ready within 2s", false))))
+                                .withCrashes(new Failures(1, NOW.plusSeconds(1), "not ready within 2s", false))))
                         .history(WorkloadHistory::retriedNow));
+    }
+
+    @Test
+    void whatIsDeadAfterAFailureIsStartedForThatThoughItIsChangedInPlace() {
+        Exit stopped = new Exit(null, null, Exit.Reason.STOPPED, NOW.plusSeconds(1));
+        UnaryOperator<WorkloadHistory> ill = h -> h.withRun(h.run()
+                .withExit(stopped)
+                .withCrashes(new Failures(1, NOW.plusSeconds(1), "not ready within 2s", false)));
+
+        assertReasons(
+                "it was stopped: not ready within 2s; limits changed",
+                List.of(Reason.UNHEALTHY, Reason.LIMITS_CHANGED),
+                good().wants("A", new Limits(new Size(1 << 30), null, false)).history(ill));
+        assertReasons(
+                "arguments changed; it was stopped: not ready within 2s",
+                List.of(Reason.ARGUMENTS_CHANGED, Reason.UNHEALTHY),
+                good().wants("A", "c", "-v").history(ill));
+    }
+
+    @Test
+    void whatSomebodyHasStoppedIsNotBlamedOnACrashBeforeThat() {
+        assertReasons(
+                "it was stopped, and is to run",
+                List.of(Reason.START_NOT_FINISHED),
+                good().wants("A")
+                        .history(h -> h.withRun(h.run()
+                                .withExit(new Exit(null, null, Exit.Reason.STOPPED, NOW.plusSeconds(1)))
+                                .withCrashes(new Failures(1, NOW, "it was killed", false)))));
     }
 
     private static Example good() {

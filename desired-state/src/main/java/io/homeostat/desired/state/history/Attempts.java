@@ -100,9 +100,9 @@ public record Attempts(
     public record Failures(int count, @Nullable Instant last, String error, boolean fatal) {
         public static final Failures NONE = new Failures(0, null, "", false);
 
-        /** None that counts any more; why it last failed stays known. */
+        /** None that counts any more; when and why it last failed stays known. */
         public Failures forgiven() {
-            return new Failures(0, null, error, false);
+            return new Failures(0, last, error, false);
         }
 
         public Failures failed(Instant at, String why, boolean isFatal) {

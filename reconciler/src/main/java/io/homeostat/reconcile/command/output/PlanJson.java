@@ -69,8 +69,7 @@ public final class PlanJson {
         return Json.array(
                 Iterables.filter(
                         plan.workloads(),
-                        workload -> workload.bucket() != Bucket.UNCHANGED
-                                && workload.reason().isDrift() == drift),
+                        workload -> workload.bucket() != Bucket.UNCHANGED && workload.isDrift() == drift),
                 PlanJson::change);
     }
 
@@ -92,10 +91,14 @@ public final class PlanJson {
     /** What differs in the declaration is there by its path, on the side where it has a value. */
     private static @Nullable ObjectNode facts(
             @Nullable Facts facts, List<Change> changes, Function<Change, @Nullable String> side) {
-        if (facts == null) {
+        boolean hasValues = changes.stream().anyMatch(change -> side.apply(change) != null);
+        if (facts == null && !hasValues) {
             return null;
         }
-        ObjectNode json = Json.object().put("revision", facts.revision());
+        ObjectNode json = Json.object();
+        if (facts != null) {
+            json.put("revision", facts.revision());
+        }
         if (!changes.isEmpty()) {
             ObjectNode attributes = json.putObject("attributes");
             for (Change change : changes) {

@@ -161,7 +161,7 @@ public final class PlanText {
                     colour(plan.bucket()),
                     plan.workload().toString(),
                     toDo(plan),
-                    plan.reason().isDrift() ? "drift: " + message : message,
+                    plan.isDrift() ? "drift: " + message : message,
                     PlanText.changes(plan));
         }
 
