@@ -15,6 +15,7 @@ import io.homeostat.proto.agent.ApplyRequest;
 import io.homeostat.proto.agent.CommandRequest;
 import io.homeostat.reconcile.command.environment.UsageException;
 import io.homeostat.reconcile.command.output.SourceConflicts;
+import io.homeostat.reconcile.plan.DependencyGraph;
 import io.homeostat.reconcile.plan.Traits;
 import java.time.Duration;
 import java.time.Instant;
@@ -77,7 +78,8 @@ public record ApplyCommand(DocumentTexts documents, Duration timeout) implements
             notes.addAll(SourceConflicts.overruled(valid.ids(), StoredState.desired(store.declarations())));
             notes.addAll(takenOver);
             // Whoever applies has usually removed the cause of a failure, and waits in front of the screen.
-            store.retryNow(valid.ids());
+            store.retryNow(DependencyGraph.withNeeds(valid.ids(), StoredState.desired(store.declarations()))
+                    .asList());
             store.retryUndone(valid.ids(), true)
                     .forEach(id -> notes.add(id + " was rolled back by request, which is taken back"));
         });

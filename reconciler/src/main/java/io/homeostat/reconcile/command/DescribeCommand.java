@@ -40,7 +40,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
-import java.util.function.UnaryOperator;
 
 /** Shows all that is known of workloads, one after the other; its JSON is a public interface. */
 public record DescribeCommand(Selection selection) implements Command {
@@ -86,7 +85,7 @@ public record DescribeCommand(Selection selection) implements Command {
         Console console = workspace.console();
         ImmutableSet<WorkloadId> ids = chosen(workspace);
         ImmutableMap<WorkloadId, Finding> findings = workspace
-                .survey(StoredState::desired, UnaryOperator.identity(), Situations.Depth.HEALTH, ids::contains)
+                .survey(StoredState::desired, Workspace.AS_REMEMBERED, Situations.Depth.HEALTH, ids::contains)
                 .findings()
                 .stream()
                 .filter(finding -> ids.contains(finding.id()))

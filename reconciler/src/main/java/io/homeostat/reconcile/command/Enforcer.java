@@ -2,7 +2,6 @@ package io.homeostat.reconcile.command;
 
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
-import com.google.common.graph.Traverser;
 import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.model.DesiredState;
 import io.homeostat.desired.model.WorkloadId;
@@ -73,10 +72,7 @@ public interface Enforcer {
             if (only.isEmpty() || rest.contains(Reason.STOPPED)) {
                 return ImmutableSet.copyOf(only.isEmpty() ? all : only);
             }
-            return ImmutableSet.copyOf(Traverser.<WorkloadId>forGraph(id -> declared.get(id)
-                            .map(one -> DependencyGraph.needs(one.workload()))
-                            .orElse(ImmutableSet.of()))
-                    .breadthFirst(only));
+            return DependencyGraph.withNeeds(only, declared);
         }
     }
 

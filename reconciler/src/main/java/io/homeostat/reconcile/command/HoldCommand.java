@@ -25,6 +25,7 @@ import io.homeostat.reconcile.command.output.Json;
 import io.homeostat.reconcile.command.output.Overtaken;
 import io.homeostat.reconcile.command.output.Text;
 import io.homeostat.reconcile.command.output.WorkloadResult;
+import io.homeostat.reconcile.plan.DependencyGraph;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
@@ -333,7 +334,8 @@ public record HoldCommand(Hold hold, Selection selection, String reason, Duratio
     private void release(StateStore store, Instant now) {
         workloads().forEach(id -> store.resume(id, reason, now));
         // Whoever does that has looked after them: what they were given up for counts no more.
-        store.retryNow(workloads());
+        store.retryNow(DependencyGraph.withNeeds(workloads(), StoredState.desired(store.declarations()))
+                .asList());
     }
 
     private int stop(Workspace workspace, InstantSource clock) throws InterruptedException {

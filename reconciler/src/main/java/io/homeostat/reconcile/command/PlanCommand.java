@@ -36,7 +36,7 @@ public record PlanCommand(DocumentTexts documents, boolean detailedExitCode) imp
                 documents.parse(workspace.environment().documents(), console, "", workspace.beside(documents));
         Workspace.View view = workspace.survey(
                 stored -> desired(valid, stored),
-                memory -> tried(memory, valid, workspace.enforcer()),
+                (memory, wanted) -> tried(memory, valid, wanted, workspace.enforcer()),
                 Situations.Depth.HEALTH,
                 id -> true);
         Plan plan = new Plan(view.findings().stream().map(Finding::plan).collect(ImmutableList.toImmutableList()));
@@ -56,11 +56,11 @@ public record PlanCommand(DocumentTexts documents, boolean detailedExitCode) imp
      * As apply does: what it is given is tried at once. Of what has crashed the same is shown without documents where no agent runs;
      * what could not be installed or started stays a wait, which gives the cause and says that the next apply tries again.
      */
-    private static Memory tried(Memory memory, DocumentSet documents, Enforcer enforcer) {
+    private static Memory tried(Memory memory, DocumentSet documents, DesiredState desired, Enforcer enforcer) {
         if (documents.isNone()) {
             return enforcer.agent().isPresent() ? memory : memory.withoutCrashes();
         }
-        return memory.applied(documents.ids());
+        return memory.applied(documents.ids(), desired);
     }
 
     private static DesiredState desired(DocumentSet documents, ImmutableList<StoredDeclaration> stored) {

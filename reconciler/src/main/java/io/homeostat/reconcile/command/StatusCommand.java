@@ -28,7 +28,6 @@ import java.io.IOException;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.Optional;
-import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -97,7 +96,7 @@ public record StatusCommand(ImmutableList<WorkloadId> workloads, ImmutableMap<St
     private int look(boolean introduced, Workspace workspace) throws InterruptedException {
         Console console = workspace.console();
         Workspace.View view =
-                workspace.survey(StoredState::desired, UnaryOperator.identity(), Situations.Depth.HEALTH, id -> true);
+                workspace.survey(StoredState::desired, Workspace.AS_REMEMBERED, Situations.Depth.HEALTH, id -> true);
         ImmutableList<Finding> all = view.findings();
         ImmutableMap<WorkloadId, WorkloadPlan> plans = workspace.plansOfNextApply(all);
         ImmutableList<WorkloadStatus> shown = all.stream()

@@ -15,7 +15,6 @@ import io.homeostat.reconcile.command.output.Text;
 import io.homeostat.reconcile.plan.Situations;
 import io.homeostat.reconcile.status.WorkloadState;
 import io.homeostat.reconcile.status.WorkloadStatus;
-import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /** Says whether a workload runs at a revision and is well, asked now; its JSON is a public interface. */
@@ -36,7 +35,7 @@ public record VerifyCommand(WorkloadId workload, String revision) implements Com
     @Override
     public int run(Workspace workspace) throws InterruptedException {
         WorkloadStatus status = workspace
-                .survey(StoredState::desired, UnaryOperator.identity(), Situations.Depth.HEALTH, workload::equals)
+                .survey(StoredState::desired, Workspace.AS_REMEMBERED, Situations.Depth.HEALTH, workload::equals)
                 .findings()
                 .stream()
                 .filter(finding -> finding.id().equals(workload))

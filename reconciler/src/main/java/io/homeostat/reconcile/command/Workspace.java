@@ -42,9 +42,9 @@ import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.BiConsumer;
+import java.util.function.BiFunction;
 import java.util.function.Function;
 import java.util.function.Predicate;
-import java.util.function.UnaryOperator;
 
 /**
  * The state directory that a command works on, and its machine.
@@ -53,6 +53,9 @@ import java.util.function.UnaryOperator;
  * @param enforcer how changes are made here
  */
 public record Workspace(String word, Environment environment, Console console, Layout layout, Enforcer enforcer) {
+    /** For {@link #survey}: what is remembered, as it is. */
+    public static final BiFunction<Memory, DesiredState, Memory> AS_REMEMBERED = (memory, desired) -> memory;
+
     /** What a command sees that changes nothing: {@code findings} are what is wanted and what is left of what isn't. */
     public record View(
             DesiredState desired,
@@ -194,7 +197,11 @@ public record Workspace(String word, Environment environment, Console console, L
         if (crashed.isEmpty() || enforcer.agent().isPresent()) {
             return ImmutableMap.of();
         }
-        return survey(StoredState::desired, Memory::withoutCrashes, Situations.Depth.PRESENCE, crashed::contains)
+        return survey(
+                        StoredState::desired,
+                        (memory, desired) -> memory.withoutCrashes(),
+                        Situations.Depth.PRESENCE,
+                        crashed::contains)
                 .findings()
                 .stream()
                 .collect(ImmutableMap.toImmutableMap(Finding::id, Finding::plan));
@@ -211,13 +218,13 @@ public record Workspace(String word, Environment environment, Console console, L
      * Looks at the machine and touches nothing.
      *
      * @param wanted makes the desired state of what is stored
-     * @param remembered what the plan is to go by, of what is remembered
+     * @param remembered what the plan is to go by, of what is remembered, given what is wanted
      * @param asked the workloads to look at
      * @throws CommandFailure when the machine can't be seen
      */
     public View survey(
             Function<ImmutableList<StoredDeclaration>, DesiredState> wanted,
-            UnaryOperator<Memory> remembered,
+            BiFunction<Memory, DesiredState, Memory> remembered,
             Situations.Depth depth,
             Predicate<WorkloadId> asked)
             throws InterruptedException {
@@ -226,7 +233,7 @@ public record Workspace(String word, Environment environment, Console console, L
         Stored memory = remembered(reader -> new Stored(
                         wanted.apply(reader.declarations()).under(policy),
                         StoredState.desired(reader.declarations()).under(policy),
-                        remembered.apply(Memory.of(reader)),
+                        remembered.apply(Memory.of(reader), wanted.apply(reader.declarations())),
                         reader.everDeclared(),
                         reader.problems()))
                 .orElseGet(() -> new Stored(

@@ -143,6 +143,13 @@ public final class DependencyGraph {
                 .build();
     }
 
+    /** These, and all that has to run well before them. */
+    public static ImmutableSet<WorkloadId> withNeeds(Iterable<WorkloadId> ids, DesiredState declared) {
+        return ImmutableSet.copyOf(Traverser.<WorkloadId>forGraph(
+                        id -> declared.get(id).map(one -> needs(one.workload())).orElse(ImmutableSet.of()))
+                .breadthFirst(ids));
+    }
+
     private @Nullable Parent parent(Workload workload, HostFacts host, Function<WorkloadId, Remembered> look) {
         Traits traits = Traits.of(workload);
         return traits.parent()

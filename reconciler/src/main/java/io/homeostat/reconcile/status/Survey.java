@@ -75,12 +75,19 @@ public final class Survey {
                     reader.seed());
         }
 
-        /** As it is once documents of these workloads have been applied: they are tried at once, without a pause after failures. */
-        public Memory applied(Collection<WorkloadId> ids) {
-            Map<WorkloadId, WorkloadHistory> applied = new HashMap<>(histories);
-            ids.forEach(id -> applied.computeIfPresent(
-                    id, (same, history) -> history.retriedNow().withoutRollback()));
+        /** As it is once documents of these workloads have been applied: they and what they need are tried at once. */
+        public Memory applied(Collection<WorkloadId> ids, DesiredState desired) {
+            Map<WorkloadId, WorkloadHistory> applied =
+                    new HashMap<>(tried(DependencyGraph.withNeeds(ids, desired)).histories());
+            ids.forEach(id -> applied.computeIfPresent(id, (same, history) -> history.withoutRollback()));
             return new Memory(ImmutableMap.copyOf(applied), instances, pauses, seed);
+        }
+
+        /** As it is once somebody wants these tried at once, without a pause after failures. */
+        public Memory tried(Collection<WorkloadId> ids) {
+            Map<WorkloadId, WorkloadHistory> tried = new HashMap<>(histories);
+            ids.forEach(id -> tried.computeIfPresent(id, (same, history) -> history.retriedNow()));
+            return new Memory(ImmutableMap.copyOf(tried), instances, pauses, seed);
         }
 
         /** As if none had crashed before: where no agent runs, the next apply ends a pause after crashes, and nothing else does. */

@@ -29,7 +29,6 @@ import io.homeostat.reconcile.controlplane.PluginStates;
 import io.homeostat.reconcile.plan.Situations;
 import java.time.Instant;
 import java.util.List;
-import java.util.function.UnaryOperator;
 import java.util.stream.Collectors;
 
 /** Shows the states of plugins as the control plane would get them, without counting as a report. JSON as in the protocol. */
@@ -43,7 +42,7 @@ public record StatesCommand() implements Command {
     public int run(Workspace workspace) throws InterruptedException {
         Workspace.View view = workspace.survey(
                 StoredState::desired,
-                UnaryOperator.identity(),
+                Workspace.AS_REMEMBERED,
                 Situations.Depth.HEALTH,
                 id -> id.kind().equals(Kind.PLUGIN));
         CurrentPluginStates states =
