@@ -37,6 +37,7 @@ import java.net.SocketTimeoutException;
 import java.net.URI;
 import java.net.URL;
 import java.net.UnknownHostException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.InstantSource;
@@ -254,6 +255,13 @@ public final class ProbeHealth implements InstanceHealth {
                 return failed(Verdict.UNKNOWN, what + " " + problem.get());
             }
         }
+        Path directory = Path.of(settings.directory());
+        if (!Files.isDirectory(directory) || !Files.isExecutable(directory)) {
+            return failed(
+                    Verdict.UNHEALTHY,
+                    "spec.workingDirectory " + directory + " is not there, or may not be entered; " + what
+                            + " can't run without it");
+        }
         Optional<Path> program = Executables.find(Executables.from(settings.directory(), command.get(0)));
         if (program.isEmpty()) {
             return failed(
@@ -267,7 +275,7 @@ public final class ProbeHealth implements InstanceHealth {
                             .add(program.get().toString())
                             .addAll(command.subList(1, command.size()))
                             .build())
-                    .directory(new File(settings.directory()))
+                    .directory(directory.toFile())
                     .redirectInput(ProcessBuilder.Redirect.from(new File("/dev/null")))
                     .redirectErrorStream(true);
             builder.environment().clear();
@@ -277,7 +285,8 @@ public final class ProbeHealth implements InstanceHealth {
             Thread.currentThread().interrupt();
             return failed(Verdict.UNKNOWN, what + " was interrupted");
         } catch (IOException e) {
-            // No memory or descriptor left, as a rule: our fault, and temporary.
+            // What the program needs has been looked at; what is left is mostly memory or descriptors, which are ours
+            // to have.
             return failed(Verdict.UNKNOWN, what + " could not be started: " + firstLine(e));
         }
         try {

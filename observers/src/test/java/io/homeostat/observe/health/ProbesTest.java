@@ -265,6 +265,22 @@ class ProbesTest {
                 execOf(exec("sh", "-c", "pwd; exit 4"), ProcessSettings.NONE));
     }
 
+    @Test
+    void execOfAProgramWhoseDirectoryIsGoneIsUnhealthy() throws Exception {
+        Path directory = Files.createDirectory(root.resolve("work"));
+        ProcessSettings settings = settings(directory.toString(), null);
+        assertEquals(Health.healthy(NOW), execOf(exec("/bin/true"), settings));
+
+        Files.delete(directory);
+
+        for (String command : new String[] {"/bin/true", "true", "./check"}) {
+            assertEquals(
+                    unhealthy("spec.workingDirectory " + directory + " is not there, or may not be entered;"
+                            + " the probe's command " + command + " can't run without it"),
+                    execOf(exec(command), settings));
+        }
+    }
+
     private static ProcessSettings settings(String directory, @Nullable String umask) {
         return new ProcessSettings(directory, umask, null, null, null, null, null);
     }
