@@ -150,6 +150,12 @@ public final class SecretMask {
         private static final Pattern NAMED =
                 Pattern.compile("(?i)" + NAME + "\\\\{0,2}[\"']?[ \\t]{0,3}[:=][ \\t]{0,3}(?=[^ \\t\\r\\n])");
 
+        /** What the C library and shells say of a file. */
+        private static final Pattern FILE_ERROR = Pattern.compile("(?i)(?:no such file or directory|permission denied"
+                + "|is a directory|not a directory|cannot open|can't open|not found|read-only file system"
+                + "|operation not permitted|no space left on device|too many open files|input/output error|file exists"
+                + "|file name too long|too many levels of symbolic links)\\b");
+
         private static final Pattern SAID_OF = Pattern.compile(":[ \\t]+$");
 
         private static final Pattern OPTION =
@@ -198,9 +204,16 @@ public final class SecretMask {
             }
         }
 
-        /** Whether a path ends here, and what follows is said of it: {@code /run/secrets/token: No such file or directory}. */
+        /**
+         * Whether a path ends here, and what follows is said of it: {@code /run/secrets/token: No such file or directory}. Anything but a
+         * known error may be the value of a setting that is named like a path.
+         */
         private static boolean isPlace(Matcher found, String text) {
-            if (!SAID_OF.matcher(found.group()).find() || "\"'\\".indexOf(text.charAt(found.end())) >= 0) {
+            if (!SAID_OF.matcher(found.group()).find()
+                    || !FILE_ERROR
+                            .matcher(text)
+                            .region(found.end(), text.length())
+                            .lookingAt()) {
                 return false;
             }
             int name = found.start();

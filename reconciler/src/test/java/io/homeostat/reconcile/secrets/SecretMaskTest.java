@@ -46,18 +46,39 @@ class SecretMaskTest {
             delimiter = '|',
             quoteCharacter = '~',
             value = {
-                "cat: /run/secrets/db_token: No such file | cat: /run/secrets/db_token: No such file",
-                "cat: '/run/secrets/token': No such file | cat: '/run/secrets/token': No such file",
+                "a/token: No such file or directory | a/token: No such file or directory",
+                "cat: '/s/token': No such file or directory | cat: '/s/token': No such file or directory",
+                "open /s/db_token: no such file or directory, 3 | open /s/db_token: no such file or directory, 3",
                 "/etc/passwd: Permission denied | /etc/passwd: Permission denied",
                 "cannot read ./api-token.txt: Is a directory | cannot read ./api-token.txt: Is a directory",
+                "/s/token: Not a directory | /s/token: Not a directory",
+                "awk: /s/token: cannot open file | awk: /s/token: cannot open file",
+                "sh: 0: /s/token: Can't open | sh: 0: /s/token: Can't open",
+                "sh: 1: /s/get-token: not found | sh: 1: /s/get-token: not found",
+                "/s/token: Read-only file system | /s/token: Read-only file system",
+                "/s/token: Operation not permitted | /s/token: Operation not permitted",
+                "/s/token: No space left on device | /s/token: No space left on device",
+                "/s/token: Too many open files | /s/token: Too many open files",
+                "/s/token: Input/output error | /s/token: Input/output error",
+                "/s/token: File exists | /s/token: File exists",
+                "/s/token: File name too long | /s/token: File name too long",
+                "/s/token: Too many levels of symbolic links | /s/token: Too many levels of symbolic links",
                 "config/password=hunter2 | config/password=(masked)",
                 "config/password:hunter2 | config/password:(masked)",
                 "{\"app/password\": \"hunter2\"} | {\"app/password\": (masked)\"}",
                 "{\\\"app/password\\\": \\\"hunter2\\\"} | {\\\"app/password\\\": (masked)\\\"}",
                 "/etc/app.conf: token: abc | /etc/app.conf: token: (masked)",
-                "/run/token: cannot use token: abc | /run/token: cannot use token: (masked)",
+                "/run/token: cannot open token: abc | /run/token: cannot open token: (masked)",
+                "/prod/db/password: hunter2 | /prod/db/password: (masked)",
+                "spring/datasource/password: hunter2 | spring/datasource/password: (masked)",
+                "loaded ./conf/api_key: AKIA123456 | loaded ./conf/api_key: (masked)",
+                "GET /v1/token: eyJhbGciOi | GET /v1/token: (masked)",
+                "/s/token: notfound | /s/token: (masked)",
+                "/s/token: not founded | /s/token: (masked) founded",
+                "/s/token: x, not found | /s/token: (masked), not found",
+                "token: not found | token: (masked) found",
             })
-    void whatIsSaidOfAFileIsShownAndWhatIsAssignedIsNot(String text, String masked) {
+    void ofAPathAnErrorIsShownAndWhateverElseFollowsItIsNot(String text, String masked) {
         assertEquals(masked, new SecretMask().mask(text));
     }
 
