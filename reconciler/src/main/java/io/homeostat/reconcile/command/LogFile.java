@@ -88,6 +88,15 @@ public final class LogFile implements AutoCloseable {
         }
     }
 
+    /** What to do after a look at the copies. */
+    private enum Next {
+        READ,
+        /** It was rotated during the look. */
+        LOOK_AGAIN,
+        /** A rotation is under way, of which only a later call can tell what it has moved. */
+        WAIT
+    }
+
     public LogFile(Path path) {
         this(path, () -> {});
     }
@@ -195,7 +204,14 @@ public final class LogFile implements AutoCloseable {
         if (channel == null && there != null) {
             open();
         }
-        for (int look = 0; look < MOST_LOOKS && channel != null && !isBeingRotated(channel); look++) {
+        for (int look = 0; look < MOST_LOOKS && channel != null; look++) {
+            Next next = followRotation(channel);
+            if (next == Next.WAIT) {
+                return false;
+            }
+            if (next == Next.LOOK_AGAIN) {
+                continue;
+            }
             if (gap && withinLine) {
                 // What comes next is the beginning of another one.
                 out.write('\n');
@@ -243,8 +259,8 @@ public final class LogFile implements AutoCloseable {
         return bytes;
     }
 
-    /** Goes on at the beginning of a file that was emptied, after what was moved; true when that can't be told yet. */
-    private boolean isBeingRotated(SeekableByteChannel live) throws IOException {
+    /** Goes on at the beginning of a file that was emptied, after what was moved. */
+    private Next followRotation(SeekableByteChannel live) throws IOException {
         // Before the copies: whoever empties it has copied it by then.
         boolean isShorter = live.size() < live.position();
         marked = marked();
@@ -255,23 +271,23 @@ public final class LogFile implements AutoCloseable {
         betweenLooks.run();
         if (moved != null && begin != null && moved.end() > begin && !moved.equals(newest.extent())) {
             if (!openCopies(begin + live.position())) {
-                return true;
+                return Next.LOOK_AGAIN;
             }
         } else if (isShorter && !last.isMarked() && !waited && !Objects.equals(last.identity(), newest.identity())) {
             waited = true;
-            return true;
+            return Next.WAIT;
         } else if (isShorter || (moved != null && !moved.equals(newest.extent()))) {
             now = isShorter ? last : now;
             if (!Objects.equals(now.identity(), newest.identity())) {
                 openNewest(live.position());
             }
         } else {
-            return false;
+            return Next.READ;
         }
         waited = false;
         newest = now;
         live.position(0);
-        return false;
+        return Next.READ;
     }
 
     /**

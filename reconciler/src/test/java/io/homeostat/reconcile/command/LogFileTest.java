@@ -387,6 +387,25 @@ class LogFileTest {
         assertEquals("one\n" + lines("two", 10_000) + lines("three", 10_000) + "end\n", read());
     }
 
+    @Test
+    void aLogThatIsRotatedDuringALookIsReadToItsEndInOneCall() throws Exception {
+        Deque<Runnable> others = new ArrayDeque<>();
+        try (LogFile log =
+                new LogFile(path, () -> Optional.ofNullable(others.poll()).ifPresent(Runnable::run))) {
+            append(lines("one", 10_000));
+            others.add(() -> {});
+            // While the first piece is read, then between the look that this causes and the opening of the copies.
+            for (String next : List.of("two", "three")) {
+                others.add(() -> {
+                    rotateWithoutLoss();
+                    append(lines(next, 10_000));
+                });
+            }
+            log.copyTo(out);
+        }
+        assertEquals(lines("one", 10_000) + lines("two", 10_000) + lines("three", 10_000), read());
+    }
+
     /** If it is long enough. */
     private void rotateWithoutLoss() {
         try {
