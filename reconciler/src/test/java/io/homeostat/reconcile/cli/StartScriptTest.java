@@ -1,7 +1,11 @@
 package io.homeostat.reconcile.cli;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -14,14 +18,19 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** What bin/homeostat hands to the JVM, for which a script stands in. */
 class StartScriptTest {
+    private static final Path DIST = Path.of("src/main/dist");
+
     @TempDir
-    Path java;
+    Path directory;
+
+    private Path java;
 
     @BeforeEach
     void setUp() throws Exception {
+        java = Files.createDirectory(directory.resolve("java"));
         Files.writeString(java.resolve("release"), "JAVA_VERSION=\"25\"\n");
         Path program = Files.createDirectories(java.resolve("bin")).resolve("java");
-        Files.writeString(program, "#!/bin/sh\nfor last; do :; done\necho \"$LC_ALL $last\"\n");
+        Files.writeString(program, "#!/bin/sh\nprintf '%s\\n' \"$LC_ALL\" \"$@\"\n");
         Files.setPosixFilePermissions(program, PosixFilePermissions.fromString("rwxr-xr-x"));
     }
 
@@ -30,19 +39,56 @@ class StartScriptTest {
         boolean plain =
                 Files.exists(Path.of("/usr/lib/locale/C.utf8")) || Files.exists(Path.of("/usr/lib/locale/C.UTF-8"));
         String utf8 = plain ? "C.UTF-8" : "en_US.UTF-8";
-        assertEquals(utf8 + " word\n", start());
-        assertEquals(utf8 + " word\n", start("LC_ALL="));
-        assertEquals(utf8 + " word\n", start("LC_ALL=POSIX"));
+        for (String[] variables : new String[][] {{}, {"LC_ALL="}, {"LC_ALL=POSIX"}}) {
+            List<String> said = start(DIST, "word", variables);
+            assertEquals(utf8, said.getFirst());
+            assertEquals("word", said.getLast());
+        }
     }
 
-    private String start(String... variables) throws Exception {
+    @Test
+    void whatIsMappedStaysWhereItIsWhenItsOwnerCanNotMoveIt() throws Exception {
+        Path home = installation();
+        // As on a read-only file system, which takes more than a test may do: no directory can be made.
+        Files.createFile(home.resolve("mapped"));
+
+        for (String command : new String[] {"run", "version"}) {
+            List<String> said = start(home, command);
+            assertTrue(said.contains("-XX:AOTCache=" + home.resolve("homeostat.aot")), said::toString);
+            assertTrue(said.contains("-Dorg.sqlite.lib.name=native/libsqlitejdbc.so"), said::toString);
+        }
+    }
+
+    @Test
+    void whatSomebodyElseMayOverwriteIsMappedOnlyForAMoment() throws Exception {
+        Path home = installation();
+        assumeTrue(Files.getAttribute(home, "unix:uid").equals(0), "takes root");
+        Files.setAttribute(home, "unix:uid", 1);
+
+        assertFalse(start(home, "run").toString().contains("AOTCache"));
+        assertTrue(start(home, "version").toString().contains("AOTCache"));
+    }
+
+    private Path installation() throws IOException {
+        Path home = Files.createDirectory(directory.toRealPath().resolve("home"));
+        for (String file : new String[] {"bin/homeostat", "share/find-java.sh"}) {
+            Files.createDirectories(home.resolve(file).getParent());
+            Files.copy(DIST.resolve(file), home.resolve(file));
+        }
+        Files.writeString(home.resolve("homeostat.aot"), "classes");
+        Files.writeString(Files.createDirectory(home.resolve("native")).resolve("libsqlitejdbc.so"), "library");
+        return home;
+    }
+
+    /** The locale, then the arguments. */
+    private List<String> start(Path home, String word, String... variables) throws Exception {
         List<String> command =
                 new ArrayList<>(List.of("env", "-i", "PATH=/usr/bin:/bin", "HOMEOSTAT_JAVA_HOME=" + java));
         command.addAll(List.of(variables));
-        command.addAll(List.of("/bin/sh", Path.of("src/main/dist/bin/homeostat").toString(), "word"));
+        command.addAll(List.of("/bin/sh", home.resolve("bin/homeostat").toString(), word));
         Process process = new ProcessBuilder(command).redirectErrorStream(true).start();
         String said = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
         assertEquals(0, process.waitFor(), said);
-        return said;
+        return said.lines().toList();
     }
 }
