@@ -43,6 +43,9 @@ final class Completion {
     /** Shells for which there is a script. */
     static final ImmutableList<String> SHELLS = ImmutableList.of("bash", "zsh", "fish");
 
+    /** What the scripts for bash and zsh have in common. */
+    private static final String EXPAND = "completion.expand";
+
     private static final String WORDS = ":words";
     private static final String FILES = ":files";
     private static final String DIRECTORIES = ":directories";
@@ -63,9 +66,12 @@ final class Completion {
         if (!SHELLS.contains(shell)) {
             throw new UsageException("there is no completion for '" + shell + "'; write " + String.join(", ", SHELLS));
         }
+        return resource("completion." + shell).replace("#include " + EXPAND + "\n", resource(EXPAND));
+    }
+
+    private static String resource(String name) {
         try {
-            return Resources.toString(
-                    Resources.getResource(Completion.class, "completion." + shell), StandardCharsets.UTF_8);
+            return Resources.toString(Resources.getResource(Completion.class, name), StandardCharsets.UTF_8);
         } catch (IOException e) {
             throw new UncheckedIOException("the program is incomplete", e);
         }

@@ -1,14 +1,6 @@
 #compdef homeostat
 # zsh completion for homeostat. To load it now: source <(homeostat completion zsh)
-# A word as the shell would hand it over; as it is typed where it takes more than quotes and variables to know.
-_homeostat_expand() {
-  local plain="[^]\"'\$\`\\\\;&|<>(){}!*?[[:space:]]"
-  local variable='\$[A-Za-z_][A-Za-z_0-9]*|\$\{[A-Za-z_][A-Za-z_0-9]*\}'
-  local quoted="\\\\.|'[^']*'|\"([^\"\$\`\\\\]|\\\\.|$variable)*\""
-  expanded=$1
-  # Nothing else comes before eval: completing runs no command.
-  if [[ $1 =~ ^($plain|$variable|$quoted)*$ ]]; then eval "expanded=$1"; fi
-}
+#include completion.expand
 _homeostat() {
   local line word expanded
   local -a before reply described

@@ -83,6 +83,16 @@ class CompletionTest {
     }
 
     @Test
+    void aScriptIsPrintedWithWhatItIncludes() {
+        for (String name : Completion.SHELLS) {
+            Result printed = shell.plain("completion", name);
+            assertEquals(0, printed.status(), printed.err());
+            assertFalse(printed.out().contains("#include"), printed.out());
+            assertEquals(!name.equals("fish"), printed.out().contains("\n_homeostat_expand() {\n"), printed.out());
+        }
+    }
+
+    @Test
     void nothingIsSaidOfWhatIsWrong() throws IOException {
         Files.createDirectory(directory.resolve("state"));
         Files.createDirectory(directory.resolve("state").resolve("homeostat.db"));
