@@ -379,9 +379,10 @@ final class RevisionTable {
                             + " AND number NOT IN (SELECT max(number) FROM revision WHERE workload = ?1 AND good_at IS NOT NULL"
                             + " GROUP BY hash ORDER BY max(number) DESC LIMIT 2)"
                             // And the revision before, however often the declaration of the one that runs has changed
-                            // since.
+                            // since. A document that is not JSON has no revision, and must not make every commit fail.
                             + " AND number NOT IN (SELECT max(number) FROM revision WHERE workload = ?1 AND good_at IS NOT NULL"
-                            + " GROUP BY document ->> '$.spec.revision' ORDER BY max(number) DESC LIMIT 2)",
+                            + " GROUP BY CASE WHEN json_valid(document) THEN document ->> '$.spec.revision' END"
+                            + " ORDER BY max(number) DESC LIMIT 2)",
                     workload,
                     last,
                     good == null ? "" : good.hash());

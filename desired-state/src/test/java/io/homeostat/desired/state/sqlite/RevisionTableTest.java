@@ -19,6 +19,8 @@ import io.homeostat.desired.state.history.WorkloadHistory;
 import io.homeostat.desired.state.history.WorkloadHistory.FailedRevision;
 import io.homeostat.desired.state.history.WorkloadHistory.LastKnownGood;
 import java.nio.file.Path;
+import java.sql.Connection;
+import java.sql.SQLException;
 import java.time.Instant;
 import java.util.List;
 import java.util.Objects;
@@ -240,6 +242,24 @@ class RevisionTableTest {
 
         assertEquals("1 A good", told().getFirst());
         assertEquals(11, told().size());
+    }
+
+    @Test
+    void aDocumentThatIsNotJsonIsNoReasonToStoreNothingMore() throws SQLException {
+        trying("A");
+        works("A");
+        store.close();
+        try (Connection connection =
+                Sqlite.openExisting(Samples.layout(directory).database())) {
+            Sqlite.execute(connection, "UPDATE revision SET document = '{'");
+        }
+        open();
+
+        for (int i = 0; i < 12; i++) {
+            trying("B" + i);
+        }
+
+        assertEquals("13 B11 tried", told().getLast());
     }
 
     @Test
