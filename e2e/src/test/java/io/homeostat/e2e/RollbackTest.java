@@ -474,6 +474,9 @@ final class RollbackTest {
         homeostat.applied(Document.script("web", "exec sleep 1000"));
         homeostat.applied(Document.script("web", "exec sleep 1000").with("health.interval", "7s"));
         assertEquals(List.of("SUPERSEDED", "CURRENT"), standings());
+        // What runs was launched for number 2.
+        homeostat.run("restart", WEB).exits(0);
+        long pid = homeostat.pid(WEB);
 
         homeostat
                 .run("rollback", WEB)
@@ -482,12 +485,39 @@ final class RollbackTest {
                 .says("homeostat history process/web shows them, for --to NUMBER");
         homeostat.run("rollback", WEB, "--to", "1").exits(0);
 
+        assertEquals(pid, homeostat.pid(WEB));
         assertEquals("True", Homeostat.condition(homeostat.status(WEB), "RolledBack"));
+        assertEquals(List.of("SUPERSEDED", "ROLLED_BACK", "CURRENT"), standings());
+        assertNotEquals("none", lastRollback());
+    }
+
+    @Test
+    void aFormerConfigurationIsGoneBackToInPlace() {
+        String greeter = "plugin/greeter";
+        Stored archive = bucket.put("greeter.tar.gz", Bucket.greeter());
+        Document plugin =
+                Document.greeter("greeter", "1", bucket.signedUrl(archive)).with("source.sha256", archive.sha256());
+        homeostat.applied(plugin.with("config.string", "one"));
+        homeostat.applied(plugin.with("config.string", "two"));
+        // What runs was launched for number 2.
+        homeostat.run("restart", greeter).exits(0);
+        long pid = homeostat.pid(greeter);
+
+        homeostat.run("rollback", greeter).exits(0).says("configured");
+
+        assertEquals(pid, homeostat.pid(greeter));
+        assertEquals("True", Homeostat.condition(homeostat.status(greeter), "RolledBack"));
+        assertEquals(List.of("SUPERSEDED", "ROLLED_BACK", "CURRENT"), standings(greeter));
+        assertTrue(homeostat.events(greeter).contains("AGENT_ROLLED_BACK 1"));
     }
 
     private List<String> standings() {
+        return standings(WEB);
+    }
+
+    private List<String> standings(String workload) {
         return homeostat
-                .run("history", WEB, "-o", "json")
+                .run("history", workload, "-o", "json")
                 .exits(0)
                 .json()
                 .get("revisions")

@@ -10,6 +10,7 @@ import io.homeostat.desired.state.history.WorkloadHistory.LastKnownGood;
 import io.homeostat.observe.Observer.Checks;
 import java.time.Instant;
 import java.util.Objects;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /** By whose probe and health policy an instance is judged: by those of the declaration that it runs. */
@@ -29,20 +30,34 @@ public final class Judgement {
     }
 
     private static WorkloadSpec of(Declaration declared, WorkloadHistory history, Instance instance, Instant now) {
-        LastKnownGood meanwhile = history.undone(declared.hash())
-                .map(FailedRevision::meanwhile)
+        LastKnownGood good = history.lastKnownGood();
+        Optional<FailedRevision> undone = history.undone(declared.hash());
+        if (good != null
+                && undone.filter(one -> isWantedBack(one, good, instance)).isPresent()) {
+            return good.workload().spec();
+        }
+        LastKnownGood meanwhile = undone.map(FailedRevision::meanwhile)
                 .filter(runs -> instance.target().equals(runs.hash()))
                 .orElse(null);
         if (meanwhile != null) {
             return meanwhile.workload().spec();
         }
-        LastKnownGood good = history.lastKnownGood();
         boolean runsGood = good != null
                 && LaunchInputs.matches(instance, good.workload())
                 && (!LaunchInputs.matches(instance, declared.workload())
                         || wasBroughtBack(declared, history, instance)
                         || awaitsWindow(declared, history, instance, now));
         return (good != null && runsGood ? good.workload() : declared.workload()).spec();
+    }
+
+    /**
+     * Whether somebody wants an instance to run as the last good revision, for whatever it was launched: what differs between the two may
+     * be changed in place. Another archive of that revision, which may have to be fetched first, is in another directory.
+     */
+    private static boolean isWantedBack(FailedRevision undone, LastKnownGood good, Instance instance) {
+        return undone.byRequest()
+                && LaunchInputs.matches(instance, good.workload())
+                && (undone.meanwhile() == null || Objects.equals(instance.directory(), good.directory()));
     }
 
     /**

@@ -239,7 +239,10 @@ final class Notes {
                 .withAttempts(Attempts.of(declared.hash()).withReported(Reported.of(workload.revision())));
     }
 
-    /** What stands in has begun with its first launch, also with one that fails; what ran until then is not to come back. */
+    /**
+     * What stands in has begun with its first launch, also with one that fails, or with what runs as that already; what ran until then is
+     * not to come back.
+     */
     void launched(String hash) {
         FailedRevision failed = history.failed();
         LastKnownGood lastKnownGood = history.lastKnownGood();

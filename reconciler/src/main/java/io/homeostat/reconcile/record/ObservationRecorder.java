@@ -373,8 +373,21 @@ public final class ObservationRecorder {
             notes.knownGood(declared, wanted);
         }
         notes.standIn(situation.installations())
-                .filter(target -> isWell(situation, notes, process.instance(), running, target))
-                .ifPresent(notes::replaced);
+                .filter(target -> runsAs(target, process.instance()))
+                .ifPresent(target -> {
+                    // What differs only in place from what ran until now takes no launch.
+                    notes.launched(target.hash());
+                    if (isWell(situation, notes, process.instance(), running, target)) {
+                        notes.replaced(target);
+                    }
+                });
+    }
+
+    /** Whether an instance is as the target, for whatever it was launched: what can be changed while it runs is. */
+    private static boolean runsAs(Target target, Instance instance) {
+        return LaunchInputs.difference(instance, target.workload(), target.directory())
+                        .isEmpty()
+                && Traits.of(target.workload()).configHash().equals(instance.configHash());
     }
 
     /**
@@ -386,9 +399,7 @@ public final class ObservationRecorder {
         Workload workload = target.workload();
         return target.installed()
                 && instance.phase() == Phase.STARTED
-                && LaunchInputs.difference(instance, workload, target.directory())
-                        .isEmpty()
-                && Traits.of(workload).configHash().equals(instance.configHash())
+                && runsAs(target, instance)
                 && new Confinement(situation, workload).holds()
                 && workload.spec().equals(situation.checks().of(instance))
                 && (running.health() == null || running.health().verdict() == Health.Verdict.HEALTHY)

@@ -3,6 +3,7 @@ package io.homeostat.reconcile.plan;
 import static io.homeostat.reconcile.plan.Example.NOW;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
 
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
@@ -110,6 +111,24 @@ class JudgementTest {
         assertEquals(
                 good.workload().spec(),
                 Judgement.checks(wrong, again, NOW).of(process(good).instance()));
+    }
+
+    @Test
+    void whatIsRolledBackInPlaceIsJudgedByTheFormerProbeAndProvesThat() {
+        FailedRevision undone = FailedRevision.byRequest(
+                wrong.hash(), "A", NOW, "rolled back", new LastKnownGood(wrong.workload(), wrong.hash(), "p_A"));
+        WorkloadHistory history = history(null).withFailed(undone);
+        ObservedInstance process = process(wrong);
+
+        assertEquals(
+                good.workload().spec(), Judgement.checks(wrong, history, NOW).of(process.instance()));
+        FailedRevision replaced =
+                Objects.requireNonNull(learned(history, process).history().failed());
+        assertNull(replaced.meanwhile());
+        assertEquals(NOW, replaced.replacedAt());
+        assertEquals(
+                good.workload().spec(),
+                Judgement.checks(wrong, history.withFailed(replaced), NOW).of(process.instance()));
     }
 
     @Test

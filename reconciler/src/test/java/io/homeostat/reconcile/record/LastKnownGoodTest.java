@@ -6,6 +6,7 @@ import static io.homeostat.reconcile.plan.Example.plugin;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
 
+import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.Lifecycle.Limits;
 import io.homeostat.desired.model.schema.Size;
 import io.homeostat.desired.state.Event;
@@ -18,8 +19,12 @@ import io.homeostat.desired.state.history.FailureCause;
 import io.homeostat.desired.state.history.WorkloadHistory;
 import io.homeostat.desired.state.history.WorkloadHistory.FailedRevision;
 import io.homeostat.desired.state.history.WorkloadHistory.LastKnownGood;
+import io.homeostat.observe.ObservedInstance;
 import io.homeostat.observe.health.Health;
 import io.homeostat.reconcile.plan.Example;
+import io.homeostat.reconcile.plan.Situation;
+import io.homeostat.reconcile.plan.Traits;
+import io.homeostat.reconcile.record.ObservationRecorder.Learned;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
@@ -165,6 +170,37 @@ class LastKnownGoodTest {
         assertNull(Objects.requireNonNull(after(launched).failed()).meanwhile());
     }
 
+    @Test
+    void aRollbackThatTakesNoLaunchIsToldWhenWhatRunsIsConfiguredAsBefore() {
+        LastKnownGood before = proven(plugin().wants("A", "before").provenAsDeclared());
+        Situation asked = good().provenAsDeclared()
+                .history(history -> history.rolledBack(
+                        FailedRevision.byRequest(
+                                history.attempts().hash(), "A", NOW, "rolled back by request", history.lastKnownGood()),
+                        before))
+                .situation();
+        assertEquals(List.of(), told(ObservationRecorder.observed(asked)), "it has yet to be configured");
+
+        ObservedInstance runs = asked.instances().getFirst();
+        ObservedInstance configured = new ObservedInstance(
+                runs.instance()
+                        .withPhase(Phase.STARTED, Traits.of(before.workload()).configHash()),
+                true,
+                runs.liveness());
+        Learned back =
+                ObservationRecorder.observed(asked.withSeen(asked.seen().withInstances(ImmutableList.of(configured))));
+
+        assertEquals(List.of(EventType.AGENT_ROLLED_BACK), told(back));
+        FailedRevision failed =
+                Objects.requireNonNull(back.situation().history().failed());
+        assertNull(failed.meanwhile());
+        assertEquals(NOW, failed.replacedAt());
+    }
+
+    private static LastKnownGood proven(Example example) {
+        return Objects.requireNonNull(example.situation().history().lastKnownGood());
+    }
+
     private static @Nullable Instant replacedAt(Example example) {
         FailedRevision failed = after(example).failed();
         return failed == null ? null : failed.replacedAt();
@@ -200,6 +236,10 @@ class LastKnownGoodTest {
     }
 
     private static List<EventType> told(Example example) {
-        return example.learned().change().events().stream().map(Event::type).toList();
+        return told(example.learned());
+    }
+
+    private static List<EventType> told(Learned learned) {
+        return learned.change().events().stream().map(Event::type).toList();
     }
 }

@@ -217,7 +217,7 @@ public record WorkloadHistory(
      * @param revision that was undone; when somebody went back further from what stood in already, that one's
      * @param byRequest whether somebody had it undone, who alone has it tried again
      * @param meanwhile what worked and ran when somebody had it undone, and so goes on until the last good revision is here; null when
-     *     nothing did, or that was launched
+     *     nothing did, or that was launched, or took no launch
      * @param replacedAt when the last good revision was seen to work in its place; null as long as it was not
      */
     public record FailedRevision(
