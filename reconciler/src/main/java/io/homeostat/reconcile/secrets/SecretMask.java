@@ -150,11 +150,13 @@ public final class SecretMask {
         private static final Pattern NAMED =
                 Pattern.compile("(?i)" + NAME + "\\\\{0,2}[\"']?[ \\t]{0,3}[:=][ \\t]{0,3}(?=[^ \\t\\r\\n])");
 
-        /** What the C library and shells say of a file. */
-        private static final Pattern FILE_ERROR = Pattern.compile("(?i)(?:no such file or directory|permission denied"
-                + "|is a directory|not a directory|cannot open|can't open|not found|read-only file system"
+        /** What the C library, shells and programs say of something, which nobody takes for a secret. */
+        private static final Pattern ERROR = Pattern.compile("(?i)(?:no such file|permission denied|access denied"
+                + "|is a directory|not a directory|cannot open|can't open|(?:file )?not found|read-only file system"
                 + "|operation not permitted|no space left on device|too many open files|input/output error|file exists"
-                + "|file name too long|too many levels of symbolic links)\\b");
+                + "|file name too long|too many levels of symbolic links|connection (?:refused|reset|timed out)"
+                + "|authentication (?:failed|required)|(?:is )?(?:not set|missing|required|invalid|expired|empty)"
+                + "(?![^\\s,;.)]))(?![A-Za-z0-9])");
 
         private static final Pattern SAID_OF = Pattern.compile(":[ \\t]+$");
 
@@ -198,33 +200,16 @@ public final class SecretMask {
             while (found.find()) {
                 int from = found.end();
                 int end = valueEnd(text, from, found.group().regionMatches(true, 0, "authorization", 0, 13));
-                if (!isPlace(found, text) && hasLetterOrDigit(text, from, end)) {
+                if (!isError(found, text) && hasLetterOrDigit(text, from, end)) {
                     secret.set(from, end);
                 }
             }
         }
 
-        /**
-         * Whether a path ends here, and what follows is said of it: {@code /run/secrets/token: No such file or directory}. Anything but a
-         * known error may be the value of a setting that is named like a path.
-         */
-        private static boolean isPlace(Matcher found, String text) {
-            if (!SAID_OF.matcher(found.group()).find()
-                    || !FILE_ERROR
-                            .matcher(text)
-                            .region(found.end(), text.length())
-                            .lookingAt()) {
-                return false;
-            }
-            int name = found.start();
-            while (name > 0 && isOfName(text.charAt(name - 1))) {
-                name--;
-            }
-            return name > 0 && text.charAt(name - 1) == '/';
-        }
-
-        private static boolean isOfName(char c) {
-            return (c < 128 && Character.isLetterOrDigit(c)) || c == '_' || c == '.' || c == '-';
+        /** Whether what follows is said of what has this name: {@code /run/secrets/token: No such file or directory}. */
+        private static boolean isError(Matcher found, String text) {
+            return SAID_OF.matcher(found.group()).find()
+                    && ERROR.matcher(text).region(found.end(), text.length()).lookingAt();
         }
 
         /** What a parser calls a token may be a mere bracket. */

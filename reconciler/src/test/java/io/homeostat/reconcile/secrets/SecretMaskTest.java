@@ -76,9 +76,18 @@ class SecretMaskTest {
                 "/s/token: notfound | /s/token: (masked)",
                 "/s/token: not founded | /s/token: (masked) founded",
                 "/s/token: x, not found | /s/token: (masked), not found",
-                "token: not found | token: (masked) found",
+                "token: not found | token: not found",
+                "secret: not set | secret: not set",
+                "ERROR token: is expired | ERROR token: is expired",
+                "cannot read api_key: file not found | cannot read api_key: file not found",
+                "api_key: connection refused | api_key: connection refused",
+                "token: missing | token: missing",
+                "db_password: authentication failed for user bob | db_password: authentication failed for user bob",
+                "password: missing42 | password: (masked)",
+                "password: expired-x | password: (masked)",
+                "password=missing | password=(masked)",
             })
-    void ofAPathAnErrorIsShownAndWhateverElseFollowsItIsNot(String text, String masked) {
+    void anErrorThatFollowsAColonIsShownAndWhateverElseDoesIsNot(String text, String masked) {
         assertEquals(masked, new SecretMask().mask(text));
     }
 
