@@ -42,8 +42,7 @@ public final class MaskedFindings {
         ImmutableList<ObservedInstance> masked = instances.stream()
                 .map(instance -> hasSpoken(instance) ? masked(instance, mask) : instance)
                 .collect(ImmutableList.toImmutableList());
-        return new Finding(
-                finding.remembered(), situation.withSeen(situation.seen().withInstances(masked)), finding.plan());
+        return finding.withSituation(situation.withSeen(situation.seen().withInstances(masked)));
     }
 
     /** A mask of what a workload may have been given, for what it answers. */

@@ -125,6 +125,11 @@ public final class Survey {
             return new Finding(remembered, situation, plan, true);
         }
 
+        /** The same of another situation, for which the same is planned. */
+        public Finding withSituation(Situation other) {
+            return new Finding(remembered, other, plan, stopping);
+        }
+
         public WorkloadId id() {
             return situation.id();
         }
