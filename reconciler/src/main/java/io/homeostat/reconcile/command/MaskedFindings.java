@@ -13,6 +13,7 @@ import io.homeostat.observe.ObservedInstance.Liveness.Running;
 import io.homeostat.observe.health.Health;
 import io.homeostat.reconcile.plan.Situation;
 import io.homeostat.reconcile.secrets.DeclaredSecrets;
+import io.homeostat.reconcile.secrets.MaskedHealth;
 import io.homeostat.reconcile.secrets.SecretMask;
 import io.homeostat.reconcile.status.Survey.Finding;
 import java.util.function.Function;
@@ -69,17 +70,7 @@ public final class MaskedFindings {
                         running.identity(),
                         running.age(),
                         running.listening(),
-                        health == null ? null : masked(health, mask),
+                        health == null ? null : MaskedHealth.masked(health, mask),
                         running.lost()));
-    }
-
-    /** The same with its words masked. */
-    public static Health masked(Health health, SecretMask mask) {
-        return new Health(
-                health.verdict(),
-                health.code(),
-                health.results().stream().map(mask::mask).collect(ImmutableList.toImmutableList()),
-                mask.mask(health.problem()),
-                health.checkedAt());
     }
 }

@@ -1,5 +1,6 @@
 package io.homeostat.reconcile.secrets;
 
+import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSortedMap;
 import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadSpec;
@@ -11,8 +12,8 @@ import io.homeostat.observe.health.Health;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Masks the secrets that a workload was given where it, or the command of its probe, quotes them in an error: the words become part of messages, conditions and events.
- * What it reports while it is well goes to the control plane as it is, and is masked where people see it.
+ * Masks the secrets that a workload was given where it, or the command of its probe, quotes them: errors become part of messages,
+ * conditions and events, and what it reports while it is well goes to the control plane, which need not be who declared it.
  */
 public final class MaskedHealth implements InstanceHealth {
     private final InstanceHealth health;
@@ -30,13 +31,22 @@ public final class MaskedHealth implements InstanceHealth {
 
     private static Running masked(Running running, Instance instance, WorkloadSpec spec) {
         Health health = running.health();
-        if (health == null || health.problem().isEmpty()) {
+        if (health == null || (health.problem().isEmpty() && health.results().isEmpty())) {
             return running;
         }
         SecretMask mask = DeclaredSecrets.given(new Workload(instance.workload(), ImmutableSortedMap.of(), spec));
-        Health masked = new Health(
-                health.verdict(), health.code(), health.results(), mask.mask(health.problem()), health.checkedAt());
-        return new Running(running.identity(), running.age(), running.listening(), masked, running.lost());
+        return new Running(
+                running.identity(), running.age(), running.listening(), masked(health, mask), running.lost());
+    }
+
+    /** The same with its words masked. */
+    public static Health masked(Health health, SecretMask mask) {
+        return new Health(
+                health.verdict(),
+                health.code(),
+                health.results().stream().map(mask::mask).collect(ImmutableList.toImmutableList()),
+                mask.mask(health.problem()),
+                health.checkedAt());
     }
 
     @Override

@@ -43,9 +43,10 @@ class MaskedHealthTest {
     }
 
     @Test
-    void whatItReportsGoesToTheControlPlaneAsItIs() {
-        Health well = new Health(Verdict.HEALTHY, 3, ImmutableList.of("logged in as hunter2-of-a"), "", NOW);
-        assertEquals(well, seen(well));
+    void whatItReportsWhileItIsWellLosesThemToo() {
+        Health well = new Health(Verdict.HEALTHY, 3, ImmutableList.of("logged in as hunter2-of-a", "idle"), "", NOW);
+        assertEquals(
+                new Health(Verdict.HEALTHY, 3, ImmutableList.of("logged in as (masked)", "idle"), "", NOW), seen(well));
     }
 
     private static Health seen(Health health) {

@@ -22,6 +22,7 @@ import io.homeostat.reconcile.command.output.Console;
 import io.homeostat.reconcile.command.output.Json;
 import io.homeostat.reconcile.command.output.Text;
 import io.homeostat.reconcile.command.plugin.PluginCaller.Result;
+import io.homeostat.reconcile.secrets.MaskedHealth;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.stream.Collectors;
@@ -101,8 +102,7 @@ public record WatchCommand(WorkloadId plugin, @Nullable String request, int code
                 ? new Result.Answered<>(
                         revision,
                         workspace
-                                .remembered(
-                                        reader -> MaskedFindings.masked(health, MaskedFindings.mask(plugin, reader)))
+                                .remembered(reader -> MaskedHealth.masked(health, MaskedFindings.mask(plugin, reader)))
                                 .orElse(health))
                 : result;
     }
