@@ -15,6 +15,7 @@ import io.homeostat.desired.state.EventType;
 import io.homeostat.desired.state.StateReader.StoredDeclaration;
 import io.homeostat.desired.state.StateStore.ControlPlaneChange;
 import io.homeostat.desired.state.StateStore.ToApply;
+import io.homeostat.desired.state.history.Condition;
 import io.homeostat.desired.state.history.WorkloadHistory;
 import io.homeostat.desired.state.history.WorkloadHistory.Apply;
 import io.homeostat.desired.state.history.WorkloadHistory.Asked;
@@ -173,7 +174,7 @@ final class ConfigureHandler {
         if (undone.isPresent()) {
             answer.tell(EventType.PLUGIN_INSTALL_FAILED, words(undone.get()));
         } else if (!newProgram) {
-            boolean done = isKnownGood(history, wanted);
+            boolean done = isKnownGood(history, wanted) && isConverged(history);
             ask(id, history.asked().withInstall(!done));
             if (done) {
                 answer.tell(EventType.PLUGIN_INSTALLED, "it is installed already");
@@ -310,6 +311,13 @@ final class ConfigureHandler {
     private static boolean isKnownGood(WorkloadHistory history, CanonicalDocument wanted) {
         LastKnownGood lastKnownGood = history.lastKnownGood();
         return lastKnownGood != null && lastKnownGood.hash().equals(wanted.hash());
+    }
+
+    /** Not so while it is held by hand, has crashed or waits for anything. */
+    private static boolean isConverged(WorkloadHistory history) {
+        return history.conditions().stream()
+                .anyMatch(condition ->
+                        condition.type() == Condition.Type.CONVERGED && condition.status() == Condition.Status.TRUE);
     }
 
     private static String config(CanonicalDocument wanted) {

@@ -224,15 +224,17 @@ final class Notes {
             return;
         }
         LastKnownGood before = history.lastKnownGood();
+        Workload workload = declared.workload();
+        // What somebody holds by hand is not as whoever sent the INSTALL wants it.
+        boolean asked = history.asked().install() && situation.pause() == null;
+        if (asked || ObservationRecorder.isNewProgram(before, workload)) {
+            event(EventType.PLUGIN_INSTALLED, workload.revision(), "installed, and works");
+            history = history.withAsked(history.asked().withInstall(false));
+        }
         if (before != null
                 && before.hash().equals(declared.hash())
                 && Objects.equals(before.directory(), target.directory())) {
             return;
-        }
-        Workload workload = declared.workload();
-        if (history.asked().install() || ObservationRecorder.isNewProgram(before, workload)) {
-            event(EventType.PLUGIN_INSTALLED, workload.revision(), "installed, and works");
-            history = history.withAsked(history.asked().withInstall(false));
         }
         history = history.succeededBy(new LastKnownGood(workload, declared.hash(), target.directory()))
                 .withFailed(null)

@@ -15,6 +15,8 @@ import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.state.StateStore.ControlPlaneChange;
 import io.homeostat.desired.state.StateStore.ToApply;
 import io.homeostat.desired.state.history.Attempts.Failures;
+import io.homeostat.desired.state.history.Condition;
+import io.homeostat.desired.state.history.Reason;
 import io.homeostat.desired.state.history.WorkloadHistory;
 import io.homeostat.desired.state.history.WorkloadHistory.FailedRevision;
 import io.homeostat.proto.acp.ConfigurePluginStates.ConfigurePlugin;
@@ -92,14 +94,38 @@ class ConfigureHandlerTest {
     }
 
     @Test
-    void whatIsInstalledAlreadyIsSaidToBeAndPausesAfterFailuresEnd() {
+    void whatIsInstalledAlreadyIsSaidToBe() {
         here.receive(install("a", "1")).knownGood("a");
-        here.remember("a", here.history("a").withRun(here.history("a").run().withCrashes(attempts())));
 
         here.receive(install("a", "1"));
 
         assertEquals(List.of("a 1 controlPlane 1"), here.inForce());
         assertEquals(List.of("CONFIG_INSTALL a 1", "INSTALLED a 1"), here.told());
+        assertFalse(here.history("a").asked().install());
+    }
+
+    @Test
+    void whatIsInstalledButDoesNotRunAsDeclaredIsSaidToBeInstalledOnceItDoes() {
+        here.receive(install("a", "1"));
+        for (Reason reason : List.of(Reason.STOPPED, Reason.PAUSED, Reason.PROCESS_EXITED, Reason.GIVEN_UP)) {
+            here.knownGood("a").converged("a", Condition.Status.FALSE, reason);
+
+            here.receive(install("a", "1"));
+
+            assertEquals(List.of("CONFIG_INSTALL a 1"), here.told());
+            assertTrue(here.history("a").asked().install());
+        }
+    }
+
+    @Test
+    void whatHasCrashedAndIsInstalledAgainIsTriedAtOnceAndNotSaidToBeInstalled() {
+        here.receive(install("a", "1")).knownGood("a").converged("a", Condition.Status.FALSE, Reason.CRASH_LOOP);
+        here.remember("a", here.history("a").withRun(here.history("a").run().withCrashes(attempts())));
+
+        here.receive(install("a", "1"));
+
+        assertEquals(List.of("a 1 controlPlane 1"), here.inForce());
+        assertEquals(List.of("CONFIG_INSTALL a 1"), here.told());
         assertEquals(0, here.history("a").run().crashes().count());
     }
 
@@ -133,7 +159,7 @@ class ConfigureHandlerTest {
     }
 
     @Test
-    void backToTheRevisionThatStillRunsIsInstalledAtOnce() {
+    void backToTheRevisionThatStillRunsIsSaidToBeInstalledOnceItIsSeenSo() {
         here.receive(install("a", "1"))
                 .knownGood("a")
                 .receive(install("a", "2"))
@@ -141,7 +167,8 @@ class ConfigureHandlerTest {
 
         here.receive(install("a", "1"));
 
-        assertEquals(List.of("CONFIG_INSTALL a 1", "INSTALLED a 1"), here.told());
+        assertEquals(List.of("CONFIG_INSTALL a 1"), here.told());
+        assertTrue(here.history("a").asked().install());
         assertEquals(List.of("a 1 controlPlane 3"), here.inForce());
     }
 

@@ -16,6 +16,8 @@ import io.homeostat.desired.state.StateStore.ControlPlaneChange;
 import io.homeostat.desired.state.StateStore.SourceContent;
 import io.homeostat.desired.state.StateStore.ToApply;
 import io.homeostat.desired.state.history.Attempts;
+import io.homeostat.desired.state.history.Condition;
+import io.homeostat.desired.state.history.Reason;
 import io.homeostat.desired.state.history.WorkloadHistory;
 import io.homeostat.desired.state.history.WorkloadHistory.LastKnownGood;
 import io.homeostat.desired.state.sqlite.StateStores;
@@ -109,18 +111,26 @@ final class Declaring implements AutoCloseable {
     /** The loop has looked at it. */
     Declaring looked(String name) {
         Declaration declaration = declaration(name);
-        return remember(name, history(name).withAttempts(declaration.generation(), Attempts.of(declaration.hash())));
+        remember(name, history(name).withAttempts(declaration.generation(), Attempts.of(declaration.hash())));
+        return converged(name, Condition.Status.FALSE, Reason.REVISION_CHANGED);
     }
 
     /** The loop has brought it about and seen it well. */
     Declaring knownGood(String name) {
         looked(name);
+        converged(name, Condition.Status.TRUE, Reason.AT_DESIRED_STATE);
         Declaration declaration = declaration(name);
         return remember(
                 name,
                 history(name)
                         .withLastKnownGood(
                                 new LastKnownGood(declaration.workload(), declaration.hash(), "/installed")));
+    }
+
+    /** How the loop has found it. */
+    Declaring converged(String name, Condition.Status status, Reason reason) {
+        Condition converged = new Condition(Condition.Type.CONVERGED, status, reason, "", NOW);
+        return remember(name, history(name).withConditions(ImmutableList.of(converged)));
     }
 
     Declaring remember(String name, WorkloadHistory history) {

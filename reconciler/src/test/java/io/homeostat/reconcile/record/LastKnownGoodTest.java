@@ -4,7 +4,9 @@ import static io.homeostat.reconcile.plan.Example.NOW;
 import static io.homeostat.reconcile.plan.Example.failed;
 import static io.homeostat.reconcile.plan.Example.plugin;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.Lifecycle.Limits;
@@ -17,6 +19,7 @@ import io.homeostat.desired.state.history.Attempts.Reported;
 import io.homeostat.desired.state.history.Attempts.Reported.ReportedFailure;
 import io.homeostat.desired.state.history.FailureCause;
 import io.homeostat.desired.state.history.WorkloadHistory;
+import io.homeostat.desired.state.history.WorkloadHistory.Asked;
 import io.homeostat.desired.state.history.WorkloadHistory.FailedRevision;
 import io.homeostat.desired.state.history.WorkloadHistory.LastKnownGood;
 import io.homeostat.observe.ObservedInstance;
@@ -241,5 +244,22 @@ class LastKnownGoodTest {
 
     private static List<EventType> told(Learned learned) {
         return learned.change().events().stream().map(Event::type).toList();
+    }
+
+    @Test
+    void whoInstallsAgainWhatWasGoodIsToldOnceItRunsAndNobodyHoldsIt() {
+        Example runs = Example.plugin()
+                .wants("A")
+                .installed("A")
+                .active("A")
+                .runs("A")
+                .provenAsDeclared()
+                .history(history -> history.withAsked(Asked.NOTHING.withInstall(true)));
+
+        assertEquals(List.of(EventType.PLUGIN_INSTALLED), told(runs));
+        assertFalse(after(runs).asked().install());
+        runs.paused("why");
+        assertEquals(List.of(), told(runs));
+        assertTrue(after(runs).asked().install());
     }
 }

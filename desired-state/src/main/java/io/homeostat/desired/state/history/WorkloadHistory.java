@@ -188,7 +188,7 @@ public record WorkloadHistory(
     /**
      * What a control plane has asked for without having been told what became of it.
      *
-     * @param install an INSTALL of the program that is installed already, but not as it is declared now
+     * @param install an INSTALL of the program that is installed already, but is not, or does not run, as it is declared now
      * @param apply null when all have been told
      */
     public record Asked(boolean install, @Nullable Apply apply) {
