@@ -30,6 +30,7 @@ import io.homeostat.reconcile.record.ObservationRecorder;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -88,6 +89,9 @@ final class ConfigureHandler {
     private final Map<WorkloadId, StoredDeclaration> others = new TreeMap<>();
     private final Map<WorkloadId, CanonicalDocument> declared = new LinkedHashMap<>();
     private final Set<WorkloadId> withdrawn = new LinkedHashSet<>();
+    /** Those of the withdrawn of which the loop is to tell that they were removed. */
+    private final Set<WorkloadId> toBeRemoved = new HashSet<>();
+
     private final Map<WorkloadId, WorkloadHistory> histories = new LinkedHashMap<>();
     private final ConfigureEvents events;
     private final Quota quota = new Quota();
@@ -147,8 +151,7 @@ final class ConfigureHandler {
         WorkloadId id = wanted.get().workload().id();
         if (withdrawn.contains(id)) {
             histories.put(id, known.histories().apply(id).withAsked(Asked.NOTHING));
-            answer.tell(EventType.PLUGIN_CONFIG_REMOVE, "withdrawn, and declared again by the same message");
-            answer.tell(EventType.PLUGIN_REMOVED, "declared again by the same message");
+            tellOfRevoked(answer, wanted.get().workload());
         }
         Apply apply = history(id).asked().apply();
         if (apply != null && apply.config().equals(config(wanted.get()))) {
@@ -158,6 +161,22 @@ final class ConfigureHandler {
         }
         tellOfInstall(answer, wanted.get());
         declare(wanted.get());
+    }
+
+    /** Tells what has become of a REMOVE before this. Where another revision replaces what is there, the loop tells that that was removed. */
+    private void tellOfRevoked(OfItem answer, Workload wanted) {
+        if (toBeRemoved.remove(wanted.id()) && revision(history(wanted.id())).equals(wanted.revision())) {
+            answer.tell(EventType.PLUGIN_CONFIG_REMOVE, "withdrawn, and declared again by the same message");
+            answer.tell(EventType.PLUGIN_REMOVE_FAILED, "declared again by the same message, so it stays");
+        }
+    }
+
+    /** The one that is there, or on its way. */
+    private static String revision(WorkloadHistory history) {
+        LastKnownGood lastKnownGood = history.lastKnownGood();
+        return lastKnownGood == null
+                ? history.attempts().reported().revision()
+                : lastKnownGood.workload().revision();
     }
 
     /** Reports what the loop does not: that the request arrived and, if nothing is to be done, that it is installed already. */
@@ -218,6 +237,8 @@ final class ConfigureHandler {
         } else if (!removing) {
             answer.tell(EventType.PLUGIN_CONFIG_REMOVE, "no longer declared");
             answer.tell(EventType.PLUGIN_REMOVED, "nothing of it was on this machine yet");
+        } else {
+            toBeRemoved.add(id);
         }
     }
 
@@ -234,6 +255,8 @@ final class ConfigureHandler {
                     + successor.source().word() + " declares is in force now";
             answer.tell(EventType.PLUGIN_CONFIG_REMOVE, message);
             answer.tell(EventType.PLUGIN_REMOVED, message);
+        } else {
+            toBeRemoved.add(successor.workload().id());
         }
     }
 

@@ -193,6 +193,24 @@ class ConfigureHandlerTest {
     }
 
     @Test
+    void whatIsReplacedByTheSameMessageTheLoopTellsToBeRemoved() {
+        here.receive(install("a", "1")).knownGood("a");
+
+        here.receive(remove("a"), install("a", "2"));
+
+        assertEquals(List.of(), here.told());
+    }
+
+    @Test
+    void whatWasNeverBegunAndIsInstalledAgainIsRemovedOnce() {
+        here.receive(install("a", "1"));
+
+        here.receive(remove("a"), install("a", "1"));
+
+        assertEquals(List.of("CONFIG_REMOVE a", "REMOVED a"), here.told());
+    }
+
+    @Test
     void aRemovalThatIsUnderWayIsNoUnknownName() {
         here.receive(install("a", "1")).knownGood("a").receive(remove("a"));
 

@@ -179,13 +179,14 @@ class RefusedItemsTest {
     }
 
     @Test
-    void removedAndInstalledByOneMessageIsToldAsBoth() {
+    void whatOneMessageRemovesAndInstallsStaysAndIsNotSaidToBeRemoved() {
         here.receive(install("a", "1")).knownGood("a");
 
         here.receive(remove("a"), install("a", "1"));
 
         assertEquals(List.of("a 1 controlPlane 1"), here.inForce());
-        assertEquals(List.of("CONFIG_REMOVE a 1", "REMOVED a 1", "CONFIG_INSTALL a 1", "INSTALLED a 1"), here.told());
+        assertEquals(
+                List.of("CONFIG_REMOVE a 1", "REMOVE_FAILED a 1", "CONFIG_INSTALL a 1", "INSTALLED a 1"), here.told());
     }
 
     @Test
