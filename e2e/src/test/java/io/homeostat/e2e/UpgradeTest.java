@@ -210,6 +210,7 @@ final class UpgradeTest {
         for (Command command : List.of(looks, follows, works)) {
             eventually().until(() -> holdsLeases(command.pid(), installed));
         }
+        eventually().until(() -> homeostat.run("status").out().contains("process/web"));
 
         sh("cp -rf '" + Distribution.home() + "/.' '" + installed + "'");
 

@@ -3,6 +3,7 @@ package io.homeostat.desired.state.sqlite;
 import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.state.StoreException;
 import java.io.IOException;
+import java.nio.channels.ClosedByInterruptException;
 import java.nio.channels.FileChannel;
 import java.nio.file.AccessDeniedException;
 import java.nio.file.FileAlreadyExistsException;
@@ -100,6 +101,7 @@ final class StateDirectory {
             case FileAlreadyExistsException other ->
                 other.getFile() + " is in the way. Move it, or choose another --state-dir";
             case FileSystemException other when other.getReason() != null -> other.getFile() + ": " + other.getReason();
+            case ClosedByInterruptException interrupted -> "interrupted; run it again";
             default -> String.valueOf(e.getMessage());
         };
         return new StoreException("cannot " + tried + " " + file + ": " + why, e);

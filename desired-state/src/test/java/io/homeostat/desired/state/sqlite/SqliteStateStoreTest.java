@@ -16,6 +16,7 @@ import io.homeostat.desired.state.StateStore.Change;
 import io.homeostat.desired.state.StoreException;
 import io.homeostat.desired.state.history.WorkloadHistory;
 import java.io.IOException;
+import java.nio.channels.ClosedByInterruptException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
@@ -52,6 +53,16 @@ final class SqliteStateStoreTest extends StateStoreContract {
     @Override
     protected StateStore store() {
         return store;
+    }
+
+    @Test
+    void whoeverIsInterruptedWhileItIsOpenedIsToldSo() {
+        Path file = Path.of("/s/homeostat.db");
+
+        assertEquals(
+                "cannot open /s/homeostat.db: interrupted; run it again",
+                StateDirectory.failure("open", file, new ClosedByInterruptException())
+                        .getMessage());
     }
 
     @Test
