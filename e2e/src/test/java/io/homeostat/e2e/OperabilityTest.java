@@ -4,6 +4,7 @@ import static io.homeostat.e2e.Patience.eventually;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
@@ -232,5 +233,24 @@ final class OperabilityTest {
         } catch (IOException e) {
             return "";
         }
+    }
+
+    /** Debian 12 has systemd 252; what only later ones know is in a drop-in. */
+    @Test
+    void theUnitHasNoKeyThatSystemdDoesNotKnow() throws IOException, InterruptedException {
+        Path analyze = Path.of("/usr/bin/systemd-analyze");
+        String unit = Files.readString(Distribution.checkout().resolve("examples/agent/homeostat.service"));
+        assertFalse(unit.contains("\nDelegateSubgroup"), "known since systemd 254");
+        assumeTrue(Files.isExecutable(analyze), "no systemd here that could be asked");
+        Path copy = Files.writeString(
+                homeostat.directory().resolve("homeostat.service"),
+                unit.replace("/opt/homeostat/bin/homeostat", "/bin/true"));
+        Process verify = new ProcessBuilder(analyze.toString(), "verify", copy.toString())
+                .redirectErrorStream(true)
+                .start();
+        String said = new String(verify.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+
+        assertEquals(0, verify.waitFor(), said);
+        assertEquals("", said);
     }
 }
