@@ -66,6 +66,11 @@ final class Distribution {
                     Files.move(partial, cache, StandardCopyOption.ATOMIC_MOVE);
                 }
             }
+            // The first start moves what is mapped, which must not happen while a test copies the program.
+            awaitEnd(new ProcessBuilder(program().toString(), "version")
+                    .redirectOutput(ProcessBuilder.Redirect.DISCARD)
+                    .redirectError(ProcessBuilder.Redirect.DISCARD)
+                    .start());
         } catch (IOException e) {
             throw new UncheckedIOException("cannot prepare " + home() + "; was it built with mvn package?", e);
         }

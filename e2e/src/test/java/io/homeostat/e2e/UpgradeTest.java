@@ -189,6 +189,20 @@ final class UpgradeTest {
     }
 
     @Test
+    void severalFirstStartsAtOnceFindWhatOneOfThemMoves() throws IOException, InterruptedException {
+        homeostat.applied(sleeper());
+        for (int round = 0; round < 3; round++) {
+            Path installed = unmoved("opt" + round);
+            List<Command> starts = Stream.generate(() -> homeostat.start(installed, "events"))
+                    .limit(6)
+                    .toList();
+            for (Command start : starts) {
+                start.await(Patience.LONGEST).exits(0).says("PLUGIN_STARTED").doesNotSay("ERROR");
+            }
+        }
+    }
+
+    @Test
     void aDamagedProgramSaysSo() throws IOException, InterruptedException {
         Path installed = copy("opt");
         sh("for library in '" + installed + "'/lib/picocli*.jar; do : >\"$library\"; done");
@@ -265,6 +279,14 @@ final class UpgradeTest {
     private Path copy(String name) throws IOException, InterruptedException {
         Path installed = homeostat.directory().resolve(name);
         sh("cp -a '" + Distribution.home() + "' '" + installed + "'");
+        return installed;
+    }
+
+    /** An installation as it was before its first start. */
+    private Path unmoved(String name) throws IOException, InterruptedException {
+        Path installed = copy(name);
+        sh("cd '" + installed + "' && mkdir -p native && mv mapped/*.aot homeostat.aot"
+                + " && mv mapped/*.so native/libsqlitejdbc.so && rmdir mapped");
         return installed;
     }
 
