@@ -104,7 +104,7 @@ final class InstallTest {
 
     @ParameterizedTest
     @ValueSource(booleans = {true, false})
-    void aFreshSignatureForTheSameArchiveChangesNothing(boolean verified) {
+    void aFreshSignatureForTheSameArchiveIsTakenInPlace(boolean verified) {
         Stored archive = bucket.put("greeter.tar.gz", TarGz.ofScript("exec sleep 1000"));
         Document before = script("a", "1", bucket.signedUrl(archive));
         Stored again = bucket.put("greeter.tar.gz", archive.content());
@@ -116,7 +116,16 @@ final class InstallTest {
         homeostat.applied(before);
         long pid = homeostat.process("process/a");
 
-        homeostat.apply(after).exits(0).says("1 unchanged");
+        Path file = homeostat.file("after.yaml", after);
+        homeostat
+                .run("plan", "-f", file.toString(), "--detailed-exitcode")
+                .exits(2)
+                .says("(masked, another value)");
+        homeostat.apply(file).exits(0).says("process/a  updated (spec.source.url changed)");
+        homeostat
+                .run("plan", "-f", file.toString(), "--detailed-exitcode")
+                .exits(0)
+                .says("1 unchanged");
 
         assertEquals(pid, homeostat.process("process/a"));
         assertEquals(1, bucket.requests());

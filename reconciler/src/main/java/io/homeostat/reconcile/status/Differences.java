@@ -9,7 +9,6 @@ import com.google.common.collect.Sets;
 import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.model.DesiredState;
 import io.homeostat.desired.model.Lifecycle;
-import io.homeostat.desired.model.Source;
 import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.history.Reason;
@@ -44,7 +43,6 @@ public final class Differences {
             .collect(ImmutableSet.toImmutableSet());
 
     private static final Pattern COMMAND = Pattern.compile("spec\\.(?:arguments|(?:probe|reload)\\.exec\\.command)");
-    private static final String URL = "spec.source.url";
 
     private Differences() {}
 
@@ -113,12 +111,11 @@ public final class Differences {
                 || (!field.equals("limits") && LIFECYCLE.contains(field));
     }
 
-    /** In the order of the model, fields that are gone at their end. A renewed signature of a URL is no difference. */
+    /** In the order of the model, fields that are gone at their end. */
     static ImmutableList<Change> between(Workload before, Workload after) {
         Map<String, Value> old = values(before);
         Map<String, Value> wanted = values(after);
         return Sets.union(wanted.keySet(), old.keySet()).stream()
-                .filter(path -> !path.equals(URL) || !Objects.equals(archive(before), archive(after)))
                 .flatMap(path -> changes(path, old.get(path), wanted.get(path)))
                 .collect(ImmutableList.toImmutableList());
     }
@@ -161,12 +158,6 @@ public final class Differences {
         return after.indexOf(SecretMask.MASK) == after.lastIndexOf(SecretMask.MASK)
                 ? after.replace(SecretMask.MASK, "(masked, another value)")
                 : after + " (another masked value)";
-    }
-
-    /** Where the archive is, without what a control plane renews each time. */
-    private static @Nullable String archive(Workload workload) {
-        Source source = workload.source();
-        return source == null ? null : source.shownUrl();
     }
 
     /** @param shown without secrets */
