@@ -9,7 +9,7 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** What an operator asks of plugins that run, through a running agent. */
+/** What an operator asks of what runs. */
 final class OperationsTest {
     @RegisterExtension
     final Homeostat homeostat = new Homeostat();
@@ -58,5 +58,72 @@ final class OperationsTest {
         eventually().until(() -> homeostat.processes("plugin/greeter").isEmpty());
         assertTrue(homeostat.events("plugin/greeter").contains("REMOVED 1"));
         agent.terminate().exits(0);
+    }
+
+    @Test
+    void questionsTakeSeveralNamesLabelsOrAll() {
+        String archive = Distribution.greeter().toUri().toString();
+        homeostat.applied(
+                Document.script("a", "exec sleep 1000").with("revision", "1").label("team", "sre"),
+                Document.script("b", "exec sleep 1000").with("revision", "2").label("team", "web"),
+                Document.greeter("p", "1", archive).label("team", "sre"),
+                Document.greeter("q", "1", archive));
+
+        homeostat
+                .run("history", "-l", "team=sre")
+                .exits(0)
+                .says("process/a:")
+                .says("plugin/p:")
+                .doesNotSay("process/b");
+        assertEquals(
+                List.of("plugin/p", "plugin/q", "process/a", "process/b"),
+                homeostat
+                        .run("history", "--all", "-o", "json")
+                        .exits(0)
+                        .json()
+                        .get("workloads")
+                        .findValuesAsText("workload"));
+        homeostat
+                .run("history", "process/a", "process/no")
+                .exits(3)
+                .says("process/a:")
+                .says("nothing is remembered of process/no");
+        homeostat.run("history", "-l", "team=no").exits(1).says("nothing that was ever launched is declared here with");
+        homeostat.run("history").exits(64).says("or choose them with -l LABEL=VALUE");
+
+        homeostat.run("verify", "-l", "team=sre", "--revision", "1").exits(0).says("process/a runs at revision 1");
+        JsonNode verified = homeostat
+                .run("verify", "--all", "--revision", "1", "-o", "json")
+                .exits(1)
+                .json();
+        assertEquals(
+                List.of("true", "true", "true", "false"),
+                verified.get("workloads").findValuesAsText("verified"));
+        homeostat
+                .run("verify", "-l", "team=no", "--revision", "1")
+                .exits(1)
+                .says("nothing is declared here with team=no");
+
+        homeostat
+                .run("watch", "--all", "--timeout", "1m")
+                .exits(0)
+                .says("plugin/p answered 0")
+                .says("plugin/q answered 0");
+        homeostat
+                .run("watch", "plugin/p", "plugin/no", "--timeout", "1s")
+                .exits(1)
+                .says("plugin/no did not answer 0");
+        homeostat.run("watch", "process/a").exits(64).says("process/a is no plugin");
+        homeostat.run("watch", "-l", "team=web").exits(1).says("nothing that is a plugin is declared here");
+
+        homeostat
+                .run("events", "-l", "team=sre")
+                .exits(0)
+                .says("process/a")
+                .says("plugin/p")
+                .doesNotSay("process/b");
+        homeostat.run("events", "--all").exits(0).says("process/b");
+        homeostat.run("events", "-l", "team=no").exits(1).says("nothing is declared here with team=no");
+        homeostat.run("events", "-l", "team=sre", "--for", "process/b").exits(64);
     }
 }

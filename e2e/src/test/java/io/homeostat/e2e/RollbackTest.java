@@ -85,7 +85,11 @@ final class RollbackTest {
             homeostat.awaitRunning(WEB);
         }
 
-        homeostat.run("rollback", WEB, "--to", "9").exits(1).says("has no revision number 9");
+        homeostat
+                .run("rollback", WEB, "--to", "9")
+                .exits(1)
+                .says(
+                        "process/web has no revision 9, and none with that number; homeostat history process/web shows them");
         homeostat.run("rollback", WEB, "--to", "3").exits(1).says("number 3 (3) is what is declared now");
         homeostat.run("rollback", WEB, "--to", "1").exits(0).says("rolled back 3 -> 1");
 
@@ -96,6 +100,58 @@ final class RollbackTest {
                 List.of("SUPERSEDED", "SUPERSEDED", "ROLLED_BACK", "SUPERSEDED", "CURRENT"),
                 eventually().until(this::standings, all -> all.getLast().equals("CURRENT")));
         homeostat.run("history", WEB).exits(0).says("superseded   back to number 1");
+    }
+
+    @Test
+    void aRevisionIsChosenByItsNameOrByItsNumberAndNeverByGuess() {
+        homeostat.applied(web("2026.10", stored(1)));
+        homeostat.applied(web("1", stored(2)));
+        homeostat.applied(web("2026.12", stored(3)));
+
+        homeostat.run("rollback", WEB, "--to", "2026.10").exits(0).says("rolled back 2026.12 -> 2026.10");
+        assertEquals("RUNNING 2026.10", homeostat.state(WEB));
+        homeostat
+                .run("rollback", WEB, "--to", "1")
+                .exits(1)
+                .says("process/web: 1 is a revision (number 2 in the history) and the number of another one (2026.10)")
+                .says("write --to number:2 or --to number:1");
+        assertEquals("RUNNING 2026.10", homeostat.state(WEB));
+        homeostat.run("rollback", WEB, "--to", "number:2").exits(0).says("rolled back 2026.10 -> 1");
+        assertEquals("RUNNING 1", homeostat.state(WEB));
+        homeostat.run("rollback", WEB, "--to", "2026.11").exits(1).says("process/web has no revision 2026.11");
+        homeostat.run("rollback", WEB, "--to", "2026.12").exits(1).says("(2026.12) is what is declared now");
+    }
+
+    @Test
+    void ofSeveralThatAreChosenEachGoesBackAndWhatCanNotIsTold() {
+        Document other = Document.script("other", "exec sleep 1000").label("team", "sre");
+        homeostat.applied(web("1", stored(1)).label("team", "sre"), other.with("revision", "1"));
+        homeostat.applied(
+                web("2", stored(2)).label("team", "sre"),
+                other.with("revision", "2"),
+                Document.script("new", "exec sleep 1000"));
+
+        homeostat
+                .run("rollback", "-l", "team=sre")
+                .exits(0)
+                .says("process/web    rolled back 2 -> 1")
+                .says("process/other  rolled back 2 -> 1");
+        assertEquals("RUNNING 1", homeostat.state(WEB));
+        assertEquals("RUNNING 1", homeostat.state("process/other"));
+        homeostat.run("resume", "--all").exits(0);
+        homeostat.run("start", "--all").exits(0);
+        assertEquals("RUNNING 2", homeostat.state(WEB));
+
+        homeostat
+                .run("rollback", WEB, "process/new", "process/no")
+                .exits(1)
+                .says("rolled back 2 -> 1")
+                .says("nothing is remembered of process/new that worked before")
+                .says("process/no is not declared, so it was not rolled back");
+        assertEquals("RUNNING 1", homeostat.state(WEB));
+        assertEquals("RUNNING 2", homeostat.state("process/other"));
+        homeostat.run("rollback", "-l", "team=nobody").exits(1).says("nothing that could be rolled back is declared");
+        homeostat.run("rollback").exits(64).says("name workloads (KIND/NAME), or choose them");
     }
 
     @Test
@@ -163,7 +219,7 @@ final class RollbackTest {
                 .run("rollback", WEB)
                 .exits(1)
                 .says("no agent runs that would try again, homeostat start process/web does")
-                .says("homeostat rollback process/web --to NUMBER chooses another revision")
+                .says("homeostat rollback process/web --to REVISION chooses another one")
                 .says("homeostat resume process/web goes back to what is declared");
         assertEquals("RUNNING 3", homeostat.state(WEB));
         homeostat.run("rollback", WEB).exits(1).says("could not install 2");
@@ -439,7 +495,7 @@ final class RollbackTest {
         rollback.await(Patience.LONGEST)
                 .exits(1)
                 .says("process/web  failed: something else was declared meanwhile, by somebody else")
-                .doesNotSay("chooses another revision");
+                .doesNotSay("chooses another one");
         homeostat.run("rollback", WEB, "--to", "2").exits(0);
         Command again = homeostat.start("rollback", WEB, "--to", "1");
         eventually().until(() -> homeostat.state(WEB).startsWith("STARTING 1"));
@@ -451,7 +507,7 @@ final class RollbackTest {
         third.await(Patience.LONGEST)
                 .exits(1)
                 .says("failed: it was rolled back to another revision meanwhile")
-                .doesNotSay("chooses another revision");
+                .doesNotSay("chooses another one");
     }
 
     @Test
@@ -460,9 +516,9 @@ final class RollbackTest {
         long pid = homeostat.pid(WEB);
 
         homeostat.run("rollback", WEB).exits(1).says("nothing is remembered of process/web that worked before");
-        homeostat.run("rollback", "process/no").exits(1).says("process/no is not declared, so nothing was rolled back");
-        homeostat.run("rollback", WEB, "--to", "-1").exits(64);
-        homeostat.run("rollback", WEB, "--to", "0").exits(64).says("--to: 0 is no number of a revision");
+        homeostat.run("rollback", "process/no").exits(1).says("process/no is not declared, so it was not rolled back");
+        homeostat.run("rollback", WEB, "--to", "0").exits(1).says("process/web has no revision 0");
+        homeostat.run("rollback", WEB, "--to", "").exits(64).says("--to: empty; homeostat history shows");
         homeostat.run("history", "process/no").exits(3).says("nothing is remembered of process/no");
 
         assertEquals(pid, homeostat.pid(WEB));
@@ -482,7 +538,7 @@ final class RollbackTest {
                 .run("rollback", WEB)
                 .exits(1)
                 .says("nothing is remembered of process/web that worked before and was another program")
-                .says("homeostat history process/web shows them, for --to NUMBER");
+                .says("homeostat history process/web shows them, for --to REVISION");
         homeostat.run("rollback", WEB, "--to", "1").exits(0);
 
         assertEquals(pid, homeostat.pid(WEB));

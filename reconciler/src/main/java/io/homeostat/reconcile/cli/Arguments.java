@@ -5,6 +5,7 @@ import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.model.schema.Notation;
+import io.homeostat.reconcile.command.EventsCommand;
 import io.homeostat.reconcile.command.RequestFields;
 import io.homeostat.reconcile.command.Selection;
 import io.homeostat.reconcile.command.environment.GlobalOptions;
@@ -83,13 +84,9 @@ record Arguments(ParseResult whole, ParseResult command) {
         return reason.orElse("");
     }
 
-    /** @throws UsageException when it is not exactly one of the form KIND/NAME */
-    WorkloadId workload() {
-        ImmutableList<WorkloadId> ids = workloads();
-        if (ids.size() != 1) {
-            throw new UsageException("one workload is wanted, not " + ids.size());
-        }
-        return ids.getFirst();
+    /** Which revision to go back to; empty when it is not said. */
+    Optional<String> to() {
+        return option(command, Syntax.TO);
     }
 
     String revision() {
@@ -124,11 +121,16 @@ record Arguments(ParseResult whole, ParseResult command) {
         }
     }
 
-    /** The workloads that an option names. */
-    ImmutableList<WorkloadId> about() {
-        return this.<List<String>>option(command, Syntax.FOR).orElse(List.of()).stream()
+    /**
+     * The workloads that an option names, or that are chosen otherwise; all when it is not said which.
+     *
+     * @throws UsageException when it is said in several ways
+     */
+    Selection about() {
+        ImmutableList<WorkloadId> named = this.<List<String>>option(command, Syntax.FOR).orElse(List.of()).stream()
                 .map(RequestFields::workload)
                 .collect(ImmutableList.toImmutableList());
+        return flag(Syntax.ALL) ? new Selection(named, labels(), true) : EventsCommand.selection(named, labels());
     }
 
     /** What a plugin is to be asked for; empty when it is not said. */

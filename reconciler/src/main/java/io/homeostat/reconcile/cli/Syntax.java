@@ -50,19 +50,6 @@ final class Syntax {
     static final String HELP = "-h";
     static final String VERSION = "--version";
 
-    /** How many workloads a command takes. */
-    enum Workloads {
-        ONE("1"),
-        ONE_OR_MORE("1..*"),
-        ANY("0..*");
-
-        private final String arity;
-
-        Workloads(String arity) {
-            this.arity = arity;
-        }
-    }
-
     private final CommandSpec spec;
     private boolean isYaml;
 
@@ -179,22 +166,17 @@ final class Syntax {
                 .description(description));
     }
 
-    Syntax workloads(Workloads number) {
+    /** One or more workloads, or a choice of them. */
+    Syntax selection() {
         spec.addPositional(PositionalParamSpec.builder()
-                .index(number == Workloads.ONE ? "0" : "0..*")
+                .index("0..*")
                 .type(List.class)
                 .auxiliaryTypes(String.class)
-                .arity(number.arity)
-                .required(number == Workloads.ONE || number == Workloads.ONE_OR_MORE)
+                .arity("0..*")
                 .paramLabel(WORKLOAD)
                 .description("Such as plugin/ops-agent.")
                 .build());
-        return this;
-    }
-
-    /** One or more workloads, or a choice of them. */
-    Syntax selection() {
-        return workloads(Workloads.ANY).labels().flag(ALL, "All workloads that are declared.");
+        return labels().flag(ALL, "All workloads that are declared.");
     }
 
     Syntax labels() {

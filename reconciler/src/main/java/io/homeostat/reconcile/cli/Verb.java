@@ -6,7 +6,6 @@ import com.google.errorprone.annotations.Immutable;
 import io.homeostat.desired.yaml.Explain;
 import io.homeostat.proto.agent.CommandRequest;
 import io.homeostat.reconcile.agent.Daemon;
-import io.homeostat.reconcile.cli.Syntax.Workloads;
 import io.homeostat.reconcile.command.ApplyCommand;
 import io.homeostat.reconcile.command.Command;
 import io.homeostat.reconcile.command.DeleteCommand;
@@ -126,20 +125,23 @@ public enum Verb {
             "Run one-shots now, whatever their triggers say, and wait until they are done.",
             "Exit status: 0 they have completed, 1 not."),
     ROLLBACK(
-            syntax -> syntax.workloads(Workloads.ONE)
-                    .number(
+            syntax -> syntax.selection()
+                    .text(
                             Syntax.TO,
-                            "The number of a revision in its history; the one that worked before when left out.")
+                            "REVISION",
+                            "A revision in its history, or its number there; the one that worked before when left out.",
+                            false)
                     .timeout(),
             typed -> new RollbackCommand(
-                    typed.arguments().workload(),
-                    typed.arguments().count(Syntax.TO),
+                    typed.arguments().selection(),
+                    typed.arguments().to(),
                     typed.arguments().timeout()),
             asked -> RollbackCommand.of(asked.getRollback()),
             "Go back to a revision that worked, whoever has declared another one.",
             "It stays so until another one is declared, or homeostat apply or resume takes that back.",
-            "A pause or a stop by request ends with it.",
-            "Exit status: 0 it runs and is well, 1 not."),
+            "A pause or a stop by request ends with it. What is a revision as well as the number of another one is not",
+            "guessed at: --to number:3 is the third row of history.",
+            "Exit status: 0 they run and are well, 1 not."),
     RESET(
             syntax -> syntax.flag(Syntax.YES, "Do it; without this it is only said what would be removed.")
                     .timeout(),
@@ -172,14 +174,16 @@ public enum Verb {
             "Show all about workloads: status, plan, instances, declaration, last events, end of the log.",
             "Exit status: 0, 3 one is neither declared nor on this machine, 1 nothing has these labels."),
     HISTORY(
-            syntax -> syntax.workloads(Workloads.ONE),
-            typed -> new HistoryCommand(typed.arguments().workload()),
+            syntax -> syntax.selection(),
+            typed -> new HistoryCommand(typed.arguments().selection()),
             asked -> HistoryCommand.of(asked.getHistory()),
-            "Show which revisions of a workload were tried, when, and what became of them.",
+            "Show which revisions of workloads were tried, when, and what became of them.",
             "The last ten are remembered, secrets are not shown.",
-            "Exit status: 0, 3 nothing was ever done for it."),
+            "Exit status: 0, 3 nothing was ever done for one that is named, 1 nothing has these labels."),
     EVENTS(
             syntax -> syntax.about()
+                    .labels()
+                    .flag(Syntax.ALL, "All that happened, which is also the default.")
                     .since()
                     .number(Syntax.LIMIT, "Only so many, the newest.")
                     .follow("Go on with what happens from now on, until interrupted."),
@@ -190,7 +194,7 @@ public enum Verb {
                     typed.arguments().flag(Syntax.FOLLOW)),
             asked -> EventsCommand.of(asked.getEvents()),
             "Show what happened, newest last.",
-            "Exit status: 0, 1 one that is named is not declared, and no event of it is kept."),
+            "Exit status: 0, 1 one that is named is not declared, and no event of it is kept, or nothing has these labels."),
     LOGS(
             syntax -> syntax.selection()
                     .since()
@@ -220,26 +224,26 @@ public enum Verb {
             "Each has 5 s to be done with what is being done to it, and 5 s to answer; what is declared stays as it is.",
             "Exit status: 0 all that run have taken it (501, it does not run, is no failure), 1 not."),
     WATCH(
-            syntax -> syntax.workloads(Workloads.ONE)
-                    .text(Syntax.REQUEST, "TEXT", "What to ask the plugin for; its health when left out.", false)
+            syntax -> syntax.selection()
+                    .text(Syntax.REQUEST, "TEXT", "What to ask the plugins for; their health when left out.", false)
                     .number(Syntax.CODE, "The code to wait for; 0 when left out.")
                     .timeout(),
             typed -> new WatchCommand(
-                    typed.arguments().workload(),
+                    typed.arguments().selection(),
                     typed.arguments().request().orElse(null),
                     typed.arguments().code(),
                     typed.arguments().timeout()),
             asked -> WatchCommand.of(asked.getWatch()),
-            "Ask a plugin for its status until it answers with the code that is waited for.",
+            "Ask plugins for their status until each has answered with the code that is waited for.",
             "One that does not run is waited for.",
-            "Exit status: 0 it did, 1 not in time."),
+            "Exit status: 0 they did, 1 not in time."),
     VERIFY(
-            syntax -> syntax.workloads(Workloads.ONE).text(Syntax.REVISION, "REVISION", "Which one is to run.", true),
+            syntax -> syntax.selection().text(Syntax.REVISION, "REVISION", "Which one is to run.", true),
             typed -> new VerifyCommand(
-                    typed.arguments().workload(), typed.arguments().revision()),
+                    typed.arguments().selection(), typed.arguments().revision()),
             asked -> VerifyCommand.of(asked.getVerify()),
-            "Say whether a workload runs at a revision, and is well.",
-            "Exit status: 0 it does, 1 not, and why."),
+            "Say whether workloads run at a revision, and are well.",
+            "Exit status: 0 they do, 1 not, and why."),
     STATES(
             syntax -> {},
             typed -> new StatesCommand(),

@@ -65,19 +65,14 @@ public record DescribeCommand(Selection selection) implements Command {
     }
 
     public static DescribeCommand of(DescribeRequest request) {
-        return new DescribeCommand(
-                request.hasSelection()
-                        ? Selection.of(request.getSelection())
-                        : Selection.of(ImmutableList.of(RequestFields.workload(request.getWorkload()))));
+        return new DescribeCommand(Selection.of(request.getWorkload(), request.hasSelection(), request.getSelection()));
     }
 
     @Override
     public void write(CommandRequest.Builder request) {
         DescribeRequest.Builder fields = DescribeRequest.newBuilder();
-        request.setDescribe(
-                selection.isOne()
-                        ? fields.setWorkload(selection.names().getFirst().toString())
-                        : fields.setSelection(selection.request()));
+        selection.write(fields::setWorkload, fields::setSelection);
+        request.setDescribe(fields);
     }
 
     @Override

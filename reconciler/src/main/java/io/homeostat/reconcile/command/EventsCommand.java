@@ -3,6 +3,8 @@ package io.homeostat.reconcile.command;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.google.common.base.Splitter;
 import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableMap;
+import com.google.common.collect.ImmutableSet;
 import com.google.common.collect.ImmutableSortedSet;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.Event;
@@ -28,15 +30,15 @@ import java.util.function.Consumer;
 /**
  * Shows what happened, and with {@code follow} goes on until interrupted.
  *
- * @param workloads only of these; of all and of the agent itself when empty
+ * @param selection only of these; all: of the agent itself, and of what is not declared any more, too
  * @param since only what happened then or later; {@link Instant#EPOCH}: whenever it did
  * @param limit only so many, the newest, of what has happened already
  */
-public record EventsCommand(ImmutableList<WorkloadId> workloads, Instant since, OptionalInt limit, boolean follow)
-        implements Command {
+public record EventsCommand(Selection selection, Instant since, OptionalInt limit, boolean follow) implements Command {
+    private static final Selection EVERYTHING = new Selection(ImmutableList.of(), ImmutableMap.of(), true);
+
     /** All that is known of. */
-    public static final EventsCommand ALL =
-            new EventsCommand(ImmutableList.of(), Instant.EPOCH, OptionalInt.empty(), false);
+    public static final EventsCommand ALL = new EventsCommand(EVERYTHING, Instant.EPOCH, OptionalInt.empty(), false);
 
     private static final int PAGE = 1000;
     private static final String INDENT = "    ";
@@ -44,16 +46,24 @@ public record EventsCommand(ImmutableList<WorkloadId> workloads, Instant since, 
 
     public static EventsCommand of(EventsRequest request) {
         return new EventsCommand(
-                RequestFields.workloads(request.getWorkloadsList()),
+                selection(
+                        RequestFields.workloads(request.getWorkloadsList()),
+                        ImmutableMap.copyOf(request.getLabelsMap())),
                 Instant.ofEpochMilli(request.getSinceEpochMillis()),
                 RequestFields.count("limit", request.hasLimit(), request.getLimit()),
                 request.getFollow());
     }
 
+    /** Of all when it is not said of which. */
+    public static Selection selection(ImmutableList<WorkloadId> names, ImmutableMap<String, String> labels) {
+        return new Selection(names, labels, names.isEmpty() && labels.isEmpty());
+    }
+
     @Override
     public void write(CommandRequest.Builder request) {
         EventsRequest.Builder events = EventsRequest.newBuilder()
-                .addAllWorkloads(RequestFields.words(workloads))
+                .addAllWorkloads(RequestFields.words(selection.names()))
+                .putAllLabels(selection.labels())
                 .setSinceEpochMillis(since.toEpochMilli())
                 .setFollow(follow);
         limit.ifPresent(events::setLimit);
@@ -67,7 +77,7 @@ public record EventsCommand(ImmutableList<WorkloadId> workloads, Instant since, 
 
     @Override
     public Command from(Instant now) {
-        return new EventsCommand(workloads, now, OptionalInt.empty(), follow);
+        return new EventsCommand(selection, now, OptionalInt.empty(), follow);
     }
 
     @Override
@@ -98,7 +108,10 @@ public record EventsCommand(ImmutableList<WorkloadId> workloads, Instant since, 
                         .map(one -> one.workload().id())
                         .collect(ImmutableSortedSet.toImmutableSortedSet(WorkloadId::compareTo)))
                 .orElse(ImmutableSortedSet.of());
-        ImmutableList<WorkloadId> unknown = workloads.stream()
+        if (!selection.labels().isEmpty() && labelled(workspace).isEmpty()) {
+            return selection.nothing("is declared", workspace);
+        }
+        ImmutableList<WorkloadId> unknown = selection.names().stream()
                 .filter(id -> !seen.contains(id) && !declared.contains(id))
                 .collect(ImmutableList.toImmutableList());
         unknown.forEach(id -> workspace
@@ -139,23 +152,34 @@ public record EventsCommand(ImmutableList<WorkloadId> workloads, Instant since, 
      */
     private long readAfter(long id, Workspace workspace, Set<WorkloadId> seen, Consumer<StoredEvent> asked) {
         long last = id;
+        // Those that have the labels by now.
+        ImmutableSet<WorkloadId> about =
+                selection.isOpen() ? labelled(workspace) : ImmutableSet.copyOf(selection.names());
         ImmutableList<StoredEvent> page = after(last, workspace);
         while (!page.isEmpty()) {
             page.stream()
                     .map(one -> one.event().workload())
                     .filter(Objects::nonNull)
                     .forEach(seen::add);
-            page.stream().filter(this::isAsked).forEach(asked);
+            page.stream().filter(one -> isAsked(one.event(), about)).forEach(asked);
             last = page.getLast().id();
             page = after(last, workspace);
         }
         return last;
     }
 
-    private boolean isAsked(StoredEvent stored) {
-        Event event = stored.event();
-        return (workloads.isEmpty() || (event.workload() != null && workloads.contains(event.workload())))
+    /** @param about the chosen ones */
+    private boolean isAsked(Event event, ImmutableSet<WorkloadId> about) {
+        return (selection.all() || (event.workload() != null && about.contains(event.workload())))
                 && !event.time().isBefore(since);
+    }
+
+    private ImmutableSet<WorkloadId> labelled(Workspace workspace) {
+        return selection.all()
+                ? ImmutableSet.of()
+                : workspace
+                        .remembered(reader -> ImmutableSet.copyOf(selection.chosen(reader, workload -> true)))
+                        .orElse(ImmutableSet.of());
     }
 
     /** A page each time it is read: nothing may keep the database from being tidied while somebody reads slowly. */

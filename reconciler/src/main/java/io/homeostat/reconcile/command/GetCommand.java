@@ -23,19 +23,14 @@ import java.util.stream.Collectors;
 /** Prints what is declared of workloads, and by whom; its JSON is a public interface. */
 public record GetCommand(Selection selection) implements Command {
     public static GetCommand of(GetRequest request) {
-        return new GetCommand(
-                request.hasSelection()
-                        ? Selection.of(request.getSelection())
-                        : Selection.of(ImmutableList.of(RequestFields.workload(request.getWorkload()))));
+        return new GetCommand(Selection.of(request.getWorkload(), request.hasSelection(), request.getSelection()));
     }
 
     @Override
     public void write(CommandRequest.Builder request) {
         GetRequest.Builder fields = GetRequest.newBuilder();
-        request.setGet(
-                selection.isOne()
-                        ? fields.setWorkload(selection.names().getFirst().toString())
-                        : fields.setSelection(selection.request()));
+        selection.write(fields::setWorkload, fields::setSelection);
+        request.setGet(fields);
     }
 
     @Override

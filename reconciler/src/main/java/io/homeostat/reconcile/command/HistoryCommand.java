@@ -3,6 +3,7 @@ package io.homeostat.reconcile.command;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.Iterables;
 import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.model.WorkloadId;
@@ -14,6 +15,7 @@ import io.homeostat.desired.state.history.WorkloadHistory.LastKnownGood;
 import io.homeostat.proto.agent.CommandRequest;
 import io.homeostat.proto.agent.HistoryRequest;
 import io.homeostat.reconcile.command.environment.ExitStatus;
+import io.homeostat.reconcile.command.output.Ansi.Colour;
 import io.homeostat.reconcile.command.output.Console;
 import io.homeostat.reconcile.command.output.Json;
 import io.homeostat.reconcile.command.output.Table;
@@ -23,17 +25,17 @@ import java.time.temporal.ChronoUnit;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Optional;
-import java.util.OptionalInt;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Shows the declarations of a workload that were acted on, and how they fared: a row for each time that one took the place of another,
+ * Shows the declarations of workloads that were acted on, and how they fared: a row for each time that one took the place of another,
  * as helm has it. Its JSON is a public interface.
  */
-public record HistoryCommand(WorkloadId workload) implements Command {
+public record HistoryCommand(Selection selection) implements Command {
     private static final String NONE = "-";
 
     /** What became of a declaration, in the words of helm. */
@@ -103,35 +105,71 @@ public record HistoryCommand(WorkloadId workload) implements Command {
     }
 
     public static HistoryCommand of(HistoryRequest request) {
-        return new HistoryCommand(RequestFields.workload(request.getWorkload()));
+        return new HistoryCommand(Selection.of(request.getWorkload(), request.hasSelection(), request.getSelection()));
     }
 
     @Override
     public void write(CommandRequest.Builder request) {
-        request.setHistory(HistoryRequest.newBuilder().setWorkload(workload.toString()));
+        HistoryRequest.Builder fields = HistoryRequest.newBuilder();
+        selection.write(fields::setWorkload, fields::setSelection);
+        request.setHistory(fields);
     }
 
     @Override
     public int run(Workspace workspace) {
+        ImmutableMap<WorkloadId, ImmutableList<Revision>> found =
+                workspace.remembered(this::revisions).orElse(ImmutableMap.of());
+        ImmutableList<WorkloadId> unknown = selection.names().stream()
+                .filter(id -> !found.containsKey(id))
+                .distinct()
+                .collect(ImmutableList.toImmutableList());
         Console console = workspace.console();
-        ImmutableList<Revision> revisions =
-                workspace.remembered(reader -> revisions(workload, reader)).orElse(ImmutableList.of());
-        if (revisions.isEmpty()) {
-            console.failPart(
-                    workspace.word(),
-                    "nothing is remembered of " + workload
-                            + "; homeostat status shows what is declared, homeostat events --for " + workload
-                            + " what happened before it was deleted, if it was");
-            return ExitStatus.NOTHING_DECLARED;
-        }
-        if (console.json()) {
-            ObjectNode json = Json.versioned().put("workload", workload.toString());
-            json.set("revisions", json(revisions));
+        if (console.json() && selection.isOne()) {
+            found.forEach((id, revisions) -> Json.print(console.out(), fields(Json.versioned(), id, revisions)));
+        } else if (console.json()) {
+            ObjectNode json = Json.versioned();
+            json.set(
+                    "workloads",
+                    Json.array(found.entrySet(), one -> fields(Json.object(), one.getKey(), one.getValue())));
             Json.print(console.out(), json);
         } else {
-            table(revisions).print(console.out(), console.ansi());
+            text(found, console);
         }
-        return ExitStatus.OK;
+        if (found.isEmpty() && unknown.isEmpty()) {
+            return selection.nothing("that was ever launched is declared", workspace);
+        }
+        unknown.forEach(id -> console.failPart(
+                workspace.word(),
+                "nothing is remembered of " + id
+                        + "; homeostat status shows what is declared, homeostat events --for " + id
+                        + " what happened before it was deleted, if it was"));
+        return unknown.isEmpty() ? ExitStatus.OK : ExitStatus.NOTHING_DECLARED;
+    }
+
+    /** Of those of which anything is remembered. */
+    private ImmutableMap<WorkloadId, ImmutableList<Revision>> revisions(StateReader reader) {
+        return selection.chosen(reader, workload -> true).stream()
+                .filter(id -> !reader.revisions(id).isEmpty())
+                .collect(ImmutableMap.toImmutableMap(id -> id, id -> revisions(id, reader)));
+    }
+
+    /** Each of several under its name. */
+    private void text(ImmutableMap<WorkloadId, ImmutableList<Revision>> found, Console console) {
+        boolean first = true;
+        for (Map.Entry<WorkloadId, ImmutableList<Revision>> one : found.entrySet()) {
+            if (!selection.isOne()) {
+                console.out().print(first ? "" : "\n");
+                console.out().println(console.ansi().paint(Colour.BOLD, one.getKey() + ":"));
+            }
+            table(one.getValue()).print(console.out(), console.ansi());
+            first = false;
+        }
+    }
+
+    private static ObjectNode fields(ObjectNode json, WorkloadId id, ImmutableList<Revision> revisions) {
+        json.put("workload", id.toString());
+        json.set("revisions", json(revisions));
+        return json;
     }
 
     /** Oldest first. */
@@ -192,15 +230,11 @@ public record HistoryCommand(WorkloadId workload) implements Command {
      * The one to go back to. One that differs from what runs in nothing that it is launched or configured with is gone back to by its
      * number only: nothing would run in another way.
      *
-     * @param to its number; empty: the one that worked before what runs now
      * @param declared hash of what is declared now
-     * @return empty when there is none
+     * @return the one that worked before what runs now; empty when there is none
      */
-    static Optional<StoredRevision> former(OptionalInt to, String declared, StateReader reader, WorkloadId id) {
+    static Optional<StoredRevision> former(String declared, StateReader reader, WorkloadId id) {
         ImmutableList<StoredRevision> stored = reader.revisions(id);
-        if (to.isPresent()) {
-            return stored.stream().filter(one -> one.number() == to.getAsInt()).findFirst();
-        }
         WorkloadHistory history = reader.history(id);
         LastKnownGood good = history.lastKnownGood();
         String runs = good == null ? "" : good.hash();

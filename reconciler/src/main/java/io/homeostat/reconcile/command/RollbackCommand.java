@@ -24,45 +24,52 @@ import io.homeostat.proto.agent.RollbackRequest;
 import io.homeostat.reconcile.command.environment.CommandFailure;
 import io.homeostat.reconcile.command.environment.ExitStatus;
 import io.homeostat.reconcile.command.environment.UsageException;
+import io.homeostat.reconcile.command.output.Json;
 import io.homeostat.reconcile.command.output.Overtaken;
 import io.homeostat.reconcile.command.output.Text;
+import io.homeostat.reconcile.command.output.WorkloadResult;
 import io.homeostat.reconcile.plan.Work;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
-import java.util.OptionalInt;
-import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Undoes what is declared of a workload, by hand, as a failed upgrade is undone: a former revision runs in its place. Nobody's declaration
+ * Undoes what is declared of workloads, by hand, as a failed upgrade is undone: a former revision runs in its place. Nobody's declaration
  * is changed, so it works for every source, and ends when another one is declared or somebody takes it back.
  *
- * @param to the number of a revision in its history; empty: the one that worked before
+ * @param to a revision in its history, or its number there; empty: the one that worked before
  */
-public record RollbackCommand(WorkloadId workload, OptionalInt to, Duration timeout) implements Command {
+public record RollbackCommand(Selection selection, Optional<String> to, Duration timeout) implements Command {
+    /** Before what is a number and no revision. */
+    private static final String NUMBER = "number:";
+
     public RollbackCommand {
-        if (to.isPresent() && to.getAsInt() < 1) {
-            throw new UsageException(
-                    "--to: " + to.getAsInt() + " is no number of a revision; homeostat history shows them");
+        if (to.isPresent() && to.get().isBlank()) {
+            throw new UsageException("--to: empty; homeostat history shows the revisions that there are");
         }
     }
 
     public static RollbackCommand of(RollbackRequest request) {
+        String to = request.getTo() == 0 ? request.getRevision() : NUMBER + request.getTo();
         return new RollbackCommand(
-                RequestFields.workload(request.getWorkload()),
-                request.getTo() == 0 ? OptionalInt.empty() : OptionalInt.of(request.getTo()),
+                Selection.of(request.getWorkload(), request.hasSelection(), request.getSelection()),
+                to.isEmpty() ? Optional.empty() : Optional.of(to),
                 RequestFields.timeout(request.hasTimeout(), request.getTimeout()));
     }
 
     @Override
     public void write(CommandRequest.Builder request) {
-        request.setRollback(RollbackRequest.newBuilder()
-                .setWorkload(workload.toString())
-                .setTo(to.orElse(0))
-                .setTimeout(RequestFields.timeout(timeout)));
+        RollbackRequest.Builder fields =
+                RollbackRequest.newBuilder().setRevision(to.orElse("")).setTimeout(RequestFields.timeout(timeout));
+        selection.write(fields::setWorkload, fields::setSelection);
+        request.setRollback(fields);
     }
 
     @Override
@@ -72,43 +79,84 @@ public record RollbackCommand(WorkloadId workload, OptionalInt to, Duration time
 
     @Override
     public int run(Workspace workspace) throws InterruptedException {
+        if (selection.isOne()) {
+            return rollBack(selection.names(), workspace);
+        }
+        Map<WorkloadId, String> refused = new LinkedHashMap<>();
+        ImmutableList<WorkloadId> chosen =
+                workspace.remembered(reader -> chosen(reader, refused)).orElse(selection.names());
+        if (chosen.isEmpty() && refused.isEmpty()) {
+            if (workspace.console().json()) {
+                Json.print(workspace.console().out(), WorkloadResult.json(ImmutableList.of()));
+            }
+            return selection.nothing("that could be rolled back is declared", workspace);
+        }
+        if (chosen.isEmpty()) {
+            throw new CommandFailure(String.join("\n", refused.values()));
+        }
+        int status = rollBack(chosen, workspace);
+        refused.values().forEach(why -> workspace.console().failPart(workspace.word(), why));
+        return refused.isEmpty() ? status : ExitStatus.FAILED;
+    }
+
+    /**
+     * Those that can be rolled back.
+     *
+     * @param refused gets the others, and why
+     */
+    private ImmutableList<WorkloadId> chosen(StateReader reader, Map<WorkloadId, String> refused) {
+        ImmutableList.Builder<WorkloadId> chosen = ImmutableList.builder();
+        for (WorkloadId id : selection.chosen(reader, workload -> !workload.isOneShot())) {
+            try {
+                former(id, declared(id, reader), reader);
+                chosen.add(id);
+            } catch (CommandFailure e) {
+                refused.put(id, e.getMessage());
+            }
+        }
+        return chosen.build();
+    }
+
+    private int rollBack(ImmutableList<WorkloadId> ids, Workspace workspace) throws InterruptedException {
         List<String> notes = new ArrayList<>();
-        AtomicReference<String> back = new AtomicReference<>("");
+        Map<WorkloadId, String> back = new HashMap<>();
         int status = workspace
                 .enforcer()
                 .enforce(
                         workspace,
                         new Enforcer.Goal(
                                 store -> {
-                                    store.pause(workload)
-                                            .ifPresent(pause ->
-                                                    notes.add(HoldCommand.former(pause) + "; that ended with this"));
-                                    back.set(rollBack(
-                                                    store,
-                                                    workspace
-                                                            .environment()
-                                                            .clock()
-                                                            .instant(),
-                                                    notes)
-                                            .hash());
+                                    Instant now =
+                                            workspace.environment().clock().instant();
+                                    for (WorkloadId id : ids) {
+                                        store.pause(id)
+                                                .ifPresent(pause -> notes.add(
+                                                        HoldCommand.former(pause) + "; that ended with this"));
+                                        back.put(
+                                                id,
+                                                rollBack(id, store, now, notes).hash());
+                                    }
                                 },
-                                ImmutableList.of(workload),
+                                ids,
                                 ImmutableSet.of(Reason.ROLLED_BACK),
-                                declared -> Overtaken.rolledBack(declared, back.get()),
+                                declared -> Overtaken.rolledBack(declared, back),
                                 timeout));
         notes.forEach(workspace.console()::say);
-        if (status != ExitStatus.OK
-                && workspace.remembered(reader -> stands(reader, back.get())).orElse(false)) {
-            workspace
-                    .console()
-                    .say("homeostat rollback " + workload + " --to NUMBER chooses another revision (" + shown()
-                            + "), homeostat resume " + workload + " goes back to what is declared");
+        if (status != ExitStatus.OK) {
+            back.forEach((id, hash) -> {
+                if (workspace.remembered(reader -> stands(id, reader, hash)).orElse(false)) {
+                    workspace
+                            .console()
+                            .say("homeostat rollback " + id + " --to REVISION chooses another one (" + shown(id)
+                                    + "), homeostat resume " + id + " goes back to what is declared");
+                }
+            });
         }
         return status;
     }
 
     /** Whether it is still this rollback that is in force. */
-    private boolean stands(StateReader reader, String back) {
+    private static boolean stands(WorkloadId workload, StateReader reader, String back) {
         WorkloadHistory history = reader.history(workload);
         LastKnownGood good = history.lastKnownGood();
         FailedRevision undone = history.failed();
@@ -118,16 +166,12 @@ public record RollbackCommand(WorkloadId workload, OptionalInt to, Duration time
                 && good.hash().equals(back);
     }
 
-    /**
-     * Stores that a former revision is to run, and which.
-     *
-     * @throws CommandFailure when there is nothing to go back to
-     */
-    private StoredRevision rollBack(StateStore store, Instant now, List<String> notes) {
+    /** @throws CommandFailure when nothing is that could be undone */
+    private static Declaration declared(WorkloadId workload, StateReader store) {
         DesiredState desired = StoredState.desired(store.declarations());
         Declaration declared = desired.declarations().get(workload);
         if (declared == null) {
-            throw new CommandFailure(workload + " is not declared, so nothing was rolled back; "
+            throw new CommandFailure(workload + " is not declared, so it was not rolled back; "
                     + Text.declared(
                             ImmutableSortedSet.copyOf(desired.declarations().keySet())));
         }
@@ -135,14 +179,57 @@ public record RollbackCommand(WorkloadId workload, OptionalInt to, Duration time
             throw new CommandFailure(workload
                     + " is a one-shot: to go back would run the former revision again; declare it if that is wanted");
         }
-        WorkloadHistory history = store.history(workload);
-        StoredRevision former = underWay(history, declared, store)
-                .or(() -> HistoryCommand.former(to, declared.hash(), store, workload))
-                .orElseThrow(() -> new CommandFailure(
-                        to.isEmpty()
-                                ? nothingBefore(history, declared, store)
-                                : workload + " has no revision number " + to.getAsInt() + "; " + shown()));
+        return declared;
+    }
+
+    /**
+     * The one to go back to.
+     *
+     * @throws CommandFailure when there is none
+     */
+    private StoredRevision former(WorkloadId workload, Declaration declared, StateReader store) {
+        StoredRevision former = to.isPresent()
+                ? named(to.get(), workload, store)
+                : underWay(workload, declared, store)
+                        .or(() -> HistoryCommand.former(declared.hash(), store, workload))
+                        .orElseThrow(() -> new CommandFailure(nothingBefore(workload, declared, store)));
         require(former, declared, store);
+        return former;
+    }
+
+    /** Of several declarations of a revision the last that worked. A number is one only where it can't be meant as a revision. */
+    private static StoredRevision named(String to, WorkloadId workload, StateReader store) {
+        ImmutableList<StoredRevision> newestFirst = store.revisions(workload).reverse();
+        String number = to.startsWith(NUMBER) ? to.substring(NUMBER.length()) : to;
+        Optional<StoredRevision> numbered = newestFirst.stream()
+                .filter(one -> Integer.toString(one.number()).equals(number))
+                .findFirst();
+        Predicate<StoredRevision> isNamed = one -> one.workload().revision().equals(to);
+        Optional<StoredRevision> named = newestFirst.stream()
+                .filter(isNamed.and(StoredRevision::wasGood))
+                .findFirst()
+                .or(() -> newestFirst.stream().filter(isNamed).findFirst());
+        if (named.isPresent() && numbered.filter(isNamed.negate()).isPresent()) {
+            throw new CommandFailure(workload + ": " + to + " is a revision (number "
+                    + named.get().number()
+                    + " in the history) and the number of another one ("
+                    + numbered.get().workload().revision() + "); write --to " + NUMBER
+                    + named.get().number() + " or --to " + NUMBER + number);
+        }
+        return named.or(() -> numbered)
+                .orElseThrow(() -> new CommandFailure(
+                        workload + " has no revision " + to + ", and none with that number; " + shown(workload)));
+    }
+
+    /**
+     * Stores that a former revision is to run, and which.
+     *
+     * @throws CommandFailure when there is nothing to go back to
+     */
+    private StoredRevision rollBack(WorkloadId workload, StateStore store, Instant now, List<String> notes) {
+        Declaration declared = declared(workload, store);
+        StoredRevision former = former(workload, declared, store);
+        WorkloadHistory history = store.history(workload);
         Optional<FailedRevision> undone = history.undone(declared.hash());
         LastKnownGood good = history.lastKnownGood();
         Workload back = former.workload();
@@ -197,10 +284,10 @@ public record RollbackCommand(WorkloadId workload, OptionalInt to, Duration time
     }
 
     /** What an earlier rollback chose, as long as that has never worked: who repeats it does not want to go further back. */
-    private Optional<StoredRevision> underWay(WorkloadHistory history, Declaration declared, StateStore store) {
+    private static Optional<StoredRevision> underWay(WorkloadId workload, Declaration declared, StateReader store) {
+        WorkloadHistory history = store.history(workload);
         LastKnownGood chosen = history.lastKnownGood();
-        boolean underWay = to.isEmpty()
-                && !history.standInFails()
+        boolean underWay = !history.standInFails()
                 && history.undone(declared.hash())
                         .filter(undone -> undone.byRequest() && undone.replacedAt() == null)
                         .isPresent();
@@ -211,8 +298,9 @@ public record RollbackCommand(WorkloadId workload, OptionalInt to, Duration time
                         .findFirst();
     }
 
-    private String nothingBefore(WorkloadHistory history, Declaration declared, StateReader store) {
-        return history.undone(declared.hash())
+    private static String nothingBefore(WorkloadId workload, Declaration declared, StateReader store) {
+        return store.history(workload)
+                .undone(declared.hash())
                 .filter(FailedRevision::byRequest)
                 .map(undone -> workload + " was " + undone.error()
                         + ", and nothing is remembered that worked before that; homeostat resume " + workload
@@ -222,7 +310,7 @@ public record RollbackCommand(WorkloadId workload, OptionalInt to, Duration time
                                         .anyMatch(one -> one.wasGood()
                                                 && !one.hash().equals(declared.hash())
                                                 && Work.of(one.workload()).equals(Work.of(declared.workload())))
-                                ? " and was another program; " + shown() + ", for --to NUMBER"
+                                ? " and was another program; " + shown(workload) + ", for --to REVISION"
                                 : ""));
     }
 
@@ -231,8 +319,10 @@ public record RollbackCommand(WorkloadId workload, OptionalInt to, Duration time
         return error.isEmpty() ? "" : "; " + revision + " had failed: " + error;
     }
 
-    private void require(StoredRevision former, Declaration declared, StateStore store) {
-        String which = "number " + former.number() + " (" + former.workload().revision() + ") ";
+    private static void require(StoredRevision former, Declaration declared, StateReader store) {
+        WorkloadId workload = declared.id();
+        String which = workload + ": number " + former.number() + " ("
+                + former.workload().revision() + ") ";
         if (former.hash().equals(declared.hash())) {
             throw new CommandFailure(which + "is what is declared now; homeostat resume " + workload
                     + " brings it back if it was rolled back");
@@ -242,8 +332,9 @@ public record RollbackCommand(WorkloadId workload, OptionalInt to, Duration time
                 || store.revisions(workload).stream()
                         .anyMatch(one -> one.hash().equals(former.hash()) && one.wasGood());
         if (!worked) {
-            throw new CommandFailure(which + "was never seen to work"
-                    + (former.error().isEmpty() ? "" : ": " + former.error()) + "; choose another one, " + shown());
+            throw new CommandFailure(
+                    which + "was never seen to work" + (former.error().isEmpty() ? "" : ": " + former.error())
+                            + "; choose another one, " + shown(workload));
         }
         if (former.workload().isOneShot()) {
             throw new CommandFailure(
@@ -251,7 +342,7 @@ public record RollbackCommand(WorkloadId workload, OptionalInt to, Duration time
         }
     }
 
-    private String shown() {
+    private static String shown(WorkloadId workload) {
         return "homeostat history " + workload + " shows them";
     }
 

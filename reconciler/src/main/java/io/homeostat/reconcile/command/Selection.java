@@ -2,14 +2,18 @@ package io.homeostat.reconcile.command;
 
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
+import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.model.DesiredState;
 import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.source.StoredState;
+import io.homeostat.desired.state.StateReader;
 import io.homeostat.proto.agent.WorkloadsRequest;
 import io.homeostat.reconcile.command.environment.ExitStatus;
 import io.homeostat.reconcile.command.environment.UsageException;
 import java.util.Map;
+import java.util.function.Consumer;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -38,6 +42,20 @@ public record Selection(ImmutableList<WorkloadId> names, ImmutableMap<String, St
                 request.getAll());
     }
 
+    /** As a request has it in which one workload may be named alone. */
+    public static Selection of(String workload, boolean hasSelection, WorkloadsRequest selection) {
+        return hasSelection ? of(selection) : of(ImmutableList.of(RequestFields.workload(workload)));
+    }
+
+    /** The other way round. */
+    public void write(Consumer<String> workload, Consumer<WorkloadsRequest> selection) {
+        if (isOne()) {
+            workload.accept(names.getFirst().toString());
+        } else {
+            selection.accept(request().build());
+        }
+    }
+
     WorkloadsRequest.Builder request() {
         return WorkloadsRequest.newBuilder()
                 .addAllWorkloads(RequestFields.words(names))
@@ -46,13 +64,20 @@ public record Selection(ImmutableList<WorkloadId> names, ImmutableMap<String, St
     }
 
     /** Whether the workloads have yet to be looked up. */
-    boolean isOpen() {
+    public boolean isOpen() {
         return names.isEmpty();
     }
 
     /** Whether one workload is named, which is answered by itself and not in a list. */
-    boolean isOne() {
+    public boolean isOne() {
         return names.size() == 1;
+    }
+
+    /** Those that are named, or the chosen ones among what is in force. */
+    public ImmutableList<WorkloadId> chosen(StateReader reader, Predicate<Workload> eligible) {
+        return isOpen()
+                ? among(StoredState.desired(reader.declarations()), eligible)
+                : ImmutableSet.copyOf(names).asList();
     }
 
     /** The chosen ones among what is in force: what another source overrules does not count. */
@@ -79,7 +104,7 @@ public record Selection(ImmutableList<WorkloadId> names, ImmutableMap<String, St
      *
      * @param what is not there, as in "is declared"
      */
-    int nothing(String what, Workspace workspace) {
+    public int nothing(String what, Workspace workspace) {
         String message = "nothing " + what + " here " + words();
         if (all) {
             workspace.console().say(message);

@@ -1,5 +1,9 @@
 package io.homeostat.reconcile.command;
 
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableMap;
+import com.google.common.collect.Maps;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.source.StoredState;
 import io.homeostat.desired.state.history.Condition;
@@ -13,51 +17,68 @@ import io.homeostat.reconcile.command.output.Console;
 import io.homeostat.reconcile.command.output.Json;
 import io.homeostat.reconcile.command.output.Text;
 import io.homeostat.reconcile.plan.Situations;
+import io.homeostat.reconcile.status.Survey;
 import io.homeostat.reconcile.status.WorkloadState;
 import io.homeostat.reconcile.status.WorkloadStatus;
 import org.jspecify.annotations.Nullable;
 
-/** Says whether a workload runs at a revision and is well, asked now; its JSON is a public interface. */
-public record VerifyCommand(WorkloadId workload, String revision) implements Command {
+/** Says whether workloads run at a revision and are well, asked now; its JSON is a public interface. */
+public record VerifyCommand(Selection selection, String revision) implements Command {
     public static VerifyCommand of(VerifyRequest request) {
         if (request.getRevision().isEmpty()) {
             throw new UsageException("revision: none, and one is needed");
         }
-        return new VerifyCommand(RequestFields.workload(request.getWorkload()), request.getRevision());
+        return new VerifyCommand(
+                Selection.of(request.getWorkload(), request.hasSelection(), request.getSelection()),
+                request.getRevision());
     }
 
     @Override
     public void write(CommandRequest.Builder request) {
-        request.setVerify(
-                VerifyRequest.newBuilder().setWorkload(workload.toString()).setRevision(revision));
+        VerifyRequest.Builder fields = VerifyRequest.newBuilder().setRevision(revision);
+        selection.write(fields::setWorkload, fields::setSelection);
+        request.setVerify(fields);
     }
 
     @Override
     public int run(Workspace workspace) throws InterruptedException {
-        WorkloadStatus status = workspace
-                .survey(StoredState::desired, Workspace.AS_REMEMBERED, Situations.Depth.HEALTH, workload::equals)
+        ImmutableList<WorkloadId> ids = workspace
+                .remembered(reader -> selection.chosen(reader, workload -> true))
+                .orElse(selection.names());
+        ImmutableMap<WorkloadId, WorkloadStatus> statuses = workspace
+                .survey(StoredState::desired, Workspace.AS_REMEMBERED, Situations.Depth.HEALTH, ids::contains)
                 .findings()
                 .stream()
-                .filter(finding -> finding.id().equals(workload))
-                .map(WorkloadStatus::of)
-                .findFirst()
-                .orElse(null);
-        String problem = problem(status);
+                .filter(finding -> ids.contains(finding.id()))
+                .collect(ImmutableMap.toImmutableMap(Survey.Finding::id, WorkloadStatus::of));
+        ImmutableMap<WorkloadId, String> problems = Maps.toMap(ids, id -> problem(statuses.get(id)));
         Console console = workspace.console();
-        if (console.json()) {
-            Json.print(
-                    console.out(),
-                    Json.versioned()
-                            .put("workload", workload.toString())
-                            .put("revision", revision)
-                            .put("verified", problem.isEmpty())
-                            .put("message", problem));
-        } else if (problem.isEmpty()) {
-            console.out().println(workload + " runs at revision " + Text.oneLine(revision));
+        if (!console.json()) {
+            problems.forEach((id, problem) -> console.out()
+                    .println(
+                            problem.isEmpty()
+                                    ? id + " runs at revision " + Text.oneLine(revision)
+                                    : id + " " + Text.oneLine(problem)));
+        } else if (selection.isOne()) {
+            problems.forEach((id, problem) -> Json.print(console.out(), fields(Json.versioned(), id, problem)));
         } else {
-            console.out().println(workload + " " + Text.oneLine(problem));
+            ObjectNode json = Json.versioned();
+            json.set(
+                    "workloads",
+                    Json.array(problems.entrySet(), one -> fields(Json.object(), one.getKey(), one.getValue())));
+            Json.print(console.out(), json);
         }
-        return problem.isEmpty() ? ExitStatus.OK : ExitStatus.FAILED;
+        if (ids.isEmpty()) {
+            return selection.nothing("is declared", workspace);
+        }
+        return problems.values().stream().allMatch(String::isEmpty) ? ExitStatus.OK : ExitStatus.FAILED;
+    }
+
+    private ObjectNode fields(ObjectNode json, WorkloadId id, String problem) {
+        return json.put("workload", id.toString())
+                .put("revision", revision)
+                .put("verified", problem.isEmpty())
+                .put("message", problem);
     }
 
     /** Empty when there is none. */

@@ -29,7 +29,6 @@ import java.time.ZoneOffset;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
-import java.util.OptionalInt;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -185,14 +184,13 @@ class HistoryCommandTest {
     }
 
     private String former() {
-        return HistoryCommand.former(OptionalInt.empty(), hash(), store, ID)
+        return HistoryCommand.former(hash(), store, ID)
                 .map(one -> one.workload().revision())
                 .orElse("none");
     }
 
     private String rollBack() {
-        StoredRevision former =
-                HistoryCommand.former(OptionalInt.empty(), hash(), store, ID).orElseThrow();
+        StoredRevision former = HistoryCommand.former(hash(), store, ID).orElseThrow();
         store.commit(Change.ofHistory(
                 ID,
                 store.history(ID)

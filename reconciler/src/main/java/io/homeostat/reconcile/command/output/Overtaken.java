@@ -9,6 +9,7 @@ import io.homeostat.desired.state.history.WorkloadHistory.FailedRevision;
 import io.homeostat.desired.state.history.WorkloadHistory.LastKnownGood;
 import io.homeostat.reconcile.plan.Situation;
 import io.homeostat.reconcile.plan.WorkloadPlan;
+import java.util.Map;
 
 /** Tells that what a command asked for does not come about, whatever becomes of the workload. As a rule somebody else wants something else by now. */
 @FunctionalInterface
@@ -56,9 +57,9 @@ public interface Overtaken {
     /**
      * For what is to run in the place of what is declared.
      *
-     * @param back hash of that
+     * @param back hashes of that
      */
-    static Overtaken rolledBack(DesiredState wanted, String back) {
+    static Overtaken rolledBack(DesiredState wanted, Map<WorkloadId, String> back) {
         return (situation, plan) -> {
             String otherwise = declared(wanted).by(situation, plan);
             FailedRevision undone = situation.undone();
@@ -68,7 +69,7 @@ public interface Overtaken {
             } else if (undone == null || !undone.byRequest() || stands == null) {
                 return "the rollback was taken back" + BY_SOMEBODY;
             }
-            if (!stands.hash().equals(back)) {
+            if (!stands.hash().equals(back.get(situation.id()))) {
                 return "it was rolled back to another revision" + BY_SOMEBODY;
             }
             return plan.reason() == Reason.DISABLED ? "it is not to run here: " + plan.message() : "";

@@ -3,6 +3,7 @@ package io.homeostat.reconcile.command.plugin;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.github.benmanes.caffeine.cache.Ticker;
 import com.google.common.base.Strings;
+import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.Kind;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.model.schema.Notation;
@@ -15,6 +16,7 @@ import io.homeostat.proto.agent.WatchRequest;
 import io.homeostat.reconcile.command.Command;
 import io.homeostat.reconcile.command.MaskedFindings;
 import io.homeostat.reconcile.command.RequestFields;
+import io.homeostat.reconcile.command.Selection;
 import io.homeostat.reconcile.command.Workspace;
 import io.homeostat.reconcile.command.environment.ExitStatus;
 import io.homeostat.reconcile.command.environment.UsageException;
@@ -25,29 +27,34 @@ import io.homeostat.reconcile.command.plugin.PluginCaller.Result;
 import io.homeostat.reconcile.secrets.MaskedHealth;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.LinkedHashMap;
+import java.util.Map;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Waits up to {@code timeout} until a plugin answers GetStatus with a certain code; its JSON is a public interface.
+ * Waits up to {@code timeout} until plugins answer GetStatus with a certain code, each of them once; its JSON is a public interface.
  *
- * @param request what it is asked about; null: its health
+ * @param request what they are asked about; null: their health
  */
-public record WatchCommand(WorkloadId plugin, @Nullable String request, int code, Duration timeout) implements Command {
+public record WatchCommand(Selection selection, @Nullable String request, int code, Duration timeout)
+        implements Command {
     /** The plugin protocol's limit on GetStatus; as long is waited for what is being done to the plugin. */
     private static final Duration TIMEOUT = Duration.ofSeconds(2);
 
     private static final Duration PAUSE = Duration.ofSeconds(1);
 
     public WatchCommand {
-        if (!plugin.kind().equals(Kind.PLUGIN)) {
-            throw new UsageException(plugin + " is no plugin; write plugin/NAME, such as plugin/ops-agent");
+        for (WorkloadId id : selection.names()) {
+            if (!id.kind().equals(Kind.PLUGIN)) {
+                throw new UsageException(id + " is no plugin; write plugin/NAME, such as plugin/ops-agent");
+            }
         }
     }
 
     public static WatchCommand of(WatchRequest request) {
         return new WatchCommand(
-                RequestFields.workload(request.getWorkload()),
+                Selection.of(request.getWorkload(), request.hasSelection(), request.getSelection()),
                 request.hasRequest() ? request.getRequest() : null,
                 request.getCode(),
                 RequestFields.timeout(request.hasTimeout(), request.getTimeout()));
@@ -55,10 +62,8 @@ public record WatchCommand(WorkloadId plugin, @Nullable String request, int code
 
     @Override
     public void write(CommandRequest.Builder request) {
-        WatchRequest.Builder watch = WatchRequest.newBuilder()
-                .setWorkload(plugin.toString())
-                .setCode(code)
-                .setTimeout(RequestFields.timeout(timeout));
+        WatchRequest.Builder watch = WatchRequest.newBuilder().setCode(code).setTimeout(RequestFields.timeout(timeout));
+        selection.write(watch::setWorkload, watch::setSelection);
         if (this.request != null) {
             watch.setRequest(this.request);
         }
@@ -69,17 +74,24 @@ public record WatchCommand(WorkloadId plugin, @Nullable String request, int code
     public int run(Workspace workspace) throws InterruptedException {
         Ticker ticker = workspace.environment().ticker();
         long start = ticker.read();
+        ImmutableList<WorkloadId> ids = workspace
+                .remembered(reader -> selection.chosen(
+                        reader, workload -> workload.id().kind().equals(Kind.PLUGIN)))
+                .orElse(selection.names());
+        Map<WorkloadId, Result<Health>> last = new LinkedHashMap<>();
         try (PluginChannel plugins = new PluginChannel(workspace.environment().clock())) {
             PluginCaller caller = new PluginCaller(
                     workspace.layout(), new ProcFs(), workspace.enforcer().turns(), workspace::instances);
             while (true) {
-                Result<Health> result = caller.with(plugin, TIMEOUT, socket -> ask(plugins, socket));
-                if (isIt(result)) {
-                    return print(masked(result, workspace), true, workspace.console());
+                for (WorkloadId id : ids) {
+                    if (!isIt(last.get(id))) {
+                        last.put(id, caller.with(id, TIMEOUT, socket -> ask(plugins, socket)));
+                    }
                 }
                 Duration left = timeout.minusNanos(ticker.read() - start);
-                if (!left.isPositive()) {
-                    return print(masked(result, workspace), false, workspace.console());
+                if (last.values().stream().allMatch(this::isIt) || !left.isPositive()) {
+                    last.replaceAll((id, result) -> masked(id, result, workspace));
+                    return print(last, workspace);
                 }
                 Thread.sleep(left.compareTo(PAUSE) < 0 ? left : PAUSE);
             }
@@ -90,14 +102,14 @@ public record WatchCommand(WorkloadId plugin, @Nullable String request, int code
         return request == null ? plugins.status(socket, TIMEOUT) : plugins.status(socket, request, TIMEOUT);
     }
 
-    private boolean isIt(Result<Health> result) {
+    private boolean isIt(@Nullable Result<Health> result) {
         return result instanceof Result.Answered<Health>(String revision, Health health)
                 && health.verdict() == Verdict.HEALTHY
                 && health.code() == code;
     }
 
     /** A plugin may answer with what it was given, such as a password. */
-    private Result<Health> masked(Result<Health> result, Workspace workspace) {
+    private static Result<Health> masked(WorkloadId plugin, Result<Health> result, Workspace workspace) {
         return result instanceof Result.Answered<Health>(String revision, Health health)
                 ? new Result.Answered<>(
                         revision,
@@ -107,21 +119,40 @@ public record WatchCommand(WorkloadId plugin, @Nullable String request, int code
                 : result;
     }
 
-    private int print(Result<Health> last, boolean matched, Console console) {
-        if (console.json()) {
-            Json.print(console.out(), json(last, matched));
-        } else if (matched) {
-            console.out().println(plugin + " " + words(last));
+    private int print(Map<WorkloadId, Result<Health>> last, Workspace workspace) {
+        Console console = workspace.console();
+        if (!console.json()) {
+            last.forEach((id, result) -> {
+                if (isIt(result)) {
+                    console.out().println(id + " " + words(result));
+                }
+            });
+        } else if (selection.isOne()) {
+            last.forEach((id, result) -> Json.print(console.out(), fields(Json.versioned(), id, result)));
+        } else {
+            ObjectNode json = Json.versioned();
+            json.set(
+                    "workloads",
+                    Json.array(last.entrySet(), one -> fields(Json.object(), one.getKey(), one.getValue())));
+            Json.print(console.out(), json);
         }
-        if (!matched) {
-            console.say(
-                    plugin + " did not answer " + code + " within " + Notation.text(timeout) + "; it " + words(last));
+        if (last.isEmpty()) {
+            return selection.nothing("that is a plugin is declared", workspace);
         }
-        return matched ? ExitStatus.OK : ExitStatus.FAILED;
+        boolean all = true;
+        for (Map.Entry<WorkloadId, Result<Health>> one : last.entrySet()) {
+            if (!isIt(one.getValue())) {
+                all = false;
+                console.say(one.getKey() + " did not answer " + code + " within " + Notation.text(timeout) + "; it "
+                        + words(one.getValue()));
+            }
+        }
+        return all ? ExitStatus.OK : ExitStatus.FAILED;
     }
 
-    private ObjectNode json(Result<Health> last, boolean matched) {
-        ObjectNode json = Json.versioned().put("workload", plugin.toString()).put("matched", matched);
+    private ObjectNode fields(ObjectNode json, WorkloadId plugin, Result<Health> last) {
+        boolean matched = isIt(last);
+        json.put("workload", plugin.toString()).put("matched", matched);
         if (last instanceof Result.Answered<Health>(String revision, Health health)
                 && health.verdict() == Verdict.HEALTHY) {
             json.put("revision", revision).put("code", health.code());

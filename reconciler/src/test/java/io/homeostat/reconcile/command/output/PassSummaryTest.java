@@ -29,6 +29,7 @@ import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicLong;
@@ -241,7 +242,7 @@ class PassSummaryTest {
     void aRollbackHoldsUntilSomebodyTakesItBackOrChoosesAnotherOne() {
         Situation before = process("B").knownGood("A").situation();
         String back = Objects.requireNonNull(before.history().lastKnownGood()).hash();
-        Overtaken rollback = Overtaken.rolledBack(desired(before), back);
+        Overtaken rollback = Overtaken.rolledBack(desired(before), Map.of(before.id(), back));
 
         assertEquals("", rollback.by(rolledBackTo("A"), STAYS));
         assertEquals(
