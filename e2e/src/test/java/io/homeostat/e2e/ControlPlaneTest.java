@@ -210,6 +210,45 @@ final class ControlPlaneTest {
     }
 
     @Test
+    void aNameOfAHundredThousandCharactersIsAsGoodAsAnyOther() throws Exception {
+        String name = "ops agent/" + "n ".repeat(50_000);
+        String first = "1+" + "r".repeat(50_000);
+        String second = "2+" + "r".repeat(50_000);
+        COMMANDED.configure(greeter(name, first));
+        COMMANDED.awaitEvents(name, "CONFIG_INSTALL " + first, "STARTED " + first, "INSTALLED " + first);
+        COMMANDED.awaitRunning(name, first);
+        COMMANDED.homeostat().run("status", "-o", "json").exits(0).says("n%20".repeat(50_000));
+        COMMANDED.homeostat().run("status", "plugin/" + name).exits(0).says(first);
+
+        Processes.Seen alive = COMMANDED.homeostat().everyProcess().stream()
+                .filter(process ->
+                        process.workload().startsWith("plugin/ops%20agent%2Fn%20n%20") && !process.isKeeper())
+                .findFirst()
+                .orElseThrow();
+        Processes.kill(alive.pid());
+        COMMANDED.awaitEvents(name, "CRASHED " + first, "STARTED " + first);
+        COMMANDED.awaitRunning(name, first);
+
+        COMMANDED.configure(Items.apply(name, first, "hi"));
+        COMMANDED.awaitEvents(name, "CONFIG_APPLY " + first, "CONFIG_APPLIED " + first);
+
+        COMMANDED.configure(greeter(name, second));
+        COMMANDED.awaitEvents(
+                name,
+                "CONFIG_INSTALL " + second,
+                "CONFIG_REMOVE " + first,
+                "STOPPED " + first,
+                "REMOVED " + first,
+                "STARTED " + second,
+                "INSTALLED " + second);
+        COMMANDED.awaitRunning(name, second);
+
+        COMMANDED.configure(Items.remove(name, second));
+        COMMANDED.awaitEvents(name, "CONFIG_REMOVE " + second, "STOPPED " + second, "REMOVED " + second);
+        assertTrue(COMMANDED.state(name).isEmpty());
+    }
+
+    @Test
     void whatAPluginWroteToItsLogOfErrorsIsInTheEventOfItsCrashAndInLogs() throws Exception {
         COMMANDED.configure(greeter("errors", "1", "--fault=crash-after=1"));
 

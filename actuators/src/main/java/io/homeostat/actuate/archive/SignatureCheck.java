@@ -5,6 +5,7 @@ import io.homeostat.actuate.ActuationFailure;
 import io.homeostat.actuate.Disk;
 import io.homeostat.actuate.LocalDisk;
 import io.homeostat.desired.model.AgentConfig;
+import io.homeostat.desired.model.BriefText;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.state.history.FailureCause;
@@ -41,7 +42,7 @@ public final class SignatureCheck {
      */
     public void check(WorkloadId id, String revision, String key, @Nullable String signature) throws ActuationFailure {
         SignaturePolicy now = policy.get();
-        String what = "the archive of revision " + revision + " of " + id + " was not unpacked: ";
+        String what = "the archive of revision " + BriefText.of(revision) + " of " + id.brief() + " was not unpacked: ";
         if (signature == null) {
             if (now.required()) {
                 throw new ActuationFailure(

@@ -37,7 +37,7 @@ public final class Activator {
      */
     public void activate(WorkloadId id, String directory) throws ActuationFailure {
         Path link = layout.active(id);
-        String what = "activating " + directory + " of " + id;
+        String what = "activating " + directory + " of " + id.brief();
         try {
             Optional<InstallationMarker> marker = InstallationObserver.marker(layout.install(id, directory));
             if (marker.isEmpty() || !marker.get().id().equals(id)) {

@@ -43,8 +43,8 @@ public final class GarbageCollector {
             }
         } catch (IOException e) {
             throw new ActuationFailure(
-                    "removing what an interrupted step of " + id + " left in " + layout.staging(id) + " failed: "
-                            + Disk.reason(e),
+                    "removing what an interrupted step of " + id.brief() + " left in " + layout.staging(id)
+                            + " failed: " + Disk.reason(e),
                     false,
                     e);
         }
@@ -57,7 +57,7 @@ public final class GarbageCollector {
      * @throws ActuationFailure when one of them is active, or could not be removed
      */
     public void collect(WorkloadId id, ImmutableList<String> directories) throws ActuationFailure {
-        String what = "removing superseded revisions of " + id;
+        String what = "removing superseded revisions of " + id.brief();
         try {
             Optional<String> active = Trash.active(layout, id);
             if (active.isPresent() && directories.contains(active.get())) {

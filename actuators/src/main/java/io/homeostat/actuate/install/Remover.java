@@ -60,7 +60,7 @@ public final class Remover {
             }
             boolean _ = trash.empty(id);
         } catch (IOException e) {
-            throw new ActuationFailure("removing " + id + " failed: " + Disk.reason(e), false, e);
+            throw new ActuationFailure("removing " + id.brief() + " failed: " + Disk.reason(e), false, e);
         }
     }
 }

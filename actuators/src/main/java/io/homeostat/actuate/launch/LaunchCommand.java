@@ -132,7 +132,7 @@ final class LaunchCommand {
         if (directory != null && !Files.isDirectory(Path.of(directory))) {
             throw new ActuationFailure(
                     FailureCause.Kind.FILE_MISSING,
-                    id + " can't be launched: its spec.workingDirectory " + directory
+                    id.brief() + " can't be launched: its spec.workingDirectory " + directory
                             + " is no directory that we can see;" + " create it or declare another",
                     false);
         }

@@ -55,7 +55,8 @@ public final class LaunchDirectories {
             SecureDirectories.sync(layout.launches(instance.workload()));
         } catch (IOException e) {
             throw new ActuationFailure(
-                    "could not write down the launch of " + instance.workload() + " in " + directory.path() + ": " + e,
+                    "could not write down the launch of " + instance.workload().brief() + " in " + directory.path()
+                            + ": " + e,
                     false,
                     e);
         }
@@ -116,7 +117,9 @@ public final class LaunchDirectories {
             return;
         } catch (IOException e) {
             throw new ActuationFailure(
-                    "could not remove the notes on a launch of " + id + " in " + directory.path() + ": " + e, false, e);
+                    "could not remove the notes on a launch of " + id.brief() + " in " + directory.path() + ": " + e,
+                    false,
+                    e);
         }
     }
 }

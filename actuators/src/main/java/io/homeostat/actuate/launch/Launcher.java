@@ -101,7 +101,7 @@ public final class Launcher {
             return await(keeper, directory, id);
         } catch (IOException | IllegalStateException e) {
             throw new ActuationFailure(
-                    "could not launch " + id + " (" + request.executable() + "): " + e.getMessage(), false, e);
+                    "could not launch " + id.brief() + " (" + request.executable() + "): " + e.getMessage(), false, e);
         }
     }
 
@@ -109,7 +109,7 @@ public final class Launcher {
         Path executable = request.executable();
         // What an archive lacks will be missing the next time too; what the system lacks may still be installed.
         boolean fatal = executable.startsWith(layout.installs(request.instance().workload()));
-        String entryPoint = request.instance().workload() + " can't be launched: its entry point " + executable;
+        String entryPoint = request.instance().workload().brief() + " can't be launched: its entry point " + executable;
         if (!executable.isAbsolute()) {
             throw new ActuationFailure(FailureCause.Kind.ENTRY_POINT, entryPoint + " is not an absolute path", true);
         }
@@ -171,7 +171,8 @@ public final class Launcher {
         if (closed.isPresent()) {
             throw new ActuationFailure(
                     FailureCause.Kind.USER,
-                    request.instance().workload() + " can't be launched: the user " + account.name() + " can't reach "
+                    request.instance().workload().brief() + " can't be launched: the user " + account.name()
+                            + " can't reach "
                             + file + ", because " + closed.get()
                             + " is closed to others; open it (chmod o+x), or use another directory",
                     false);
@@ -244,13 +245,14 @@ public final class Launcher {
             if (ended) {
                 throw new ActuationFailure(
                         FailureCause.Kind.NO_PROCESS,
-                        "could not launch " + id + ": no process came of it" + output(directory),
+                        "could not launch " + id.brief() + ": no process came of it" + output(directory),
                         false);
             }
         }
         throw new ActuationFailure(
                 FailureCause.Kind.TIMED_OUT,
-                "could not launch " + id + ": no process within " + BIRTH_TIME.toSeconds() + " s" + output(directory),
+                "could not launch " + id.brief() + ": no process within " + BIRTH_TIME.toSeconds() + " s"
+                        + output(directory),
                 false);
     }
 
@@ -294,7 +296,7 @@ public final class Launcher {
             Map<String, String> program = new LinkedHashMap<>(account.environment());
             program.putAll(env);
             program.put(LaunchMarks.LAUNCH, instance.launchId());
-            program.put(LaunchMarks.WORKLOAD, instance.workload().toString());
+            program.put(LaunchMarks.WORKLOAD, instance.workload().brief());
             return program;
         }
 

@@ -49,13 +49,15 @@ final class ProgramStrings {
         if (problem.isPresent()) {
             throw new ActuationFailure(
                     FailureCause.Kind.ARGUMENTS,
-                    request.instance().workload() + " can't be launched: " + what + " " + problem.get(),
+                    request.instance().workload().brief() + " can't be launched: " + what + " " + problem.get(),
                     false);
         }
     }
 
     private static ActuationFailure refused(LaunchRequest request, String why) {
         return new ActuationFailure(
-                FailureCause.Kind.ARGUMENTS, request.instance().workload() + " can't be launched: " + why, true);
+                FailureCause.Kind.ARGUMENTS,
+                request.instance().workload().brief() + " can't be launched: " + why,
+                true);
     }
 }

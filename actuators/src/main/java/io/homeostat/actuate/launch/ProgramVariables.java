@@ -87,7 +87,7 @@ public record ProgramVariables(ImmutableMap<String, String> variables, Immutable
         private ActuationFailure unusable(String path, String problem) {
             return new ActuationFailure(
                     FailureCause.Kind.FILE_MISSING,
-                    id + " can't be launched: its environment can't be read from " + path + ": " + problem,
+                    id.brief() + " can't be launched: its environment can't be read from " + path + ": " + problem,
                     false);
         }
     }

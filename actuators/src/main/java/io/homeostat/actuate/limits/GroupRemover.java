@@ -55,8 +55,8 @@ public final class GroupRemover {
                     removeWhenLeft(group);
                 } catch (IOException e) {
                     throw new ActuationFailure(
-                            "could not remove the control group " + group + " of " + id + occupants(group) + ": "
-                                    + Disk.reason(e),
+                            "could not remove the control group " + group + " of " + id.brief() + occupants(group)
+                                    + ": " + Disk.reason(e),
                             false,
                             e);
                 }

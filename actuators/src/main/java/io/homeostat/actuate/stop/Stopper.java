@@ -90,7 +90,8 @@ public final class Stopper {
             protocol.ended(instance);
             return new StopResult(how, recorded(instance, directory));
         } catch (IOException | IllegalStateException e) {
-            throw new ActuationFailure("could not stop " + instance.workload() + ": " + e.getMessage(), false, e);
+            throw new ActuationFailure(
+                    "could not stop " + instance.workload().brief() + ": " + e.getMessage(), false, e);
         }
     }
 
@@ -221,7 +222,7 @@ public final class Stopper {
     private static ActuationFailure survivors(WorkloadId id, List<Stat> processes) {
         return new ActuationFailure(
                 FailureCause.Kind.UNKILLABLE,
-                id + " could not be stopped: SIGKILL did not end " + named(processes)
+                id.brief() + " could not be stopped: SIGKILL did not end " + named(processes)
                         + "; a process in state D waits for a device or a file system, see dmesg",
                 false);
     }

@@ -10,6 +10,7 @@ import io.homeostat.actuate.archive.ArchiveStore;
 import io.homeostat.actuate.archive.Sha256;
 import io.homeostat.actuate.unpack.StagedTree.EntryPoint;
 import io.homeostat.actuate.unpack.UnpackLimits.UnpackBudget;
+import io.homeostat.desired.model.BriefText;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.state.history.FailureCause;
@@ -68,7 +69,7 @@ public final class Unpacker {
         if (!InstallationMarker.isDirectoryOf(id, directory)) {
             throw new IllegalArgumentException("'" + directory + "' is not a directory of " + id);
         }
-        String what = "unpacking revision " + revision + " of " + id;
+        String what = "unpacking revision " + BriefText.of(revision) + " of " + id.brief();
         try {
             if (isInstalled(id, key, revision, directory, what)) {
                 disk.syncDirectory(layout.installs(id));

@@ -10,7 +10,7 @@ public record Metadata(
         @Matches(
                 value = "[A-Za-z0-9][A-Za-z0-9._-]{0,62}",
                 words = "a letter or digit, then up to 62 letters, digits, '.', '_' or '-'",
-                mostInMessages = WorkloadId.LONGEST_NAME)
+                anyInMessages = true)
         String name,
 
         @Doc("Free labels to select workloads by.") ImmutableSortedMap<String, String> labels) {}

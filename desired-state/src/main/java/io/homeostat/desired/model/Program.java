@@ -17,7 +17,7 @@ public record Program(
         @Matches(
                 value = "[A-Za-z0-9._-]{1,64}",
                 words = "1 to 64 letters, digits, '.', '_' or '-'",
-                mostInMessages = Program.LONGEST_REVISION)
+                anyInMessages = true)
         String revision,
 
         @Doc("The archive to install. Required when install is dynamic, refused when it is local.") @Nullable
@@ -54,9 +54,6 @@ public record Program(
 
         @Doc("dynamic: fetched and unpacked from source. local: already on disk.") @Default("dynamic")
         Install install) {
-
-    /** The length of the longest revision that a message may carry, in characters. */
-    public static final int LONGEST_REVISION = 4096;
 
     /** How the files of a program come to this machine. */
     public enum Install {

@@ -20,9 +20,6 @@ public record WorkloadId(Kind kind, String name) implements Comparable<WorkloadI
     /** What a workload may be called in YAML. Any such name is the name of its directory, too. */
     public static final Pattern NAME = Pattern.compile("[A-Za-z0-9][A-Za-z0-9._-]{0,62}");
 
-    /** The length of the longest name that a workload may have, in characters, wherever it comes from. */
-    public static final int LONGEST_NAME = 4096;
-
     private static final String PLAIN_MARKS = "._-+:@=~";
     private static final HexFormat HEX = HexFormat.of().withUpperCase();
 
@@ -55,6 +52,11 @@ public record WorkloadId(Kind kind, String name) implements Comparable<WorkloadI
     @Override
     public String toString() {
         return kind.word() + "/" + encode(name);
+    }
+
+    /** The same where its length counts, see {@link BriefText}. */
+    public String brief() {
+        return BriefText.of(toString());
     }
 
     private static String encode(String name) {

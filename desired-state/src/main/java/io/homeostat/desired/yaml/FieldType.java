@@ -9,21 +9,18 @@ sealed interface FieldType {
     /**
      * A pattern that the whole of a text has to match, and the words for it.
      *
-     * @param mostInMessages how many characters of any kind are possible where no person wrote the text; 0: only what matches
+     * @param anyInMessages whether any text but an empty one is possible where no person wrote it
      */
-    record Form(Pattern pattern, String words, int mostInMessages) {
+    record Form(Pattern pattern, String words, boolean anyInMessages) {
+        private static final Pattern ANY = Pattern.compile(".+", Pattern.DOTALL);
+
         boolean admits(String text) {
             return pattern.matcher(text).matches();
         }
 
         /** What is possible in messages and in the store. */
         Form inMessages() {
-            return mostInMessages == 0
-                    ? this
-                    : new Form(
-                            Pattern.compile(".{1," + mostInMessages + "}", Pattern.DOTALL),
-                            "1 to " + mostInMessages + " characters",
-                            mostInMessages);
+            return anyInMessages ? new Form(ANY, "at least one character", true) : this;
         }
     }
 

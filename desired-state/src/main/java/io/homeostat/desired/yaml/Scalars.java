@@ -70,7 +70,7 @@ final class Scalars {
                 }
             }
         }
-        boolean opaque = sent && form != null && form.mostInMessages() > 0;
+        boolean opaque = sent && form != null && form.anyInMessages();
         if (!opaque && text.indexOf('\0') >= 0) {
             return binder.error(node, "has a NUL character, which nothing can be handed; remove it");
         }

@@ -319,11 +319,11 @@ final class Shape {
             Matches matches = component.getAnnotation(Matches.class);
             return matches == null
                     ? null
-                    : new Form(Pattern.compile(matches.value()), matches.words(), matches.mostInMessages());
+                    : new Form(Pattern.compile(matches.value()), matches.words(), matches.anyInMessages());
         }
 
         private static Form form(String pattern, String words) {
-            return new Form(Pattern.compile(pattern), words, 0);
+            return new Form(Pattern.compile(pattern), words, false);
         }
 
         private static Word word(Class<?> type) {

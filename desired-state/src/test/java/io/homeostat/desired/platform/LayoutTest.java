@@ -46,7 +46,7 @@ final class LayoutTest {
             "/".repeat(40),
             "/".repeat(41),
             "\ud83d\ude00".repeat(1000),
-            "x".repeat(WorkloadId.LONGEST_NAME));
+            "x".repeat(1_000_000));
 
     private final Layout layout = new Layout(Path.of("/state"), Path.of("/run"), "1");
 

@@ -26,8 +26,8 @@ public record InstallationMarker(WorkloadId id, Installation installation, Strin
     /** Name of the file, at the top of the installation's directory. */
     public static final String FILE = ".homeostat.json";
 
-    /** The maximum length of a marker in bytes; a longer file is not ours. */
-    public static final int MAX_BYTES = 64 * 1024;
+    /** The maximum length of a marker in bytes, more than the longest names and revisions need; a longer file is not ours. */
+    public static final int MAX_BYTES = 16 << 20;
 
     private static final String FORMAT = "1";
     private static final Pattern SHA256 = Pattern.compile("[0-9a-f]{64}");

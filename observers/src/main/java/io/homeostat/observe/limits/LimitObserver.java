@@ -138,6 +138,6 @@ public final class LimitObserver {
     }
 
     private static <T> Observation<T> unseen(WorkloadId id, String what, IOException e) {
-        return Observation.unseen("could not look at the " + what + " of " + id + ": " + e.getMessage());
+        return Observation.unseen("could not look at the " + what + " of " + id.brief() + ": " + e.getMessage());
     }
 }

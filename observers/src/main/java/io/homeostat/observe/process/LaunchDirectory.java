@@ -165,7 +165,7 @@ public record LaunchDirectory(Path path) {
         /** In the workload's processes and their children: the id of the launch. */
         public static final String LAUNCH = "HOMEOSTAT_LAUNCH_ID";
 
-        /** In the workload's processes: {@code plugin/ops-agent}. */
+        /** In the workload's processes: {@code plugin/ops-agent}, or its brief form. */
         public static final String WORKLOAD = "HOMEOSTAT_WORKLOAD";
 
         /** In the keeper, our process that waits for the workload's main process: the id of the launch. */

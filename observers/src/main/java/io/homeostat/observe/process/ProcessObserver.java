@@ -68,7 +68,7 @@ public final class ProcessObserver {
             seen.sort(Comparator.comparing(process -> process.instance().launchedAt()));
             return Observation.seen(ImmutableList.copyOf(seen));
         } catch (IOException e) {
-            return Observation.unseen("could not look at the processes of " + id + ": " + e);
+            return Observation.unseen("could not look at the processes of " + id.brief() + ": " + e);
         }
     }
 

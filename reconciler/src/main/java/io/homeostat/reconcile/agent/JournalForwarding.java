@@ -108,7 +108,7 @@ final class JournalForwarding implements AutoCloseable {
     }
 
     private static String tooSlow(WorkloadId id, long bytes) {
-        return "the journal is slower than " + id + " writes; " + Text.bytes(bytes)
+        return "the journal is slower than " + id.brief() + " writes; " + Text.bytes(bytes)
                 + " were given up before it had taken them, because limits.logBytesPerWorkload holds no more";
     }
 
@@ -143,7 +143,11 @@ final class JournalForwarding implements AutoCloseable {
                 }
                 tellOfLoss(log.getValue(), forwarded.log().givenUp());
             } catch (IOException | CommandFailure e) {
-                LOG.debug("{} of {} could not be read", log.getKey(), log.getValue(), e);
+                LOG.debug(
+                        "{} of {} could not be read",
+                        log.getKey(),
+                        log.getValue().brief(),
+                        e);
             }
         }
         open.entrySet().removeIf(entry -> {
@@ -171,7 +175,7 @@ final class JournalForwarding implements AutoCloseable {
             if (over) {
                 LOG.info(
                         "the journal has all of {} again, except {} that were given up",
-                        one.getKey(),
+                        one.getKey().brief(),
                         Text.bytes(one.getValue()));
             }
             return over;
@@ -197,10 +201,10 @@ final class JournalForwarding implements AutoCloseable {
 
     private void send(WorkloadId id, String line) {
         // Encoded: a name that a message carried may have line breaks, and they would begin another field.
-        String workload = id.toString();
+        String workload = id.brief();
         String name = workload.substring(workload.indexOf('/') + 1);
-        String entry =
-                "PRIORITY=6\nSYSLOG_IDENTIFIER=" + name + "\nHOMEOSTAT_WORKLOAD=" + id + "\nMESSAGE=" + line + "\n";
+        String entry = "PRIORITY=6\nSYSLOG_IDENTIFIER=" + name + "\nHOMEOSTAT_WORKLOAD=" + workload + "\nMESSAGE="
+                + line + "\n";
         long moments = taken ? PATIENCE.dividedBy(MOMENT) : 0;
         while (true) {
             try {

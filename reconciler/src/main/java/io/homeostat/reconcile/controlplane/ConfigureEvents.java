@@ -1,7 +1,8 @@
 package io.homeostat.reconcile.controlplane;
 
+import com.google.common.base.Utf8;
 import com.google.common.collect.ImmutableList;
-import io.homeostat.desired.model.Program;
+import com.google.protobuf.ByteString;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.TokenBucket;
 import io.homeostat.desired.state.Event;
@@ -24,6 +25,14 @@ import java.util.stream.Collectors;
 final class ConfigureEvents {
     /** The longest message of an event, in characters: what is wrong with an item may be as long as the item. */
     private static final int LONGEST = 2_000;
+
+    /** In bytes, so that an event about it can be sent; no plugin can have a longer one. */
+    private static final int LONGEST_NAME = ConfigureHandler.Quota.MOST_NAMES;
+
+    private static final int LONGEST_REVISION = LONGEST_NAME / 2;
+
+    /** An event about a longer name and revision counts as several. */
+    private static final int CHARACTERS_OF_ONE = 16_384;
 
     private final RefusalLimit.Count available;
     private final List<Event> events = new ArrayList<>();
@@ -67,13 +76,19 @@ final class ConfigureEvents {
         }
 
         void tell(String revision, EventType type, String message) {
-            String shown = cut(revision, Program.LONGEST_REVISION);
-            events.add(new Event(now, WorkloadId.plugin(name()), shown, type, cut(message, LONGEST)));
+            String words = message.length() <= LONGEST ? message : message.substring(0, LONGEST) + "...";
+            events.add(new Event(now, WorkloadId.plugin(name()), cut(revision, LONGEST_REVISION), type, words));
         }
 
-        /** As it was sent; one that no plugin can have, cut so that it still is none. */
+        /** As it was sent; one that no plugin can have is cut so that it still is none. */
         private String name() {
-            return cut(item.sent().getPlugin().getName(), WorkloadId.LONGEST_NAME);
+            return cut(item.sent().getPlugin().getName(), LONGEST_NAME);
+        }
+
+        /** Of how many events of usual names this one takes the room. */
+        private int room() {
+            return 1
+                    + (name().length() + item.sent().getPlugin().getRevisionId().length()) / CHARACTERS_OF_ONE;
         }
 
         private Answer answer() {
@@ -87,8 +102,10 @@ final class ConfigureEvents {
                             .collect(ImmutableList.toImmutableList()));
         }
 
-        private static String cut(String text, int longest) {
-            return text.length() <= longest ? text : text.substring(0, longest) + "...";
+        private static String cut(String text, int bytes) {
+            return Utf8.encodedLength(text) <= bytes
+                    ? text
+                    : ByteString.copyFromUtf8(text).substring(0, bytes).toStringUtf8() + "...";
         }
     }
 
@@ -99,13 +116,13 @@ final class ConfigureEvents {
             // The loop reports on this one, so the same item after it is news.
             last.remove(answer.name());
         } else if (!item.refusals.isEmpty()) {
-            addRefused(answer, item.events, declared);
+            addRefused(answer, item, declared);
         } else if (!answer.equals(last.put(answer.name(), answer))) {
             events.addAll(item.events);
         }
     }
 
-    private void addRefused(Answer answer, List<Event> itsEvents, boolean declared) {
+    private void addRefused(Answer answer, OfItem item, boolean declared) {
         if (!refused.add(answer)) {
             return;
         }
@@ -115,10 +132,10 @@ final class ConfigureEvents {
             return;
         }
         told = declared
-                ? new RefusalLimit.Count(told.declared() + 1, told.others())
-                : new RefusalLimit.Count(told.declared(), told.others() + 1);
-        events.addAll(itsEvents);
-        refusals.add(itsEvents.getLast());
+                ? new RefusalLimit.Count(told.declared() + item.room(), told.others())
+                : new RefusalLimit.Count(told.declared(), told.others() + item.room());
+        events.addAll(item.events);
+        refusals.add(item.events.getLast());
     }
 
     /** Those of refused items that say why. */
@@ -130,7 +147,7 @@ final class ConfigureEvents {
         return ImmutableList.copyOf(events);
     }
 
-    /** How many refused items got an event. */
+    /** How many refused items got an event, those of long names counted as several. */
     RefusalLimit.Count told() {
         return told;
     }

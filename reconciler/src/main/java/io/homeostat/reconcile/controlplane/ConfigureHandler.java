@@ -4,6 +4,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
+import com.google.protobuf.ByteString;
 import io.homeostat.desired.model.Kind;
 import io.homeostat.desired.model.PluginSpec;
 import io.homeostat.desired.model.SourceName;
@@ -50,6 +51,11 @@ import org.jspecify.annotations.Nullable;
 final class ConfigureHandler {
     /** How many plugins a control plane may declare. */
     static final int MOST_PLUGINS = 1_000;
+
+    private static final Refusal NAMES_EXCEEDED = Refusal.ofName(
+            Refusal.Reason.QUOTA_EXCEEDED,
+            "the names and revisions of all plugins together would be longer than " + (Quota.MOST_NAMES >> 20)
+                    + " MiB, and no message could carry the states of all; send shorter ones, or REMOVE some plugins first");
 
     private static final Refusal QUOTA_EXCEEDED = new Refusal(
             Refusal.Reason.QUOTA_EXCEEDED,
@@ -140,8 +146,8 @@ final class ConfigureHandler {
                     Refusal.Reason.TOO_MANY_PLUGINS,
                     MOST_PLUGINS + " plugins are declared already; REMOVE some first"));
         }
-        if (wanted.isPresent() && refusals.isEmpty() && !quota.reserve(wanted.get())) {
-            refusals.add(QUOTA_EXCEEDED);
+        if (wanted.isPresent() && refusals.isEmpty()) {
+            quota.reserve(wanted.get()).ifPresent(refusals::add);
         }
         if (wanted.isEmpty() || !refusals.isEmpty()) {
             answer.tell(EventType.PLUGIN_CONFIG_INSTALL, "sent by the control plane");
@@ -274,9 +280,7 @@ final class ConfigureHandler {
             ManifestReader.Result read = ManifestReader.reconfigured(base.get().workload(), item.sent());
             read.problems().forEach(problem -> refusals.add(Refusal.invalid(problem)));
             wanted = read.workload().map(known.printer());
-            if (wanted.isPresent() && !quota.reserve(wanted.get())) {
-                refusals.add(QUOTA_EXCEEDED);
-            }
+            wanted.flatMap(quota::reserve).ifPresent(refusals::add);
         }
         if (wanted.isEmpty() || !refusals.isEmpty()) {
             answer.refuse(EventType.PLUGIN_CONFIG_APPLY_FAILED, refusals);
@@ -395,46 +399,74 @@ final class ConfigureHandler {
         /** In characters of stored documents: 8 Ki for each of the most plugins that there may be. */
         static final long MOST = 8 << 20;
 
+        /** In bytes of names and revisions; half of the states of all plugins, in one message, are left for what else is told of them. */
+        static final int MOST_NAMES = 2 << 20;
+
         /** What a value takes in memory beside its characters, approximately. */
         private static final int PER_VALUE = 32;
 
-        private final Map<WorkloadId, Long> used = new HashMap<>();
-        private long sum;
+        private final Map<WorkloadId, Used> used = new HashMap<>();
+        private Used sum = Used.NOTHING;
+
+        private record Used(long characters, long names) {
+            static final Used NOTHING = new Used(0, 0);
+
+            Used plus(Used more) {
+                return new Used(characters + more.characters, names + more.names);
+            }
+
+            Used minus(Used less) {
+                return new Used(characters - less.characters, names - less.names);
+            }
+        }
 
         void count(StoredDeclaration declared) {
-            put(declared.workload().id(), size(declared.workload(), declared.length()));
+            put(declared.workload().id(), used(declared.workload(), declared.length()));
         }
 
         /**
          * Reserves what a workload needs, in place of what it had.
          *
-         * @return false if there is not enough left, and nothing was reserved; a workload that needs no more than before always fits
+         * @return why not, if there is not enough left, and nothing was reserved; a workload that needs no more than before always fits
          */
-        boolean reserve(CanonicalDocument document) {
+        Optional<Refusal> reserve(CanonicalDocument document) {
             WorkloadId id = document.workload().id();
-            long needed = size(document.workload(), document.text().length());
-            long before = used.getOrDefault(id, 0L);
-            if (needed > before && sum - before + needed > MOST) {
-                return false;
+            Used needed = used(document.workload(), document.text().length());
+            Used before = used.getOrDefault(id, Used.NOTHING);
+            Used after = sum.minus(before).plus(needed);
+            if (needed.names() > before.names() && after.names() > MOST_NAMES) {
+                return Optional.of(NAMES_EXCEEDED);
+            }
+            if (needed.characters() > before.characters() && after.characters() > MOST) {
+                return Optional.of(QUOTA_EXCEEDED);
             }
             put(id, needed);
-            return true;
+            return Optional.empty();
         }
 
         void release(WorkloadId id) {
-            put(id, 0);
+            put(id, Used.NOTHING);
         }
 
-        private void put(WorkloadId id, long size) {
-            Long before = size == 0 ? used.remove(id) : used.put(id, size);
-            sum += size - (before == null ? 0 : before);
+        private void put(WorkloadId id, Used needed) {
+            Used before = used.put(id, needed);
+            sum = sum.plus(needed).minus(before == null ? Used.NOTHING : before);
         }
 
-        private static long size(Workload workload, int length) {
+        private static Used used(Workload workload, int length) {
             long values = workload.spec() instanceof PluginSpec plugin && plugin.config() != null
                     ? values(plugin.config().struct())
                     : 0;
-            return length + PER_VALUE * (values + workload.program().arguments().size());
+            return new Used(
+                    length
+                            + PER_VALUE
+                                    * (values + workload.program().arguments().size()),
+                    // Of the one that runs and the one that comes, the revisions are told.
+                    bytes(workload.id().name()) + 2 * bytes(workload.revision()));
+        }
+
+        private static long bytes(String text) {
+            return ByteString.copyFromUtf8(text).size();
         }
 
         private static long values(@Nullable JsonNode node) {

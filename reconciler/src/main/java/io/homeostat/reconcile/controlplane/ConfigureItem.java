@@ -14,7 +14,7 @@ import java.util.Optional;
  * One item of ConfigurePluginStates, as far as it can be judged without knowing what is declared.
  *
  * @param install what an INSTALL declares, or why it can't; empty for the other actions
- * @param plugin which plugin it names; empty if no plugin can have that name
+ * @param plugin which plugin it names; empty if it names none
  * @param refusals why it is refused, whatever is declared
  */
 record ConfigureItem(
@@ -77,9 +77,7 @@ record ConfigureItem(
     private static ConfigureItem of(ConfigurePlugin sent, Rules rules) {
         String name = sent.getPlugin().getName();
         boolean installs = sent.getAction() == Action.INSTALL;
-        Optional<WorkloadId> plugin = name.isEmpty() || name.length() > WorkloadId.LONGEST_NAME
-                ? Optional.empty()
-                : Optional.of(WorkloadId.plugin(name));
+        Optional<WorkloadId> plugin = name.isEmpty() ? Optional.empty() : Optional.of(WorkloadId.plugin(name));
         if (rules.protectedPlugins().contains(name)) {
             return refused(
                     sent,
@@ -113,12 +111,7 @@ record ConfigureItem(
         }
         if (plugin.isEmpty()) {
             return refused(
-                    sent,
-                    plugin,
-                    Refusal.ofName(
-                            Refusal.Reason.INVALID,
-                            "none, or longer than " + WorkloadId.LONGEST_NAME
-                                    + " characters; send the name it was installed by"));
+                    sent, plugin, Refusal.ofName(Refusal.Reason.INVALID, "missing; send the name it was installed by"));
         }
         return new ConfigureItem(sent, Optional.empty(), plugin, ImmutableList.of());
     }

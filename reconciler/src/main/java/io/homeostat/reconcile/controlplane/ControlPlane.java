@@ -6,6 +6,7 @@ import com.google.protobuf.Any;
 import io.homeostat.desired.channel.Channel;
 import io.homeostat.desired.channel.ChannelStatus;
 import io.homeostat.desired.model.AgentConfig;
+import io.homeostat.desired.model.BriefText;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.Event;
 import io.homeostat.desired.state.EventType;
@@ -160,7 +161,10 @@ public final class ControlPlane implements AutoCloseable {
             refusals.told(outcome.refusals());
             outcome.refused()
                     .forEach(event -> LOG.warn(
-                            "[{}] {}: {}", event.workload(), event.type().words(), event.message()));
+                            "[{}] {}: {}",
+                            BriefText.of(String.valueOf(event.workload())),
+                            event.type().words(),
+                            event.message()));
             events.stored(outcome.change().events().size(), now);
             return outcome.change().histories().keySet();
         });

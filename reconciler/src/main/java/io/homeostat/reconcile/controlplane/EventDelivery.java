@@ -214,7 +214,7 @@ public final class EventDelivery implements AutoCloseable {
             throw e;
         }
         // Dropped meanwhile, which has been counted; or unreadable, which would block those behind it forever.
-        lastRefusal = "event " + next.id() + " of " + next.plugin() + " can't be read";
+        lastRefusal = "event " + next.id() + " of " + next.plugin().brief() + " can't be read";
         finish(next, refused);
     }
 

@@ -78,7 +78,7 @@ final class RedeliveryPolicy {
     private static String describe(Queued event, Status status) {
         Code code = Code.forNumber(status.getCode());
         String said = Redaction.text(status.getMessage()).replaceAll("\\p{Cntrl}", " ");
-        return "event " + event.id() + " of " + event.plugin() + " was refused: "
+        return "event " + event.id() + " of " + event.plugin().brief() + " was refused: "
                 + (code == null ? "status " + status.getCode() : code) + " "
                 + said.substring(0, Math.min(said.length(), LONGEST_ANSWER));
     }

@@ -78,7 +78,7 @@ public final class LogFiles implements LogTails {
             return ends.sinceLaunch(id, log);
         } catch (IOException e) {
             // What is not known to be old may be the cause.
-            LOG.debug("[{}] what in {} is old can't be told: {}", id, log, e.getMessage());
+            LOG.debug("[{}] what in {} is old can't be told: {}", id.brief(), log, e.getMessage());
             return LogEnds.newest(log);
         }
     }
@@ -107,7 +107,7 @@ public final class LogFiles implements LogTails {
         } catch (NoSuchFileException e) {
             return "";
         } catch (IOException | DirectoryIteratorException e) {
-            LOG.warn("[{}] what its launches said is not known: {}: {}", id, launches, e.getMessage());
+            LOG.warn("[{}] what its launches said is not known: {}: {}", id.brief(), launches, e.getMessage());
             return "";
         }
     }
@@ -120,10 +120,10 @@ public final class LogFiles implements LogTails {
         } catch (NoSuchFileException e) {
             return "";
         } catch (ClosedByInterruptException e) {
-            LOG.debug("[{}] nobody waits for the end of its log any more", id);
+            LOG.debug("[{}] nobody waits for the end of its log any more", id.brief());
             return "";
         } catch (IOException e) {
-            LOG.warn("[{}] the end of its log is not known: {}: {}", id, file, e.getMessage());
+            LOG.warn("[{}] the end of its log is not known: {}: {}", id.brief(), file, e.getMessage());
             return "";
         }
     }

@@ -88,7 +88,7 @@ public final class MachineSteps implements StepExecutor, AutoCloseable {
     @Override
     public Outcome execute(Step step, ObservedWorkload seen) {
         Outcome outcome = outcome(step, seen);
-        LOG.debug("[{}] {}: {}", step.workload(), step.word(), outcome);
+        LOG.debug("[{}] {}: {}", step.workload().brief(), step.word(), outcome);
         return outcome;
     }
 
@@ -192,7 +192,10 @@ public final class MachineSteps implements StepExecutor, AutoCloseable {
         try {
             destroyAllEnded(id);
         } catch (ActuationFailure e) {
-            LOG.warn("[{}] what an ended instance left behind stays until the next look: {}", id, e.getMessage());
+            LOG.warn(
+                    "[{}] what an ended instance left behind stays until the next look: {}",
+                    id.brief(),
+                    e.getMessage());
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }
@@ -221,7 +224,10 @@ public final class MachineSteps implements StepExecutor, AutoCloseable {
             runtime.destroy(instance);
         } catch (RuntimeException e) {
             // A defect of one kind: the workload's other steps must not wait for its repair.
-            LOG.error("[{}] unexpected failure to remove what an instance left behind", instance.workload(), e);
+            LOG.error(
+                    "[{}] unexpected failure to remove what an instance left behind",
+                    instance.workload().brief(),
+                    e);
             throw new ActuationFailure(
                     "could not remove what instance " + instance.launchId() + " left: " + e, false, e);
         }

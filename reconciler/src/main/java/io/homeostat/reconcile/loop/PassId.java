@@ -25,7 +25,7 @@ public record PassId(WorkloadId workload, long number, Trigger trigger) {
         private PassMarks() {}
 
         static PassMarks set(PassId pass) {
-            MDC.put(WORKLOAD, pass.workload().toString());
+            MDC.put(WORKLOAD, pass.workload().brief());
             MDC.put(RECONCILIATION, Long.toString(pass.number()));
             MDC.put(TRIGGER, pass.trigger().word());
             return new PassMarks();

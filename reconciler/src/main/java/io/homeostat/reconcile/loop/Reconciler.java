@@ -134,7 +134,7 @@ public final class Reconciler implements AutoCloseable {
         PassId marks = new PassId(id, passes.incrementAndGet(), due.trigger());
         // For thread dumps.
         Thread.currentThread()
-                .setName("pass " + id + " #" + marks.number() + " "
+                .setName("pass " + id.brief() + " #" + marks.number() + " "
                         + due.trigger().word());
         try (PassMarks _ = PassMarks.set(marks)) {
             reconcile(marks);

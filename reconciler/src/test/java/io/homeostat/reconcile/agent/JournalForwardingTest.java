@@ -283,6 +283,22 @@ class JournalForwardingTest {
         }
     }
 
+    @Test
+    void aNameThatIsLongerThanAFieldShouldBeIsBrief() throws IOException {
+        WorkloadId sent = WorkloadId.plugin("n".repeat(1_000_000));
+        declare(WorkloadId.plugin("a"), sent);
+        use("{target: journal}");
+        try (FakeNotifySocket journal = new FakeNotifySocket(socket);
+                JournalForwarding forwarding = begin()) {
+            Files.writeString(layout.log(sent), "one\n");
+            String brief = sent.brief();
+            assertEquals(
+                    "PRIORITY=6\nSYSLOG_IDENTIFIER=" + brief.substring("plugin/".length()) + "\nHOMEOSTAT_WORKLOAD="
+                            + brief + "\nMESSAGE=one\n",
+                    receive(journal));
+        }
+    }
+
     private static boolean isOpen(Path file) throws IOException {
         try (Stream<Path> descriptors = Files.list(Path.of("/proc/self/fd"))) {
             return descriptors.anyMatch(descriptor -> {

@@ -10,8 +10,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.google.protobuf.ListValue;
 import com.google.protobuf.Struct;
 import com.google.protobuf.Value;
-import io.homeostat.desired.model.Program;
-import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.proto.acp.ConfigurePluginStates.Action;
 import io.homeostat.proto.acp.ConfigurePluginStates.ConfigurePlugin;
 import io.homeostat.proto.acp.PluginInstallationType;
@@ -123,15 +121,14 @@ class RefusedItemsTest {
 
     @Test
     void namesAndRevisionsThatAMessageCanCarryAreTaken() {
-        for (String name :
-                List.of("a b", "x".repeat(70), "../../etc", "a\n\u001b[31m", "a".repeat(WorkloadId.LONGEST_NAME))) {
+        for (String name : List.of("a b", "x".repeat(70), "../../etc", "a\n\u001b[31m", "n".repeat(100_000))) {
             here.receive(install(
                     name,
-                    "1.2+3:rc 4/" + "r".repeat(80),
+                    "1.2+3:rc 4/" + "r".repeat(50_000),
                     item -> item.getPluginBuilder().setEntryPoint("bin/x")));
 
             assertEquals(
-                    "1.2+3:rc 4/" + "r".repeat(80),
+                    "1.2+3:rc 4/" + "r".repeat(50_000),
                     here.declaration(name).workload().revision());
             assertEquals(List.of(), here.told());
             here.receive(apply(name, "c"));
@@ -144,8 +141,8 @@ class RefusedItemsTest {
 
     @Test
     void namesThatNoPluginCanHaveAreToldByTheirBeginning() {
-        String hostile = "../../etc/".repeat(10_000);
-        String told = hostile.substring(0, WorkloadId.LONGEST_NAME) + "...";
+        String hostile = "../../etc/".repeat(250_000);
+        String told = hostile.substring(0, Quota.MOST_NAMES) + "...";
 
         here.receive(install(hostile, "1"), remove(hostile), apply(hostile, "c"), install("", "1"), install("a", "1"));
 
@@ -246,19 +243,33 @@ class RefusedItemsTest {
     }
 
     @Test
-    void noRevisionAndATooLongOneAreRefused() {
-        String hostile = "r".repeat(Program.LONGEST_REVISION + 1);
+    void noRevisionIsRefused() {
+        here.receive(install("a", ""));
 
-        here.receive(install("a", ""), install("b", hostile));
+        assertEquals(List.of("CONFIG_INSTALL a", "INSTALL_FAILED a"), here.told());
+        assertTrue(here.lastWords().contains("plugin.revision_id"), here.lastWords());
+    }
 
+    @Test
+    void namesAndRevisionsAreTakenAsFarAsOneMessageCanCarryTheStatesOfAllPlugins() {
+        String most = "r".repeat(Quota.MOST_NAMES / 2);
+        here.receive(install("a", most.substring(1))).told();
+
+        here.receive(install("bc", "1"), install("b", most), install("a", most));
+
+        assertEquals(List.of("a " + most.substring(1) + " controlPlane 1"), here.inForce());
         assertEquals(
                 List.of(
-                        "CONFIG_INSTALL a",
-                        "INSTALL_FAILED a",
-                        "CONFIG_INSTALL b " + hostile.substring(1) + "...",
-                        "INSTALL_FAILED b " + hostile.substring(1) + "..."),
+                        "CONFIG_INSTALL bc 1",
+                        "INSTALL_FAILED bc 1",
+                        "CONFIG_INSTALL b " + most,
+                        "INSTALL_FAILED b " + most,
+                        "CONFIG_INSTALL a " + most,
+                        "INSTALL_FAILED a " + most),
                 here.told());
-        assertTrue(here.lastWords().contains("plugin.revision_id"), here.lastWords());
+        assertTrue(here.lastWords().contains("no message could carry the states of all"), here.lastWords());
+        here.receive(install("a", "1"), install("bc", "1"));
+        assertEquals(List.of("a 1 controlPlane 2", "bc 1 controlPlane 1"), here.inForce());
     }
 
     private static ConfigurePlugin configured(String name, String config) {

@@ -65,11 +65,8 @@ public final class Fields {
         /** What is allowed, as a noun phrase: "64 lowercase hexadecimal digits". */
         String words();
 
-        /**
-         * In messages and in the store any text of 1 to so many characters is allowed, whatever the pattern says; 0: the pattern holds
-         * there, too.
-         */
-        int mostInMessages() default 0;
+        /** Whether any text but an empty one is allowed in messages and in the store, whatever the pattern says. */
+        boolean anyInMessages() default false;
     }
 
     /** The pattern that the whole of each key of a map field has to match, and the words for it in an error. */

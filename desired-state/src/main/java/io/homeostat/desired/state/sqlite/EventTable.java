@@ -1,6 +1,7 @@
 package io.homeostat.desired.state.sqlite;
 
 import com.google.common.collect.ImmutableList;
+import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.Event;
 import io.homeostat.desired.state.EventType;
 import io.homeostat.desired.state.StateReader.StoredEvent;
@@ -9,6 +10,8 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.time.DateTimeException;
 import java.time.Instant;
+import java.util.HashMap;
+import java.util.Map;
 import java.util.Optional;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -34,10 +37,11 @@ final class EventTable {
 
     static ImmutableList<StoredEvent> after(Connection connection, long id, int limit) throws SQLException {
         ImmutableList.Builder<StoredEvent> events = ImmutableList.builder();
+        Names names = new Names();
         Database.query(
                 connection,
                 "SELECT id, time, workload, revision, type, message FROM event WHERE id > ? ORDER BY id LIMIT ?",
-                row -> read(row).ifPresent(events::add),
+                row -> read(row, names).ifPresent(events::add),
                 id,
                 limit);
         return events.build();
@@ -73,14 +77,28 @@ final class EventTable {
         return dropped;
     }
 
-    private static Optional<StoredEvent> read(ResultSet row) throws SQLException {
+    /** Keeps each name and revision of a page once: they may be long, and come in many of its events. */
+    private static final class Names {
+        private final Map<String, WorkloadId> workloads = new HashMap<>();
+        private final Map<String, String> revisions = new HashMap<>();
+
+        WorkloadId workload(String text) {
+            return workloads.computeIfAbsent(text, SqliteStateReader::workload);
+        }
+
+        String revision(String text) {
+            return revisions.computeIfAbsent(text, one -> one);
+        }
+    }
+
+    private static Optional<StoredEvent> read(ResultSet row, Names names) throws SQLException {
         long id = row.getLong("id");
         try {
             String workload = row.getString("workload");
             Event event = new Event(
                     Instant.parse(row.getString("time")),
-                    workload == null ? null : SqliteStateReader.workload(workload),
-                    row.getString("revision"),
+                    workload == null ? null : names.workload(workload),
+                    names.revision(row.getString("revision")),
                     EventType.valueOf(row.getString("type")),
                     row.getString("message"));
             return Optional.of(new StoredEvent(id, event));

@@ -12,6 +12,8 @@ import java.nio.charset.StandardCharsets;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Instant;
+import java.util.HashMap;
+import java.util.Map;
 import java.util.Optional;
 import java.util.UUID;
 
@@ -114,6 +116,8 @@ final class SqliteOutbox implements Outbox {
     }
 
     private static ImmutableList<Queued> next(Connection connection, int perPlugin, int limit) throws SQLException {
+        // Each name once: a plugin of a long one may have queued a thousand events.
+        Map<String, WorkloadId> names = new HashMap<>();
         return Database.list(
                 connection,
                 """
@@ -121,8 +125,7 @@ final class SqliteOutbox implements Outbox {
                 FROM (SELECT event, workload, row_number() OVER (PARTITION BY workload ORDER BY event) AS place FROM outbox)
                 WHERE place <= ? ORDER BY place, event LIMIT ?
                 """,
-                row -> new Queued(
-                        row.getLong(1), WorkloadId.parse(row.getString(2)).orElseThrow()),
+                row -> new Queued(row.getLong(1), names.computeIfAbsent(row.getString(2), SqliteStateReader::workload)),
                 perPlugin,
                 limit);
     }

@@ -4,6 +4,7 @@ import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.google.common.base.Splitter;
 import io.homeostat.desired.model.Redaction;
+import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.Event;
 import io.homeostat.desired.state.StateReader.StoredEvent;
 import io.homeostat.reconcile.command.output.Json;
@@ -13,7 +14,7 @@ import java.util.Iterator;
  * What a hook is told, a public interface: one JSON object.
  *
  * @param event its type, such as {@code CRASHED}
- * @param workload {@code KIND/NAME}
+ * @param workload its brief form, for variables
  */
 record HookMessage(String event, String workload, String json) {
     private static final String FORMAT = "1.0";
@@ -24,7 +25,7 @@ record HookMessage(String event, String workload, String json) {
     /** @param machine whose event it is */
     static HookMessage of(StoredEvent stored, String machine) {
         Event event = stored.event();
-        String workload = String.valueOf(event.workload());
+        WorkloadId id = event.workload();
         // Secrets were masked before it was stored; signed URLs may be anywhere.
         Iterator<String> lines =
                 Splitter.on('\n').split(Redaction.text(event.message())).iterator();
@@ -33,13 +34,13 @@ record HookMessage(String event, String workload, String json) {
                 .put("id", stored.id())
                 .put("time", event.time().toString())
                 .put("machine", machine)
-                .put("workload", workload)
+                .put("workload", String.valueOf(id))
                 .put("revision", event.revision())
                 .put("event", event.type().shortName())
                 .put("cause", cut(lines.next()));
         ArrayNode log = json.putArray("log");
         lines.forEachRemaining(line -> log.add(cut(line)));
-        return new HookMessage(event.type().shortName(), workload, json + "\n");
+        return new HookMessage(event.type().shortName(), id == null ? "" : id.brief(), json + "\n");
     }
 
     private static String cut(String line) {

@@ -179,7 +179,7 @@ public final class AgentMetrics {
 
     private static List<MultiGauge.Row<?>> rows(Map<WorkloadId, Usage> latest, ToDoubleFunction<Usage> value) {
         List<MultiGauge.Row<?>> rows = new ArrayList<>();
-        latest.forEach((id, use) -> rows.add(MultiGauge.Row.of(Tags.of("workload", id.toString()), use, value)));
+        latest.forEach((id, use) -> rows.add(MultiGauge.Row.of(Tags.of("workload", id.brief()), use, value)));
         return rows;
     }
 

@@ -187,7 +187,7 @@ public final class PassMetrics implements PassListener {
     private Counter restarts(WorkloadId id) {
         return Counter.builder("homeostat.restarts")
                 .description("Processes that were started again because the machine was not as declared.")
-                .tag("workload", id.toString())
+                .tag("workload", id.brief())
                 .register(registry);
     }
 

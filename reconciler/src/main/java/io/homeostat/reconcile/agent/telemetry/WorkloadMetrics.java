@@ -1,5 +1,6 @@
 package io.homeostat.reconcile.agent.telemetry;
 
+import io.homeostat.desired.model.BriefText;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.history.Condition;
 import io.homeostat.desired.state.history.Exit;
@@ -113,7 +114,7 @@ final class WorkloadMetrics implements PassListener {
                     return look == null ? 0 : look.restarts();
                 })
                 .description("How often the workload was started again since it was declared as it is.")
-                .tag(WORKLOAD, id.toString())
+                .tag(WORKLOAD, id.brief())
                 .register(registry);
     }
 
@@ -125,18 +126,19 @@ final class WorkloadMetrics implements PassListener {
         lastExit.register(
                 rows((id, look) -> look.exitCode() == null
                         ? Stream.empty()
-                        : Stream.of(MultiGauge.Row.of(Tags.of(WORKLOAD, id.toString()), look.exitCode()))),
+                        : Stream.of(MultiGauge.Row.of(Tags.of(WORKLOAD, id.brief()), look.exitCode()))),
                 true);
         info.register(
                 rows((id, look) -> Stream.of(MultiGauge.Row.of(
-                        Tags.of(WORKLOAD, id.toString(), "state", look.state(), "revision", look.revision()), 1))),
+                        Tags.of(WORKLOAD, id.brief(), "state", look.state(), "revision", BriefText.of(look.revision())),
+                        1))),
                 true);
     }
 
     private void show(MultiGauge gauge, Predicate<Look> flag) {
         gauge.register(
                 rows((id, look) ->
-                        Stream.of(MultiGauge.Row.of(Tags.of(WORKLOAD, id.toString()), flag.test(look) ? 1 : 0))),
+                        Stream.of(MultiGauge.Row.of(Tags.of(WORKLOAD, id.brief()), flag.test(look) ? 1 : 0))),
                 true);
     }
 

@@ -86,7 +86,7 @@ final class PluginRuntime implements KindRuntime, Startable, Configurable, Reloa
         try {
             processes.note(instance);
         } catch (ActuationFailure e) {
-            LOG.warn("[{}] {}", instance.workload(), e.getMessage());
+            LOG.warn("[{}] {}", instance.workload().brief(), e.getMessage());
         }
     }
 

@@ -62,10 +62,10 @@ final class LimitSteps {
             if (plan.required()) {
                 throw new ActuationFailure(
                         FailureCause.Kind.LIMITS,
-                        "could not launch " + id + ": limits.required is true: " + reason,
+                        "could not launch " + id.brief() + ": limits.required is true: " + reason,
                         false);
             }
-            LOG.warn("[{}] runs without some of its limits: {}", id, reason);
+            LOG.warn("[{}] runs without some of its limits: {}", id.brief(), reason);
         }
         return plan;
     }
@@ -105,7 +105,7 @@ final class LimitSteps {
             if (!isLeftToFormerInstances(id)) {
                 throw e;
             }
-            LOG.info("[{}] its control groups stay: processes of a former instance are in them", id);
+            LOG.info("[{}] its control groups stay: processes of a former instance are in them", id.brief());
         }
     }
 
@@ -142,7 +142,8 @@ final class LimitSteps {
             return new ProcessTree(procFs, directory, id, instance.launchId(), instance.process(), groups)
                     .members().stream().map(Stat::pid).collect(ImmutableList.toImmutableList());
         } catch (IOException e) {
-            throw new ActuationFailure("could not look at the processes of " + id + ": " + e.getMessage(), false, e);
+            throw new ActuationFailure(
+                    "could not look at the processes of " + id.brief() + ": " + e.getMessage(), false, e);
         }
     }
 }

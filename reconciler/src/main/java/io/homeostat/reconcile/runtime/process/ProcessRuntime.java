@@ -110,7 +110,7 @@ public final class ProcessRuntime implements KindRuntime, Reloadable, Limitable 
                 }
             }
         } catch (IOException e) {
-            throw new ActuationFailure("could not look at the notes on launches of " + id + ": " + e, false, e);
+            throw new ActuationFailure("could not look at the notes on launches of " + id.brief() + ": " + e, false, e);
         }
     }
 

@@ -36,7 +36,7 @@ final class ReloadSteps {
             if (procFs.runs(main) && !procFs.handles(main.pid(), signal)) {
                 throw new ActuationFailure(
                         FailureCause.Kind.REFUSED,
-                        id + " does not handle " + name + " and was not sent it: as a rule it would end"
+                        id.brief() + " does not handle " + name + " and was not sent it: as a rule it would end"
                                 + " it; declare in spec.reload what it does handle",
                         false);
             }
@@ -45,7 +45,8 @@ final class ReloadSteps {
                     ? Outcome.done("told by " + name)
                     : new Outcome.Interrupted();
         } catch (IOException e) {
-            throw new ActuationFailure("could not send " + name + " to " + id + ": " + e.getMessage(), false, e);
+            throw new ActuationFailure(
+                    "could not send " + name + " to " + id.brief() + ": " + e.getMessage(), false, e);
         }
     }
 
