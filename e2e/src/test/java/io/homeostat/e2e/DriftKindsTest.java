@@ -157,7 +157,7 @@ final class DriftKindsTest {
 
     @Test
     void aProcessThatIsNotWell() throws IOException {
-        Document probed = probed("test ! -e " + broken());
+        Document probed = probed("test ! -e " + broken(), 1);
         homeostat.applied(probed);
         Files.createFile(broken());
         homeostat.run("status").exits(1).says("the probe's command /bin/sh exited with status 1");
@@ -168,12 +168,22 @@ final class DriftKindsTest {
 
     @Test
     void aProcessThatHangs() throws IOException {
-        Document probed = probed("test ! -e " + broken() + " || exec sleep 1000");
+        Document probed = probed("test ! -e " + broken() + " || exec sleep 1000", 1);
         homeostat.applied(probed);
         Files.createFile(broken());
         homeostat.run("status").exits(1);
         assertDrift("restart", "HUNG", "");
         assertRepaired(probed, "PLUGIN_CRASHED", "(1 of 1 failed checks)");
+    }
+
+    @Test
+    void aProcessThatIsRestartedOnlyIfItStaysIll() throws IOException {
+        assertRestartForetold("test ! -e " + broken(), "UNHEALTHY");
+    }
+
+    @Test
+    void aProcessThatIsRestartedOnlyIfItGoesOnHanging() throws IOException {
+        assertRestartForetold("test ! -e " + broken() + " || exec sleep 1000", "HUNG");
     }
 
     @Test
@@ -195,9 +205,9 @@ final class DriftKindsTest {
         assertChange(web.with("user", "root"), "USER_CHANGED", "user changed");
     }
 
-    private Document probed(String command) {
+    private Document probed(String command, int failureThreshold) {
         return web.with("probe.exec.command", List.of("/bin/sh", "-c", command))
-                .with("health", Map.of("interval", "1s", "timeout", "1s", "failureThreshold", 1));
+                .with("health", Map.of("interval", "1s", "timeout", "1s", "failureThreshold", failureThreshold));
     }
 
     /** While it exists the workload is not well; each start of it removes it. */
@@ -210,7 +220,9 @@ final class DriftKindsTest {
         return homeostat.installs("processes").resolve("web").toRealPath();
     }
 
-    private void assertDrift(String action, String reason, String message) {
+    /** What is planned. */
+    @CanIgnoreReturnValue
+    private JsonNode assertDrift(String action, String reason, String message) {
         JsonNode drift = homeostat.plan().at("/drift/0");
         assertEquals(action, drift.path("action").asText(), drift::toString);
         assertEquals(reason, drift.path("reason").asText());
@@ -226,6 +238,7 @@ final class DriftKindsTest {
         assertEquals("False", condition.path("status").asText());
         assertEquals(reason.replace("_", ""), condition.path("reason").asText().toUpperCase(Locale.ROOT));
         assertTrue(condition.path("message").asText().startsWith(message), condition::toString);
+        return drift;
     }
 
     /** Its status afterwards. */
@@ -255,6 +268,29 @@ final class DriftKindsTest {
                 fresh.stream().anyMatch(one -> one.get("type").asText().equals("PLUGIN_CRASHED")),
                 "a repair is no crash");
         return status;
+    }
+
+    /** Of what three checks have to fail for, on a machine where only {@code apply} looks more than once. */
+    private void assertRestartForetold(String probe, String reason) throws IOException {
+        Document probed = probed(probe, 3);
+        homeostat.applied(probed);
+        long pid = homeostat.process(ID);
+        Files.createFile(broken());
+        homeostat.run("status").exits(1);
+
+        String foretold = " (1 of 3 failed checks); it is restarted if 2 more fail";
+        JsonNode drift = assertDrift("wait", reason, "");
+        assertTrue(drift.path("message").asText().endsWith(foretold), drift::toString);
+        assertEquals("[\"wait\",\"stop\",\"launch\"]", drift.path("steps").toString());
+        homeostat.run("plan").exits(0).says(foretold + ")");
+
+        homeostat
+                .applied(probed)
+                .says("restarted (")
+                .says(" (3 of 3 failed checks))")
+                .says("1 repaired");
+        assertNotEquals(pid, homeostat.process(ID));
+        assertTrue(homeostat.plan().at("/drift").isEmpty());
     }
 
     private void assertChange(Document changed, String reason, String message) {

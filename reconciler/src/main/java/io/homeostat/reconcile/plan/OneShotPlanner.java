@@ -88,7 +88,7 @@ final class OneShotPlanner {
                 plan.stop(instance, Cause.RUN_OVER);
             }
             case START_SENT, STOPPING -> {
-                plan.becauseNotFinished(instance.phase());
+                plan.because(Action.RESTART, Reason.START_NOT_FINISHED, RunningInstance.notFinished(instance.phase()));
                 plan.stop(instance, Cause.SURPLUS);
             }
             case ENDED -> {} // Over, so never seen running.

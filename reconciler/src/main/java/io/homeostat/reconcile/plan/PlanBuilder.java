@@ -6,7 +6,6 @@ import com.google.common.collect.Sets;
 import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.model.Lifecycle;
 import io.homeostat.desired.state.Instance;
-import io.homeostat.desired.state.Instance.Phase;
 import io.homeostat.desired.state.history.Attempts.Failures;
 import io.homeostat.desired.state.history.Reason;
 import io.homeostat.desired.state.history.WorkloadHistory.FailedRevision;
@@ -62,16 +61,6 @@ final class PlanBuilder {
         if (reason != why && reasons.add(why)) {
             also(words);
         }
-    }
-
-    /** We ended while an instance was told to start or to stop, and what came of it is not known. */
-    void becauseNotFinished(Phase phase) {
-        because(
-                Action.RESTART,
-                Reason.START_NOT_FINISHED,
-                phase == Phase.STOPPING
-                        ? "its stop has not come to an end"
-                        : "whether the plugin was started is not known, and Start is sent only once");
     }
 
     /** Appends to the message. */

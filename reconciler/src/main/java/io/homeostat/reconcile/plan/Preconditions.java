@@ -119,6 +119,11 @@ final class Preconditions {
                 .map(why -> Hold.forDeclaration(Reason.LIMITS_NOT_ENFORCEABLE, why));
     }
 
+    /** For stopping an instance to launch the same again: one that could not be launched is left as it is, however it fares. */
+    Optional<Hold> anotherLaunch() {
+        return limits().or(this::files);
+    }
+
     /**
      * Files that a launch reads and that are not there, or not as they have to be. Who is still on the way and the target depends on may
      * write them.
@@ -143,7 +148,7 @@ final class Preconditions {
 
     /** For a replacement because of another content of files only; what was read at the launch of what runs is kept nowhere. */
     Optional<Hold> renewal(Instance instance) {
-        Optional<Hold> hold = limits().or(this::files).or(this::tooManyRenewals);
+        Optional<Hold> hold = anotherLaunch().or(this::tooManyRenewals);
         return hold.isPresent() || !situation.runsWell(instance)
                 ? hold
                 : windowOfRenewal().or(this::dependencies).or(this::disruption);
@@ -151,7 +156,7 @@ final class Preconditions {
 
     /** For a restart that somebody asks for, at any time: he has a reason, and its group may be asked all at once. */
     Optional<Hold> request(Instance instance) {
-        Optional<Hold> hold = limits().or(this::files);
+        Optional<Hold> hold = anotherLaunch();
         return hold.isPresent() || !situation.runsWell(instance)
                 ? hold
                 : restart()
@@ -304,9 +309,7 @@ final class Preconditions {
     /** Launches before this one have failed: a revision that was once well has crashed, another one did not start. */
     private Optional<Hold> backoff() {
         Restart policy = target.lifecycle().restart();
-        FailedRevision undone = situation.undone();
-        boolean othersRun = undone != null && undone.meanwhile() != null;
-        if (runsOn() || (target.isLastKnownGood(situation) && !othersRun)) {
+        if (isKnownToWork()) {
             Failures crashes = situation.history().run().crashes();
             return givenUp(crashes, policy)
                     .or(() -> Hold.until(
@@ -345,12 +348,59 @@ final class Preconditions {
                 Step.Wait.Kind.PROGRESS);
     }
 
+    private boolean isKnownToWork() {
+        FailedRevision undone = situation.undone();
+        boolean othersRun = undone != null && undone.meanwhile() != null;
+        return runsOn() || (target.isLastKnownGood(situation) && !othersRun);
+    }
+
     private static Optional<Hold> givenUp(Failures failures, Restart policy) {
-        return policy.giveUpAfter() == 0 || failures.count() <= policy.giveUpAfter()
-                ? Optional.empty()
-                : Optional.of(Hold.forDeclaration(
+        return isGivenUp(failures.count(), policy)
+                ? Optional.of(Hold.forDeclaration(
                         Reason.GIVEN_UP,
-                        "given up after " + failures.count() + " failures in a row: " + failures.error()));
+                        "given up after " + failures.count() + " failures in a row: " + failures.error()))
+                : Optional.empty();
+    }
+
+    private static boolean isGivenUp(int failures, Restart policy) {
+        return policy.giveUpAfter() > 0 && failures > policy.giveUpAfter();
+    }
+
+    /** What follows when an instance is stopped because it has failed. */
+    enum Aftermath {
+        RESTARTED("it is restarted"),
+        UNDONE("its declaration is undone"),
+        GIVEN_UP("it is stopped and given up");
+
+        private final String words;
+
+        Aftermath(String words) {
+            this.words = words;
+        }
+
+        String words() {
+            return words;
+        }
+    }
+
+    /** What one more failure of an instance of the target comes to. */
+    Aftermath afterFailure(Instance instance) {
+        WorkloadHistory history = situation.history();
+        Restart policy = target.lifecycle().restart();
+        boolean isTrial = declared.hash().equals(instance.target()) && !history.wasWell(declared.hash());
+        if (!isTrial) {
+            boolean tooMany = isGivenUp(history.run().crashes().count() + 1, policy);
+            return isKnownToWork() && tooMany ? Aftermath.GIVEN_UP : Aftermath.RESTARTED;
+        }
+        int starts = history.attempts().start().count() + 1;
+        if (starts < declared.workload().lifecycle().start().attempts()) {
+            return Aftermath.RESTARTED;
+        }
+        LastKnownGood good = history.lastKnownGood();
+        if (good != null && !good.workload().isOneShot()) {
+            return Aftermath.UNDONE;
+        }
+        return isGivenUp(starts, policy) ? Aftermath.GIVEN_UP : Aftermath.RESTARTED;
     }
 
     private static String times(int count) {

@@ -18,6 +18,7 @@ import io.homeostat.observe.ObservedInstance;
 import io.homeostat.observe.ObservedInstance.Liveness;
 import io.homeostat.observe.ObservedInstance.Liveness.Orphaned;
 import io.homeostat.observe.install.Installation;
+import io.homeostat.reconcile.plan.Preconditions.Aftermath;
 import io.homeostat.reconcile.plan.Relations.Parent;
 import io.homeostat.reconcile.plan.Step.Stop.Cause;
 import io.homeostat.reconcile.plan.Step.Wait;
@@ -319,16 +320,43 @@ final class Rollout {
         }
     }
 
-    /** Stops an instance and launches the same again. */
-    void restart(Instance instance, Cause cause) {
-        if (plan.waitIf(preconditions.limits().or(preconditions::files))) {
+    /** Stops an instance and launches the same again, unless that is not possible. */
+    void restart(Instance instance, Cause cause, Reason why, String words) {
+        Optional<Hold> obstacle = preconditions.anotherLaunch();
+        if (obstacle.isPresent()) {
+            plan.and(Action.WAIT, why, words + leftAlone(obstacle.get()));
+            plan.waitFor(obstacle.get());
             return;
         }
+        plan.and(Action.RESTART, why, words);
         if (cause == Cause.REPLACED || cause == Cause.DRIFTED) {
             waitForDependencies();
         }
         plan.stop(instance, cause);
         launch();
+    }
+
+    /** Waits for the next check of an instance that is ill, and foretells what follows when it is still ill after a number of them. */
+    void restartUnlessWell(Instance instance, Reason why, String words, int checks, Instant nextCheck) {
+        Optional<Hold> obstacle = preconditions.anotherLaunch();
+        Aftermath aftermath = preconditions.afterFailure(instance);
+        String whole = words
+                + obstacle.map(Rollout::leftAlone)
+                        .orElse("; " + aftermath.words() + " if " + checks + " more "
+                                + (checks == 1 ? "fails" : "fail"));
+        plan.and(Action.WAIT, why, whole);
+        plan.waitFor(why, whole, nextCheck, Wait.Kind.PROGRESS);
+        if (obstacle.isPresent()) {
+            return;
+        }
+        plan.stop(instance, Cause.UNHEALTHY);
+        if (aftermath == Aftermath.RESTARTED) {
+            launch();
+        }
+    }
+
+    private static String leftAlone(Hold obstacle) {
+        return "; it is not stopped, because it could not be launched again: " + obstacle.words();
     }
 
     /** Before what runs is stopped, so that it is not down in the meantime. */

@@ -7,6 +7,7 @@ import io.homeostat.desired.model.Lifecycle.HealthCheck;
 import io.homeostat.desired.model.Reload;
 import io.homeostat.desired.model.schema.Notation;
 import io.homeostat.desired.state.Instance;
+import io.homeostat.desired.state.Instance.Phase;
 import io.homeostat.desired.state.history.Attempts;
 import io.homeostat.desired.state.history.Attempts.Failures;
 import io.homeostat.desired.state.history.Attempts.ReloadFailures;
@@ -52,10 +53,8 @@ final class RunningInstance {
                     awaitReadiness();
                 }
             }
-            case START_SENT, STOPPING -> {
-                plan.becauseNotFinished(instance.phase());
-                rollout.restart(instance, Cause.SURPLUS);
-            }
+            case START_SENT, STOPPING ->
+                rollout.restart(instance, Cause.SURPLUS, Reason.START_NOT_FINISHED, notFinished(instance.phase()));
             case ENDED -> {} // Over, so never seen running.
             case STARTED -> {
                 if (repair(Loss.SOCKET) || recover()) {
@@ -70,6 +69,13 @@ final class RunningInstance {
                 }
             }
         }
+    }
+
+    /** We ended while an instance was told to start or to stop, and what came of it is not known. */
+    static String notFinished(Phase phase) {
+        return phase == Phase.STOPPING
+                ? "its stop has not come to an end"
+                : "whether the plugin was started is not known, and Start is sent only once";
     }
 
     private boolean mustNotChange() {
@@ -96,8 +102,7 @@ final class RunningInstance {
                         Wait.Kind.RETRY)
                 .or(rollout.preconditions()::dependencies));
         if (!waits) {
-            plan.and(Action.RESTART, reason, words);
-            rollout.restart(instance, Cause.DRIFTED);
+            rollout.restart(instance, Cause.DRIFTED, reason, words);
         }
         return true;
     }
@@ -123,9 +128,11 @@ final class RunningInstance {
         String missing = readiness.missing(running);
         Duration timeout = target.lifecycle().start().timeout();
         if (readiness.isOverdue(timeout, running)) {
-            plan.because(
-                    Action.RESTART, Reason.START_FAILED, "not ready within " + Notation.text(timeout) + ": " + missing);
-            rollout.restart(instance, Cause.START_FAILED);
+            rollout.restart(
+                    instance,
+                    Cause.START_FAILED,
+                    Reason.START_FAILED,
+                    "not ready within " + Notation.text(timeout) + ": " + missing);
             return;
         }
         // What a lost launch or somebody else has left unlimited does not go on so until it is ready.
@@ -156,16 +163,13 @@ final class RunningInstance {
         boolean hung = health != null && health.verdict() == Health.Verdict.HUNG;
         String problem = health == null ? "it is not well" : health.problem();
         String words = problem + " (" + run.healthFailures() + " of " + policy.failureThreshold() + " failed checks)";
-        if (run.healthFailures() >= policy.failureThreshold()) {
-            plan.because(Action.RESTART, hung ? Reason.HUNG : Reason.UNHEALTHY, words);
-            rollout.restart(instance, Cause.UNHEALTHY);
-            return true;
+        Reason reason = hung ? Reason.HUNG : Reason.UNHEALTHY;
+        int left = policy.failureThreshold() - run.healthFailures();
+        if (left > 0) {
+            rollout.restartUnlessWell(instance, reason, words, left, nextCheck(lastFailure, policy.interval()));
+        } else {
+            rollout.restart(instance, Cause.UNHEALTHY, reason, words);
         }
-        plan.waitFor(
-                hung ? Reason.HUNG : Reason.UNHEALTHY,
-                words,
-                nextCheck(lastFailure, policy.interval()),
-                Wait.Kind.PROGRESS);
         return true;
     }
 
@@ -243,8 +247,11 @@ final class RunningInstance {
         Attempts attempts = situation.history().attempts();
         if (attempts.restartToConfigure()) {
             if (!plan.waitIf(rollout.preconditions().restart())) {
-                plan.and(Action.RESTART, Reason.CONFIG_CHANGED, "config changed, which it takes only at Start");
-                rollout.restart(instance, Cause.REPLACED);
+                rollout.restart(
+                        instance,
+                        Cause.REPLACED,
+                        Reason.CONFIG_CHANGED,
+                        "config changed, which it takes only at Start");
             }
             return false;
         }

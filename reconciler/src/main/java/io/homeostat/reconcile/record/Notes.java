@@ -175,11 +175,7 @@ final class Notes {
             }
             return;
         }
-        LastKnownGood lastKnownGood = history.lastKnownGood();
-        boolean wasWell = (lastKnownGood != null && lastKnownGood.hash().equals(hash))
-                // Runs until what it was rolled back to is here.
-                || isRolledBack(hash);
-        if (declared != null && declared.hash().equals(hash) && !wasWell) {
+        if (declared != null && declared.hash().equals(hash) && !history.wasWell(hash)) {
             startFailed(declared, cause, error, fatal);
         } else {
             launched(hash);

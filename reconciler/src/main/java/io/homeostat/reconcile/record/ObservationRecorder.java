@@ -454,6 +454,7 @@ public final class ObservationRecorder {
 
     private static boolean goesOnAfterAll(Situation situation, WorkloadPlan plan) {
         RunRecord.Stop stop = situation.history().run().stop();
+        boolean waits = plan.next().filter(Step.Wait.class::isInstance).isPresent();
         return stop != null
                 && situation.seen().instances()
                         instanceof Observation.Seen<ImmutableList<ObservedInstance>>(var instances)
@@ -464,6 +465,8 @@ public final class ObservationRecorder {
                 && plan.reason() != Reason.STEP_FAILED
                 && plan.steps().stream()
                         .noneMatch(step -> step instanceof Step.Stop next
+                                // What is ill may get well before that.
+                                && !(waits && next.cause() == Step.Stop.Cause.UNHEALTHY)
                                 && next.instance().launchId().equals(stop.launchId()));
     }
 

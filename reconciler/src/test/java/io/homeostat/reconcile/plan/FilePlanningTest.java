@@ -335,6 +335,24 @@ class FilePlanningTest {
     }
 
     @Test
+    void whatIsIllAndCouldNotBeLaunchedAgainIsSaidToRunOn() {
+        Declaration declared = declared(FILES + "\nprobe: {tcp: {address: '127.0.0.1:1'}}");
+        runs(declared, Health.failed(Health.Verdict.UNHEALTHY, "no answer", NOW));
+        files = ImmutableMap.of(FILE, GONE, TOKEN, GONE);
+        String obstacle = " failed checks); it is not stopped, because it could not be launched again: spec.envFiles";
+
+        assertEquals("wait UNHEALTHY: wait", planned(declared));
+        assertTrue(
+                plan(declared).message().startsWith("no answer (1 of 3" + obstacle),
+                plan(declared).message());
+        history = history.withRun(RunRecord.NONE.unhealthy(NOW).unhealthy(NOW).unhealthy(NOW));
+        assertEquals("wait UNHEALTHY: wait", planned(declared));
+        assertTrue(
+                plan(declared).message().startsWith("no answer (3 of 3" + obstacle),
+                plan(declared).message());
+    }
+
+    @Test
     void aChangeOfAFileTakesOneOfThePlacesOfADisruptionBudget() {
         Declaration declared = declared(FILES + "\nmaxDisruption: {label: team, count: 1}");
         runs(declared);

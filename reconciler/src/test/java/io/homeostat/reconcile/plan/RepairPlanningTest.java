@@ -145,6 +145,72 @@ class RepairPlanningTest {
                                 .withCrashes(new Failures(1, NOW, "it was killed", false)))));
     }
 
+    @Test
+    void whatIsIllSaysWhatFollowsIfItStaysSo() {
+        assertEquals(
+                "says no (1 of 3 failed checks); it is restarted if 2 more fail",
+                unhealthy(0).plan().message());
+        assertEquals(
+                "says no (2 of 3 failed checks); it is restarted if 1 more fails",
+                unhealthy(1).plan().message());
+        assertEquals("says no (3 of 3 failed checks)", unhealthy(2).plan().message());
+    }
+
+    @Test
+    void whatHangsSaysSoToo() {
+        Health hung = Health.failed(Health.Verdict.HUNG, "no answer within 2s", NOW);
+        WorkloadPlan plan =
+                well().runs("A", Phase.STARTED, Duration.ofHours(1), hung).plan();
+
+        assertEquals(Reason.HUNG, plan.reason());
+        assertEquals("no answer within 2s (1 of 3 failed checks); it is restarted if 2 more fail", plan.message());
+    }
+
+    @Test
+    void whatIsIllAndHasMovedSaysBoth() {
+        WorkloadPlan plan =
+                unhealthy(0, plugin().wants("A").knownGood("A").installed("A")).plan();
+
+        assertEquals(
+                "its symlink does not point to the running revision; says no (1 of 3 failed checks);"
+                        + " it is restarted if 2 more fail",
+                plan.message());
+        assertEquals(List.of(Reason.LINK_MOVED, Reason.UNHEALTHY), plan.reasons());
+    }
+
+    @Test
+    void whatIsIllAndHasFailedAsOftenAsItMayIsNotSaidToBeRestarted() {
+        Wish givesUp = new Wish(
+                "A", "A", ImmutableList.of(), "c", 3, Probing.NONE, Limits.NONE, Declarations.DAEMON, Order.NONE);
+        Example last = plugin().wants(givesUp)
+                .knownGood(givesUp)
+                .installed("A")
+                .active("A")
+                .history(h -> h.withRun(h.run().withCrashes(failed(3, NOW.minusSeconds(1_000)))));
+
+        WorkloadPlan plan = unhealthy(0, last).plan();
+
+        assertEquals("says no (1 of 3 failed checks); it is stopped and given up if 2 more fail", plan.message());
+        assertEquals(
+                List.of("wait", "stop"), plan.steps().stream().map(Step::word).toList());
+    }
+
+    @Test
+    void aRevisionThatWasNeverWellAndHasNoStartLeftIsUndone() {
+        assertEquals(
+                "says no (1 of 3 failed checks); it is restarted if 2 more fail",
+                unhealthy(0, upgraded()).plan().message());
+        assertEquals(
+                "says no (1 of 3 failed checks); its declaration is undone if 2 more fail",
+                unhealthy(0, upgraded().attempts(attempts -> attempts.withStart(failed(2, NOW))))
+                        .plan()
+                        .message());
+    }
+
+    private static Example upgraded() {
+        return plugin().wants("A").knownGood("B").installed("A").installed("B").active("A");
+    }
+
     private static Example good() {
         return process().knownGood("A").installed("A").active("A");
     }
@@ -287,7 +353,10 @@ class RepairPlanningTest {
                         "restart START_NOT_FINISHED: launch start",
                         () -> well().history(h ->
                                 endedSinceItIsEnabled(h, new Exit(null, null, Exit.Reason.TIMED_OUT, NOW)))),
-                row("one failed health check is looked into", "wait UNHEALTHY: wait", () -> unhealthy(0)),
+                row(
+                        "one failed health check is looked into, and what follows if it stays so is foretold",
+                        "wait UNHEALTHY: wait stop launch start",
+                        () -> unhealthy(0)),
                 row(
                         "the old revision is not well while the new one can't be fetched: it is restarted",
                         "restart UNHEALTHY: stop launch start",

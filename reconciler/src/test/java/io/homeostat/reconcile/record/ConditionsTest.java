@@ -81,7 +81,7 @@ class ConditionsTest {
                         row(
                                 "what failed a check",
                                 Condition.Type.HEALTHY,
-                                "FALSE CheckFailed: says no (1 of 3 failed checks)",
+                                "FALSE CheckFailed: says no (1 of 3 failed checks); it is restarted if 2 more fail",
                                 () -> installed().runs("A", Phase.STARTED, LONG, SICK)),
                         row("what nobody paused", Condition.Type.PAUSED, "FALSE NotPaused", () -> good()),
                         row(

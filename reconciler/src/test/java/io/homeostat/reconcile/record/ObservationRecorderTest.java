@@ -26,6 +26,8 @@ import io.homeostat.desired.state.history.WorkloadHistory;
 import io.homeostat.desired.state.history.WorkloadHistory.FailedRevision;
 import io.homeostat.observe.ObservedInstance;
 import io.homeostat.observe.ObservedInstance.Liveness;
+import io.homeostat.observe.health.Health;
+import io.homeostat.observe.health.Health.Verdict;
 import io.homeostat.reconcile.plan.Example;
 import io.homeostat.reconcile.plan.Planner;
 import io.homeostat.reconcile.plan.Situation;
@@ -64,6 +66,13 @@ class ObservationRecorderTest {
                 history -> history.withRun(history.run().withStop(new Stop(launch, Stop.Meaning.SUPERSEDED)));
 
         assertNull(planned(runs.history(stopping)).run().stop());
+        Example isIll = process()
+                .wants("A")
+                .knownGood("A")
+                .installed("A")
+                .active("A")
+                .runs("A", Phase.STARTED, Duration.ofHours(1), Health.failed(Verdict.UNHEALTHY, "says no", NOW));
+        assertNull(planned(isIll.history(stopping)).run().stop(), "a restart that may not come is foretold");
         assertNotNull(
                 planned(runs.wants("B").installed("B").history(stopping)).run().stop());
     }

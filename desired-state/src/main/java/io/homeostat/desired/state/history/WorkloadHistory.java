@@ -121,6 +121,12 @@ public record WorkloadHistory(
         return Optional.ofNullable(failed).filter(one -> one.hash().equals(hash));
     }
 
+    /** Whether that declaration is known to work, so that a failure of it is a crash. That somebody had it undone says nothing against it. */
+    public boolean wasWell(String hash) {
+        return (lastKnownGood != null && lastKnownGood.hash().equals(hash))
+                || undone(hash).filter(FailedRevision::byRequest).isPresent();
+    }
+
     /**
      * Why what is to run does not work so far, which is what is declared or what stands in for it; empty when there is nothing against it.
      * A crash of what only runs until then is no failure of that.
