@@ -177,7 +177,7 @@ final class OneShotPlanner {
             return;
         }
         if (rollout.needsActivation()) {
-            plan.because(Action.ACTIVATE, Reason.LINK_MOVED, "its symlink does not point to what is installed");
+            plan.because(Action.ACTIVATE, Drift.LINK);
             rollout.activate();
         }
         if (hasBegun()) {

@@ -55,12 +55,20 @@ final class PlanBuilder {
         }
     }
 
+    void because(Action what, Drift drift) {
+        because(what, drift.reason(), drift.words());
+    }
+
     /** As {@link #because}; after another reason, in addition to it. */
     void and(Action what, Reason why, String words) {
         because(what, why, words);
         if (reason != why && reasons.add(why)) {
             also(words);
         }
+    }
+
+    void and(Action what, Drift drift) {
+        and(what, drift.reason(), drift.words());
     }
 
     /** Appends to the message. */

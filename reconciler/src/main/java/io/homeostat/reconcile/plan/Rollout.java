@@ -123,7 +123,7 @@ final class Rollout {
             if (preconditions.isUndoing()) {
                 giveUndoing();
             }
-            plan.because(Action.ACTIVATE, Reason.LINK_MOVED, "its symlink does not point to what is installed");
+            plan.because(Action.ACTIVATE, Drift.LINK);
             activate();
         }
     }
@@ -596,12 +596,10 @@ final class Rollout {
     private void giveDrift(ObservedInstance observed) {
         Instance instance = observed.instance();
         if (!Objects.equals(link, instance.directory())) {
-            plan.and(Action.RESTART, Reason.LINK_MOVED, "its symlink does not point to the running revision");
+            plan.and(Action.RESTART, Drift.LINK_OF_RUNNING);
         }
         if (observed.liveness() instanceof Liveness.Running running) {
-            running.lost()
-                    .forEach(loss ->
-                            plan.and(Action.RESTART, RunningInstance.reason(loss), RunningInstance.words(loss)));
+            running.lost().forEach(loss -> plan.and(Action.RESTART, Drift.of(loss)));
         }
         String files = paths(changedFiles(instance));
         if (!files.isEmpty()) {
@@ -612,7 +610,7 @@ final class Rollout {
                 ? ""
                 : new Confinement(situation, good.workload()).differences(" instead of ");
         if (!limits.isEmpty()) {
-            plan.and(Action.RESTART, Reason.LIMITS_DRIFTED, "limits were changed from outside: " + limits);
+            plan.and(Action.RESTART, Drift.ofLimits(limits));
         }
     }
 

@@ -44,7 +44,7 @@ final class RunningInstance {
 
     void maintain() {
         if (rollout.needsActivation()) {
-            plan.and(Action.ACTIVATE, Reason.LINK_MOVED, "its symlink does not point to the running revision");
+            plan.and(Action.ACTIVATE, Drift.LINK_OF_RUNNING);
             rollout.activate();
         }
         switch (instance.phase()) {
@@ -91,30 +91,19 @@ final class RunningInstance {
         if (!running.lost().contains(loss)) {
             return false;
         }
-        Reason reason = reason(loss);
-        String words = words(loss);
+        Drift drift = Drift.of(loss);
         // What could not be started again runs on as it is.
         boolean waits = plan.waitIf(Hold.until(
                         BackoffPolicies.afterRepair(situation),
                         situation,
-                        reason,
-                        words + "; so it was just before, and it was restarted",
+                        drift.reason(),
+                        drift.words() + "; so it was just before, and it was restarted",
                         Wait.Kind.RETRY)
                 .or(rollout.preconditions()::dependencies));
         if (!waits) {
-            rollout.restart(instance, Cause.DRIFTED, reason, words);
+            rollout.restart(instance, Cause.DRIFTED, drift.reason(), drift.words());
         }
         return true;
-    }
-
-    static Reason reason(Loss loss) {
-        return loss == Loss.SOCKET ? Reason.SOCKET_MISSING : Reason.LOG_MISSING;
-    }
-
-    static String words(Loss loss) {
-        return loss == Loss.SOCKET
-                ? "its socket was deleted, nobody can reach it"
-                : "its log was deleted, what it writes is lost";
     }
 
     private void awaitReadiness() {
@@ -196,7 +185,7 @@ final class RunningInstance {
                         .equals(target.lifecycle().limits())) {
             plan.and(Action.CONFIGURE, Reason.LIMITS_CHANGED, changeOfLimits(confinement));
         } else if (!differences.isEmpty()) {
-            plan.and(Action.CONFIGURE, Reason.LIMITS_DRIFTED, "limits were changed from outside: " + differences);
+            plan.and(Action.CONFIGURE, Drift.ofLimits(differences));
         } else {
             plan.and(
                     Action.CONFIGURE,
