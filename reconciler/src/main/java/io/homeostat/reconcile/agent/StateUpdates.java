@@ -115,11 +115,11 @@ final class StateUpdates {
                 change.accept(store);
                 DesiredState next = wanted();
                 Scope scope = Scope.of(next, store, traces);
-                pass.retried(scope.all());
                 // Before any pass goes by the change; its listener, who may have to be asked for something, hears of it
                 // then.
                 begun.set(new Followed(scope, broadcast.subscribe(scope.all())));
                 become(next);
+                return scope.all();
             });
             Followed followed = Objects.requireNonNull(begun.get());
             try {
@@ -146,7 +146,7 @@ final class StateUpdates {
             pass.amend(() -> {
                 look.addAll(change.apply(store));
                 look.addAll(become(wanted()));
-                pass.retried(look.build());
+                return look.build();
             });
             hint(look.build(), Trigger.REQUEST);
         } finally {
@@ -175,10 +175,7 @@ final class StateUpdates {
     }
 
     private void amend(ImmutableCollection<WorkloadId> ids, Consumer<StateStore> change) {
-        pass.amend(() -> {
-            change.accept(store);
-            pass.retried(ids);
-        });
+        pass.amend(ids, () -> change.accept(store));
     }
 
     /** As {@link #remember(ImmutableCollection, Consumer)}; the follower hears of the passes that take it into account. */

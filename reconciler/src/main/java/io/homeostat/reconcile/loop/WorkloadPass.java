@@ -181,12 +181,21 @@ public final class WorkloadPass implements AutoCloseable {
     /**
      * Changes what is remembered from outside of passes: none of them then writes back what it read before.
      *
-     * @param change must not block: until it returns no pass can store anything
+     * @param change must not block: until it returns no pass can store anything. Returns what somebody wants tried now: a fetch of that
+     *     which began before and fails does not count, and is begun again
      */
-    public void amend(Runnable change) {
+    public void amend(Supplier<? extends ImmutableCollection<WorkloadId>> change) {
         holding(notes.writeLock(), () -> {
-            change.run();
+            fetches.retried(change.get());
             return true;
+        });
+    }
+
+    /** As {@link #amend(Supplier)}, of workloads that are known before. */
+    public void amend(ImmutableCollection<WorkloadId> ids, Runnable change) {
+        amend(() -> {
+            change.run();
+            return ids;
         });
     }
 
@@ -197,11 +206,6 @@ public final class WorkloadPass implements AutoCloseable {
         ObservationRecorder.Learned learned = ObservationRecorder.observed(seen, logs.lastWords(seen));
         WorkloadPlan plan = Planner.plan(learned.situation());
         return new Planned(remember(ObservationRecorder.planned(learned, plan), plan), plan);
-    }
-
-    /** Somebody wants these tried now: a fetch that began before and fails does not count, and is begun again. */
-    public void retried(ImmutableCollection<WorkloadId> ids) {
-        fetches.retried(ids);
     }
 
     /** From reading a history until writing the next one, nobody else may write it. Never held while waiting. */

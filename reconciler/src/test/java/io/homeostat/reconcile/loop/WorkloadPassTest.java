@@ -79,6 +79,7 @@ class WorkloadPassTest {
         assertTrue(downloading.tryAcquire(30, TimeUnit.SECONDS));
 
         pass.amend(
+                ImmutableList.of(),
                 () -> commit(store.history(ID).withRun(store.history(ID).run().withRestart())));
         release.countDown();
         assertTrue(fetched.await(30, TimeUnit.SECONDS));
@@ -119,7 +120,7 @@ class WorkloadPassTest {
         duringTheLook = () -> {
             release.countDown();
             awaitFetched();
-            pass.amend(() -> store.pause(ID, "a test", Instant.EPOCH));
+            pass.amend(ImmutableList.of(), () -> store.pause(ID, "a test", Instant.EPOCH));
         };
 
         assertInstanceOf(PassResult.Again.class, run());
@@ -135,7 +136,7 @@ class WorkloadPassTest {
         release.countDown();
         assertTrue(fetched.await(30, TimeUnit.SECONDS));
 
-        pass.retried(ImmutableList.of(ID));
+        pass.amend(ImmutableList.of(ID), () -> {});
         run();
 
         assertTrue(downloading.tryAcquire(30, TimeUnit.SECONDS), "it is tried again in the same pass");
@@ -168,7 +169,7 @@ class WorkloadPassTest {
     void nothingIsFetchedForWhatIsPaused() throws Exception {
         run();
         assertTrue(downloading.tryAcquire(30, TimeUnit.SECONDS));
-        pass.amend(() -> store.pause(ID, "a test", Instant.EPOCH));
+        pass.amend(ImmutableList.of(), () -> store.pause(ID, "a test", Instant.EPOCH));
 
         assertEquals(Reason.PAUSED, run().plan().reason());
 
@@ -213,7 +214,7 @@ class WorkloadPassTest {
 
     @Test
     void aPauseThatComesDuringTheLookHoldsForThisPassToo() throws Exception {
-        duringTheLook = () -> pass.amend(() -> store.pause(ID, "a test", Instant.EPOCH));
+        duringTheLook = () -> pass.amend(ImmutableList.of(), () -> store.pause(ID, "a test", Instant.EPOCH));
 
         PassResult next = run();
 

@@ -75,7 +75,7 @@ class RepeatedFailuresTest {
     void whoeverAsksForAnotherTryHearsOfItsFailure() {
         plugin.declare("START_ERROR-A", "c");
         plugin.happens();
-        plugin.pass.amend(() -> plugin.store.retryNow(ImmutableList.of(ID)));
+        plugin.pass.amend(ImmutableList.of(ID), () -> plugin.store.retryNow(ImmutableList.of(ID)));
 
         assertEquals(List.of("START_FAILED A", "INSTALL_FAILED A"), plugin.happens());
     }

@@ -237,10 +237,7 @@ final class World implements StepExecutor, Observer {
             return;
         }
         try {
-            running.amend(() -> {
-                change.run();
-                running.retried(ImmutableList.of(id));
-            });
+            running.amend(ImmutableList.of(id), change);
             machine.store.amended(id);
         } catch (StoreException e) {
             story.tell(() -> "  refused: " + e.getMessage());
