@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import io.homeostat.e2e.BrokenServer.End;
+import io.homeostat.e2e.Bucket.Stored;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -18,6 +19,9 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 final class AgentCommandsTest {
     @RegisterExtension
     final Homeostat homeostat = new Homeostat();
+
+    @RegisterExtension
+    final Bucket bucket = new Bucket();
 
     @Test
     void whatCommandsPrintIsTheSameWithAnAgentAndWithoutOne() {
@@ -198,6 +202,25 @@ final class AgentCommandsTest {
         eventually().until(() -> homeostat.state("process/stubborn"), state -> state.startsWith("STOPPING"));
         change.await(Patience.LONGEST).exits(0);
         assertEquals("RUNNING local", homeostat.state("process/stubborn"));
+    }
+
+    @Test
+    void aPluginThatIsSlowToAnswerStartIsSaidToBeStarting() {
+        Stored stored = bucket.put("greeter.tar.gz", Bucket.greeter());
+        Document slow = Document.greeter("slow", "1", bucket.signedUrl(stored))
+                .with("source.sha256", stored.sha256())
+                .arguments("--fault=hang-start")
+                .with("start.timeout", "5m");
+        homeostat.declare("slow.yaml", slow);
+        homeostat.agent();
+        eventually()
+                .until(() -> homeostat.run("logs", "plugin/slow").out().lines().anyMatch("Start"::equals));
+
+        JsonNode change = homeostat.plan().at("/changes/0");
+        assertEquals("wait", change.path("action").asText(), change::toString);
+        assertEquals(
+                "starting: it has not answered Start", change.path("message").asText());
+        homeostat.run("status", "plugin/slow").exits(1).says("To do:      wait (starting: it has not answered Start)");
     }
 
     @Test

@@ -37,6 +37,9 @@ final class GreeterService extends GuestAgentPluginImplBase {
                     .asRuntimeException());
             return;
         }
+        if (options.has("hang-start")) {
+            return;
+        }
         switch (request.getServiceConfigCase()) {
             case STRING_CONFIG -> greeting = request.getStringConfig();
             case STRUCT_CONFIG -> greeting = text(request.getStructConfig());

@@ -31,6 +31,7 @@ import io.homeostat.reconcile.loop.Reconciler;
 import io.homeostat.reconcile.loop.Turns;
 import io.homeostat.reconcile.loop.Turns.TurnTaking;
 import io.homeostat.reconcile.loop.WorkloadPass;
+import io.homeostat.reconcile.plan.Step;
 import io.homeostat.reconcile.runtime.InstanceObservers;
 import io.homeostat.reconcile.runtime.Machine;
 import io.homeostat.reconcile.runtime.Runtimes;
@@ -226,8 +227,8 @@ public final class Agent implements ControlPlane.Host, AutoCloseable {
         return launched;
     }
 
-    boolean isStopping(WorkloadId id) {
-        return pluginSurvey.isStopping(id);
+    Optional<Step> underWay(WorkloadId id) {
+        return pluginSurvey.underWay(id);
     }
 
     @Override

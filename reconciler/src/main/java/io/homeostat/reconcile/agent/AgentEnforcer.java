@@ -18,6 +18,7 @@ import io.homeostat.reconcile.command.Workspace;
 import io.homeostat.reconcile.command.environment.AgentIdentity;
 import io.homeostat.reconcile.controlplane.ControlPlane.ControlPlaneStatus;
 import io.homeostat.reconcile.loop.Turns;
+import io.homeostat.reconcile.plan.Step;
 import io.homeostat.reconcile.plan.Work;
 import io.homeostat.reconcile.secrets.LaunchedValues;
 import io.homeostat.reconcile.status.Differences;
@@ -66,8 +67,8 @@ public final class AgentEnforcer implements Enforcer {
     }
 
     @Override
-    public boolean isStopping(WorkloadId id) {
-        return agent.isStopping(id);
+    public Optional<Step> underWay(WorkloadId id) {
+        return agent.underWay(id);
     }
 
     @Override

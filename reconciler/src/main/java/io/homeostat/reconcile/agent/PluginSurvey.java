@@ -15,6 +15,8 @@ import io.homeostat.reconcile.status.Survey.Finding;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.HashSet;
+import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.locks.Condition;
@@ -40,8 +42,7 @@ final class PluginSurvey implements PassListener {
     private final Condition another = lock.newCondition();
     private final Set<WorkloadId> looked = new HashSet<>();
     private boolean complete;
-    /** Those that have a stop under way. */
-    private final Set<WorkloadId> stopping = ConcurrentHashMap.newKeySet();
+    private final Map<WorkloadId, Step> underWay = new ConcurrentHashMap<>();
 
     /** @param patience how long to wait for the loop, before answering with what can be seen without it */
     PluginSurvey(
@@ -61,17 +62,15 @@ final class PluginSurvey implements PassListener {
 
     ImmutableList<Finding> plugins() throws InterruptedException {
         awaitFirst();
-        Survey.Findings findings = new Survey(observer, Survey.Memory.of(store), logs, clock)
+        Survey.Findings findings = new Survey(observer, Survey.Memory.of(store), logs, this::underWay, clock)
                 .everything(declared.now(), Situations.Depth.HEALTH, PluginSurvey::isReported);
         findings.blind().forEach(why -> LOG.warn("not all of the machine can be seen: {}", why));
-        return findings.workloads().stream()
-                .map(finding -> isStopping(finding.id()) ? finding.whileStopping() : finding)
-                .collect(ImmutableList.toImmutableList());
+        return findings.workloads();
     }
 
-    /** Of any kind. */
-    boolean isStopping(WorkloadId id) {
-        return stopping.contains(id);
+    /** The step that is being done to a workload of any kind. */
+    Optional<Step> underWay(WorkloadId id) {
+        return Optional.ofNullable(underWay.get(id));
     }
 
     /** Once all have been looked at nobody waits any more, not even for plugins that are declared later. */
@@ -108,11 +107,7 @@ final class PluginSurvey implements PassListener {
     @Override
     public void starting(Step step) {
         // A step comes after a look, and the look counts when the pass is over.
-        if (step instanceof Step.Stop) {
-            stopping.add(step.workload());
-        } else {
-            stopping.remove(step.workload());
-        }
+        underWay.put(step.workload(), step);
     }
 
     @Override
@@ -126,7 +121,7 @@ final class PluginSurvey implements PassListener {
     }
 
     private void note(WorkloadId id) {
-        stopping.remove(id);
+        underWay.remove(id);
         lock.lock();
         try {
             if (!complete && looked.add(id)) {

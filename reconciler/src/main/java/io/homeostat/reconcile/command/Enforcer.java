@@ -17,6 +17,7 @@ import io.homeostat.reconcile.command.output.Overtaken;
 import io.homeostat.reconcile.controlplane.ControlPlane.ControlPlaneStatus;
 import io.homeostat.reconcile.loop.Turns;
 import io.homeostat.reconcile.plan.DependencyGraph;
+import io.homeostat.reconcile.plan.Step;
 import io.homeostat.reconcile.secrets.LaunchedValues;
 import java.time.Duration;
 import java.util.Optional;
@@ -119,9 +120,9 @@ public interface Enforcer {
         return Optional.empty();
     }
 
-    /** Whether it is being stopped, which a look at the machine does not show. */
-    default boolean isStopping(WorkloadId id) {
-        return false;
+    /** The step that is being done to it, which a look at the machine does not show. */
+    default Optional<Step> underWay(WorkloadId id) {
+        return Optional.empty();
     }
 
     /** What workloads have used and no control plane has acknowledged; nothing of it counts as delivered. */

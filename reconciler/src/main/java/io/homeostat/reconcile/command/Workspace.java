@@ -245,16 +245,18 @@ public record Workspace(String word, Environment environment, Console console, L
         try (MetadataClient metadata = environment.metadata();
                 InstanceObservers instances = observers(memory.memory().instances()::get)) {
             Survey.Findings seen = new Survey(
-                            instances.with(metadata), memory.memory(), logs(memory.stored()), environment.clock())
+                            instances.with(metadata),
+                            memory.memory(),
+                            logs(memory.stored()),
+                            enforcer::underWay,
+                            environment.clock())
                     .everything(memory.desired(), memory.stored(), depth, asked);
             if (!seen.blind().isEmpty()) {
                 throw new CommandFailure(String.join("; ", seen.blind())
                         + "; run as the user that the state directory belongs to, or choose another with --state-dir");
             }
-            ImmutableList<Finding> findings = seen.workloads().stream()
-                    .filter(Finding::matters)
-                    .map(finding -> enforcer.isStopping(finding.id()) ? finding.whileStopping() : finding)
-                    .collect(ImmutableList.toImmutableList());
+            ImmutableList<Finding> findings =
+                    seen.workloads().stream().filter(Finding::matters).collect(ImmutableList.toImmutableList());
             return new View(
                     memory.desired(),
                     memory.everDeclared(),

@@ -62,6 +62,24 @@ public final class Planner {
     }
 
     /**
+     * As {@link #plan}, while an instance is being told to start. Only who tells it knows that: for anybody else it is an instance of which
+     * nobody knows whether it has started.
+     */
+    public static WorkloadPlan planDuringStart(Situation situation) {
+        WorkloadPlan afterwards = plan(situation);
+        if (afterwards.reason() != Reason.START_NOT_FINISHED) {
+            return afterwards;
+        }
+        PlanBuilder plan = new PlanBuilder(situation);
+        plan.waitFor(
+                Reason.START_NOT_FINISHED,
+                "starting: it has not answered Start",
+                situation.now().plus(PENDING_POLL),
+                Step.Wait.Kind.PROGRESS);
+        return plan.build();
+    }
+
+    /**
      * Removes only what is known to have been wanted once. What is merely found on the machine may be somebody's whom a lost
      * database has forgotten: it goes on running until it is declared again or deleted by name.
      */

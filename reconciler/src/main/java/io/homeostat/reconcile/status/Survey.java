@@ -22,17 +22,20 @@ import io.homeostat.reconcile.plan.Planner;
 import io.homeostat.reconcile.plan.Remembered;
 import io.homeostat.reconcile.plan.Situation;
 import io.homeostat.reconcile.plan.Situations;
+import io.homeostat.reconcile.plan.Step;
 import io.homeostat.reconcile.plan.WorkloadPlan;
 import io.homeostat.reconcile.record.ObservationRecorder;
 import java.time.InstantSource;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.Optional;
 import java.util.TreeSet;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.function.Function;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
@@ -43,13 +46,23 @@ public final class Survey {
     private final Observer observer;
     private final Memory memory;
     private final LogTails logs;
+    private final Function<WorkloadId, Optional<Step>> underWay;
     private final Situations situations;
 
-    /** @param logs say how the log ends of what has ended and nobody has written down yet; with secrets masked */
-    public Survey(Observer observer, Memory memory, LogTails logs, InstantSource clock) {
+    /**
+     * @param logs say how the log ends of what has ended and nobody has written down yet; with secrets masked
+     * @param underWay the step that is being done to a workload, which a look at the machine does not show
+     */
+    public Survey(
+            Observer observer,
+            Memory memory,
+            LogTails logs,
+            Function<WorkloadId, Optional<Step>> underWay,
+            InstantSource clock) {
         this.observer = observer;
         this.memory = memory;
         this.logs = logs;
+        this.underWay = underWay;
         this.situations = new Situations(observer, memory::of, memory::seed, clock);
     }
 
@@ -119,10 +132,6 @@ public final class Survey {
         /** What is seen of it, without knowing what the loop does. */
         public Finding(WorkloadHistory remembered, Situation situation, WorkloadPlan plan) {
             this(remembered, situation, plan, false);
-        }
-
-        public Finding whileStopping() {
-            return new Finding(remembered, situation, plan, true);
         }
 
         /** The same of another situation, for which the same is planned. */
@@ -227,10 +236,13 @@ public final class Survey {
                 isProbedAlike(wanted, declared) ? depth : Situations.Depth.PRESENCE);
         Situation learned =
                 ObservationRecorder.observed(before, logs.lastWords(before)).situation();
+        Step step = underWay.apply(id).orElse(null);
+        WorkloadPlan plan = step instanceof Step.Start ? Planner.planDuringStart(learned) : Planner.plan(learned);
         return new Finding(
                 before.history(),
                 learned,
-                Differences.shown(Planner.plan(learned), declared, wanted, before.history()));
+                Differences.shown(plan, declared, wanted, before.history()),
+                step instanceof Step.Stop);
     }
 
     private static boolean isProbedAlike(@Nullable Declaration wanted, @Nullable Declaration declared) {

@@ -32,7 +32,7 @@ class MaskedFindingsTest {
                 .runs("A", Phase.STARTED, Duration.ofHours(1), WELL)
                 .knownGood("A")
                 .situation();
-        Finding stopping = new Finding(situation.history(), situation, Planner.plan(situation)).whileStopping();
+        Finding stopping = new Finding(situation.history(), situation, Planner.plan(situation), true);
 
         Finding shown = MaskedFindings.of(stopping, id -> ImmutableList.of());
 

@@ -244,4 +244,33 @@ class PlannerTest {
         assertTrue(!replaced.cleanup());
         assertEquals(Step.Stop.Cause.REPLACED, replaced.cause());
     }
+
+    @Test
+    void whatIsBeingToldToStartIsWaitedForByWhoKnowsThat() {
+        Situation asked = plugin().wants("A")
+                .installed("A")
+                .active("A")
+                .runs("A", Phase.START_SENT, Duration.ofSeconds(1), null)
+                .learned()
+                .situation();
+
+        WorkloadPlan plan = Planner.planDuringStart(asked);
+
+        assertEquals(Action.RESTART, Planner.plan(asked).action(), "for who does not");
+        assertEquals(Action.WAIT, plan.action());
+        assertEquals("starting: it has not answered Start", plan.message());
+    }
+
+    @Test
+    void whatIsToBeReplacedOnceItHasAnsweredStartIsSaidToBeReplaced() {
+        Situation asked = plugin().wants("B")
+                .installed("A")
+                .installed("B")
+                .active("A")
+                .runs("A", Phase.START_SENT, Duration.ofSeconds(1), null)
+                .learned()
+                .situation();
+
+        assertEquals(Planner.plan(asked), Planner.planDuringStart(asked));
+    }
 }

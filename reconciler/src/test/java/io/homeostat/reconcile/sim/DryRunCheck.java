@@ -14,6 +14,7 @@ import io.homeostat.reconcile.status.Survey;
 import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.SplittableRandom;
 import java.util.stream.Stream;
 
@@ -119,7 +120,12 @@ final class DryRunCheck {
     /** What {@code plan} would print for a workload. */
     ImmutableList<Step> planOf(WorkloadId id) {
         try {
-            return new Survey(machine.observer, Survey.Memory.of(machine.store), any -> "", clock)
+            return new Survey(
+                            machine.observer,
+                            Survey.Memory.of(machine.store),
+                            any -> "",
+                            any -> Optional.empty(),
+                            clock)
                     .everything(desired.now(), Situations.Depth.PRESENCE, id::equals).workloads().stream()
                             .flatMap(finding -> finding.plan().steps().stream())
                             .collect(ImmutableList.toImmutableList());
