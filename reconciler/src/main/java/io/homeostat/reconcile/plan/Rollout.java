@@ -4,15 +4,12 @@ import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.model.Source;
-import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.history.Attempts;
 import io.homeostat.desired.state.history.Attempts.Failures;
-import io.homeostat.desired.state.history.Exit;
 import io.homeostat.desired.state.history.Reason;
 import io.homeostat.desired.state.history.RunRecord.Completed;
 import io.homeostat.desired.state.history.WorkloadHistory;
-import io.homeostat.desired.state.history.WorkloadHistory.FailedRevision;
 import io.homeostat.desired.state.history.WorkloadHistory.LastKnownGood;
 import io.homeostat.observe.ObservedInstance;
 import io.homeostat.observe.ObservedInstance.Liveness;
@@ -25,11 +22,9 @@ import io.homeostat.reconcile.plan.Step.Wait;
 import io.homeostat.reconcile.plan.Traits.LaunchFile;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
-import java.util.Locale;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.function.Consumer;
-import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -40,12 +35,11 @@ final class Rollout {
     private final PlanBuilder plan;
     private final Target target;
     private final Preconditions preconditions;
+    private final LaunchReasons reasons;
     /** Where the symlink points to, once the steps so far are done. */
     private @Nullable String link;
     /** Whether the target has completed once the steps so far are done, because its process has, and only its children are left. */
     private boolean completes;
-    /** Whether the plan says already how what ran last has ended. */
-    private boolean isEndKnown;
     /** Whether the steps so far wait for what it depends on. */
     private boolean waitedForDependencies;
 
@@ -55,6 +49,7 @@ final class Rollout {
         this.plan = plan;
         this.target = target;
         this.preconditions = new Preconditions(situation, declared, target);
+        this.reasons = new LaunchReasons(situation, declared, plan, target, preconditions);
         this.link = situation.active().orElse(null);
     }
 
@@ -82,7 +77,7 @@ final class Rollout {
                     plan.because(Action.STOP, Reason.RUN_OVER, "its work is done, the " + words(orphaned));
                 }
                 orphans.accept(orphaned);
-                isEndKnown = true;
+                reasons.endIsSaid();
                 plan.stop(instance.instance(), Cause.SURPLUS);
                 continue;
             }
@@ -121,7 +116,7 @@ final class Rollout {
         }
         if (needsActivation()) {
             if (preconditions.isUndoing()) {
-                giveUndoing();
+                reasons.giveUndoing();
             }
             plan.because(Action.ACTIVATE, Drift.LINK);
             activate();
@@ -144,7 +139,7 @@ final class Rollout {
         }
         Source source = Objects.requireNonNull(target.workload().source());
         String key = Objects.requireNonNull(target.key());
-        giveReason(current);
+        reasons.giveAbsence(current);
         if (!situation.archives().contains(key)) {
             plan.add(new Step.Download(situation.id(), key, source));
         }
@@ -205,7 +200,7 @@ final class Rollout {
                         BackoffPolicies.afterRepair(situation),
                         situation,
                         Reason.INSTALL_DAMAGED,
-                        damage() + "; it was put back just before, so the workload may change it itself",
+                        reasons.damage() + "; it was put back just before, so the workload may change it itself",
                         Wait.Kind.RETRY);
     }
 
@@ -246,15 +241,15 @@ final class Rollout {
             return;
         }
         if ((preconditions.isUndoing() || preconditions.runsOn()) && !repairs) {
-            giveUndoing();
+            reasons.giveUndoing();
             plan.stop(instance, Cause.UNDONE);
         } else {
             if (damaged) {
-                giveDamage();
+                reasons.giveDamage();
             }
-            giveChanges(differences, damaged);
-            takeAlong();
-            giveDrift(observed);
+            reasons.giveChanges(differences, damaged);
+            reasons.takeAlong();
+            reasons.giveDrift(observed, link, changedFiles(instance));
             waitForDependencies();
             plan.stop(instance, repairs ? Cause.REPAIRED : Cause.REPLACED);
         }
@@ -298,8 +293,8 @@ final class Rollout {
         if (changed.isEmpty() || preconditions.renewal(instance).isPresent()) {
             return false;
         }
-        plan.and(Action.RESTART, Reason.ENVIRONMENT_CHANGED, "content of " + paths(changed) + " changed");
-        takeAlong();
+        plan.and(Action.RESTART, Reason.ENVIRONMENT_CHANGED, LaunchReasons.contentChanged(changed));
+        reasons.takeAlong();
         waitForDependencies();
         plan.stop(instance, Cause.REPLACED);
         launch();
@@ -372,98 +367,11 @@ final class Rollout {
 
     /** Launches the target where nothing runs any more, or not yet. */
     void relaunch() {
-        Exit lastExit = situation.history().run().lastExit();
-        Completed completed = situation.history().run().completed();
-        boolean stoppedByUs = lastExit != null
-                && (lastExit.reason() == Exit.Reason.STOPPED || lastExit.reason() == Exit.Reason.TIMED_OUT);
-        boolean stoppedForFailure = stoppedByUs && lastExit != null && hasFailedBy(lastExit.at());
-        boolean hasFailed = lastRan() && (!stoppedByUs || stoppedForFailure);
         if (preconditions.runsOn()) {
             plan.after(target.workload().revision());
         }
-        if (preconditions.isRollingBack() || (preconditions.isGoingBack() && (stoppedByUs || needsActivation()))) {
-            giveUndoing();
-        } else if (completed != null && CleanEnd.isOf(target.workload(), completed)) {
-            giveReasonToGoOn(completed);
-        } else if (!target.isLastKnownGood(situation)
-                && !preconditions.runsOn()
-                && (!hasFailed || takesAnotherLaunch())) {
-            giveReason(null);
-            if (hasFailed) {
-                giveEnd(lastExit, stoppedForFailure);
-            }
-        } else if (stoppedByUs && target.damaged() != null) {
-            giveDamage();
-        } else if (stoppedByUs && isEnabledSince(lastExit)) {
-            plan.because(Action.RESTART, Reason.ENABLED, enablement().words());
-        } else if (stoppedByUs && !stoppedForFailure) {
-            plan.because(Action.RESTART, Reason.START_NOT_FINISHED, "it was stopped, and is to run");
-        } else {
-            giveEnd(lastExit, stoppedForFailure);
-            takeAlong();
-        }
+        reasons.giveLaunch(needsActivation());
         launch();
-    }
-
-    /** Whether it was stopped because it did not work: a stop by request comes after any failure. */
-    private boolean hasFailedBy(Instant end) {
-        Instant failed = situation.history().run().crashes().last();
-        return failed != null && !failed.isBefore(end);
-    }
-
-    private void giveEnd(@Nullable Exit end, boolean stoppedForFailure) {
-        if (isEndKnown) {
-            return;
-        }
-        String crash = situation.history().run().crashes().error();
-        if (end == null) {
-            plan.and(Action.RESTART, Reason.PROCESS_MISSING, "its process is gone");
-        } else if (stoppedForFailure) {
-            plan.and(Action.RESTART, Reason.UNHEALTHY, "it was stopped: " + crash);
-        } else {
-            plan.and(Action.RESTART, Reason.PROCESS_EXITED, crash.isEmpty() ? "process " + end.words() : crash);
-        }
-    }
-
-    /** Whether it differs from what was last seen well in more than what can be changed in place. */
-    private boolean takesAnotherLaunch() {
-        LastKnownGood good = situation.history().lastKnownGood();
-        return good == null
-                || target.damaged() != null
-                || preconditions.isRolledBack()
-                || good.workload().isOneShot()
-                || !LaunchInputs.differences(good, target.workload(), target.directory())
-                        .isEmpty();
-    }
-
-    /** Whether what ended last is what was last seen well, and not another try of the target or something that need not go on. */
-    private boolean lastRan() {
-        LastKnownGood good = situation.history().lastKnownGood();
-        return good != null
-                && !good.workload().isOneShot()
-                && situation.history().run().completed() == null
-                && situation.history().attempts().start().count() == 0;
-    }
-
-    /** Why what has completed is launched all the same. */
-    private void giveReasonToGoOn(Completed completed) {
-        if (completed.launchId().equals(situation.history().run().again())) {
-            plan.because(Action.RESTART, Reason.RESTART_REQUESTED, "it had completed, and somebody asked for it");
-        } else if (!CleanEnd.isThisBoot(completed, situation.host())) {
-            plan.because(Action.RESTART, Reason.RUN_DUE, "the machine has booted since it completed");
-        } else {
-            plan.because(Action.RESTART, Reason.EXECUTION_CHANGED, "it had completed, and is to run always now");
-        }
-    }
-
-    private Enablement enablement() {
-        return Enablement.of(declared.workload().lifecycle().execution(), situation);
-    }
-
-    /** Whether it was stopped because it was disabled, and no longer is. */
-    private boolean isEnabledSince(@Nullable Exit end) {
-        Instant since = enablement().since();
-        return since != null && end != null && !since.isBefore(end.at());
     }
 
     void launch() {
@@ -522,129 +430,5 @@ final class Rollout {
                         .anyMatch(one -> one.directory().equals(directory) && one.isWhole()))
                 .limit(declared.workload().lifecycle().keptRevisions() - 1L)
                 .collect(ImmutableSet.toImmutableSet());
-    }
-
-    /** Why the target is not there: compared with the instance that is, else with the last good revision. */
-    private void giveReason(@Nullable ObservedInstance current) {
-        LastKnownGood lastKnownGood = situation.history().lastKnownGood();
-        if (target.damaged() != null) {
-            giveDamage();
-        } else if (preconditions.isRolledBack()) {
-            giveUndoing();
-        } else if (target.isLastKnownGood(situation)) {
-            plan.and(Action.REINSTALL, Reason.INSTALL_MISSING, "its installation is gone");
-        } else if (current != null) {
-            giveChanges(
-                    orElse(
-                            LaunchInputs.differences(current.instance(), target.workload(), target.directory()),
-                            Reason.CONTENT_CHANGED),
-                    false);
-            takeAlong();
-        } else if (lastKnownGood != null) {
-            giveChanges(
-                    orElse(
-                            LaunchInputs.differences(lastKnownGood, target.workload(), target.directory()),
-                            Reason.CONFIG_CHANGED),
-                    false);
-            takeAlong();
-        } else {
-            plan.because(
-                    Action.INSTALL,
-                    Reason.NOT_INSTALLED,
-                    (target.key() == null ? "not running" : "not installed") + failedBefore());
-        }
-    }
-
-    private String failedBefore() {
-        String error = situation.history().problem();
-        return error.isEmpty() ? "" : "; it failed before: " + error;
-    }
-
-    private void giveDamage() {
-        plan.and(Action.REINSTALL, Reason.INSTALL_DAMAGED, damage());
-    }
-
-    private String damage() {
-        Installation damaged = target.damaged();
-        return damaged == null ? "" : "its installation is damaged: " + damaged.damage();
-    }
-
-    private void giveUndoing() {
-        FailedRevision failed = Objects.requireNonNull(situation.history().failed());
-        String revision = target.workload().revision();
-        plan.because(
-                Action.ROLLBACK,
-                failed.byRequest() ? Reason.ROLLED_BACK : Reason.REVISION_FAILED,
-                (failed.byRequest() ? "" : "revision " + failed.revision() + " failed: ")
-                        + failed.error()
-                        + (preconditions.runsOn() ? "; " + revision + " runs until that is here" : ""));
-        plan.after(revision);
-    }
-
-    private static ImmutableList<Reason> orElse(ImmutableList<Reason> differences, Reason other) {
-        return differences.isEmpty() ? ImmutableList.of(other) : differences;
-    }
-
-    /** @param damaged the other directory is that of the same archive's repair */
-    private void giveChanges(ImmutableList<Reason> differences, boolean damaged) {
-        differences.stream()
-                .filter(difference -> !damaged || difference != Reason.CONTENT_CHANGED)
-                .forEach(this::giveChange);
-    }
-
-    /** What somebody has changed on the machine, which another launch puts right, too. */
-    private void giveDrift(ObservedInstance observed) {
-        Instance instance = observed.instance();
-        if (!Objects.equals(link, instance.directory())) {
-            plan.and(Action.RESTART, Drift.LINK_OF_RUNNING);
-        }
-        if (observed.liveness() instanceof Liveness.Running running) {
-            running.lost().forEach(loss -> plan.and(Action.RESTART, Drift.of(loss)));
-        }
-        String files = paths(changedFiles(instance));
-        if (!files.isEmpty()) {
-            plan.and(Action.RESTART, Reason.ENVIRONMENT_CHANGED, "content of " + files + " changed");
-        }
-        LastKnownGood good = situation.history().lastKnownGood();
-        String limits = good == null || !LaunchInputs.matches(instance, good.workload())
-                ? ""
-                : new Confinement(situation, good.workload()).differences(" instead of ");
-        if (!limits.isEmpty()) {
-            plan.and(Action.RESTART, Drift.ofLimits(limits));
-        }
-    }
-
-    private static String paths(ImmutableList<LaunchFile> files) {
-        return files.stream().map(LaunchFile::path).distinct().collect(Collectors.joining(", "));
-    }
-
-    /** What could be changed in place is changed by the launch, too. */
-    private void takeAlong() {
-        LastKnownGood lastKnownGood = situation.history().lastKnownGood();
-        if (lastKnownGood == null) {
-            return;
-        }
-        Workload good = lastKnownGood.workload();
-        if (!good.lifecycle().limits().equals(target.lifecycle().limits())) {
-            plan.and(Action.RESTART, Reason.LIMITS_CHANGED, "limits changed");
-        }
-        if (!Traits.of(good).configHash().equals(target.traits().configHash())) {
-            plan.and(Action.RESTART, Reason.CONFIG_CHANGED, "config changed");
-        }
-    }
-
-    private void giveChange(Reason difference) {
-        switch (difference) {
-            case REVISION_CHANGED -> plan.and(Action.UPGRADE, difference, "revision changed");
-            case CONTENT_CHANGED -> plan.and(Action.REINSTALL, difference, "the archive of this revision changed");
-            case PARENT_CHANGED -> plan.and(Action.RESTART, difference, "what it is part of was launched anew");
-            case EXECUTION_CHANGED, CONFIG_CHANGED -> plan.and(Action.RESTART, difference, "its declaration changed");
-            // A launch input of some kind: "entry point changed".
-            default ->
-                plan.and(
-                        Action.RESTART,
-                        difference,
-                        difference.name().toLowerCase(Locale.ROOT).replace('_', ' '));
-        }
     }
 }
