@@ -141,16 +141,19 @@ final class PlanBuilder {
     private String whatEndsIt(Reason why, Instant until, Step.Wait.Kind kind) {
         return switch (kind) {
             case PROGRESS -> "";
-            case RETRY -> nextTry(why, until.truncatedTo(ChronoUnit.SECONDS));
-            case DECLARATION ->
-                "; waits for another declaration"
-                        + (RETRIED_BY_HAND.contains(why) ? " or homeostat resume " + situation.id() : "");
+            case RETRY -> nextTry(why, until);
+            case DECLARATION -> {
+                boolean byHand = RETRIED_BY_HAND.contains(why);
+                yield byHand && !situation.policy().continuous()
+                        ? nextTry(why, until)
+                        : "; waits for another declaration" + (byHand ? " or homeostat resume " + situation.id() : "");
+            }
         };
     }
 
     private String nextTry(Reason why, Instant until) {
         if (situation.policy().continuous()) {
-            return "; next try at " + until;
+            return "; next try at " + until.truncatedTo(ChronoUnit.SECONDS);
         }
         if (why == Reason.REVISION_FAILED) {
             return "; no agent runs that would try it again, homeostat resume " + situation.id()
@@ -165,7 +168,7 @@ final class PlanBuilder {
             return "; no agent runs that would try again, homeostat start " + situation.id() + " does";
         }
         return "; no agent runs that would try again, the next homeostat apply of it does"
-                + (why == Reason.WAITING_FOR_WINDOW ? ", from " + until + " on" : "");
+                + (why == Reason.WAITING_FOR_WINDOW ? ", from " + until.truncatedTo(ChronoUnit.SECONDS) + " on" : "");
     }
 
     void stop(Instance instance, Step.Stop.Cause cause) {
@@ -261,7 +264,8 @@ final class PlanBuilder {
     }
 
     private @Nullable Facts after() {
-        if (after != null) {
+        // What is waited for is as a rule what is declared.
+        if (after != null && action != Action.WAIT) {
             return new Facts(after);
         }
         Declaration declared = situation.declared();

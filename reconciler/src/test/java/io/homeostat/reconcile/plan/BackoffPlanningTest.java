@@ -39,6 +39,18 @@ class BackoffPlanningTest {
     }
 
     @Test
+    void withoutAnAgentWhatWasGivenUpWaitsForTheNextApplyOfIt() {
+        Declaration declared = declared("restart: {giveUpAfter: 2}, start: {attempts: 1}");
+        WorkloadHistory history = WorkloadHistory.NONE.withAttempts(
+                1, Attempts.of(declared.hash()).withStart(failed(3, NOW)));
+
+        assertEquals(
+                "given up after 3 failures in a row: no luck; no agent runs that would try again, "
+                        + "the next homeostat apply of it does",
+                Planner.plan(situation(declared, history, Policy.NONE.once())).message());
+    }
+
+    @Test
     void theDeclaredAttemptsToStartAreMadeInAnyCase() {
         assertEquals(
                 Reason.START_FAILED,
@@ -90,6 +102,10 @@ class BackoffPlanningTest {
     }
 
     private static Situation situation(Declaration declared, WorkloadHistory history) {
+        return situation(declared, history, Policy.NONE);
+    }
+
+    private static Situation situation(Declaration declared, WorkloadHistory history, Policy policy) {
         ObservedWorkload seen = new ObservedWorkload(
                 declared.id(),
                 Observation.seen(ImmutableList.of()),
@@ -99,7 +115,7 @@ class BackoffPlanningTest {
                 Observation.seen(false));
         return new Situation(
                 declared,
-                Policy.NONE,
+                policy,
                 seen,
                 HostFacts.of("boot", "instance"),
                 Relations.NONE,
