@@ -1,5 +1,6 @@
 package io.homeostat.e2e;
 
+import static io.homeostat.e2e.Patience.eventually;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
@@ -7,7 +8,11 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import io.homeostat.e2e.Bucket.Stored;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.List;
+import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -52,6 +57,59 @@ final class FailedUpgradeTest {
         assertEquals(1, homeostat.processes("plugin/greeter").size());
         assertFalse(Processes.isAlive(before));
         homeostat.run("status").exits(1);
+    }
+
+    /** Of what runs in the place of a failed revision plan, status, events and results speak under its own revision. */
+    @Test
+    void whatRunsInsteadIsRepairedAndRestartedUnderItsOwnRevision() throws IOException {
+        Document good = script("1", "exec sleep 1000").with("start.attempts", 1);
+        Document bad = script("2", "exit 3").with("start.attempts", 1);
+        homeostat.applied(good);
+        homeostat.apply(bad).exits(1);
+        Path program =
+                homeostat.installs("processes").resolve("web").toRealPath().resolve("bin/run");
+        Files.writeString(program, "exit 1\n");
+
+        String damage = "its installation is damaged: bin/run has ";
+        homeostat.run("status", "process/web").says("To do:      reinstall 1 (" + damage);
+        JsonNode drift = homeostat.plan().at("/drift/0");
+        assertEquals("reinstall", drift.path("action").asText(), drift::toString);
+        assertEquals("1", drift.at("/after/revision").asText(), drift::toString);
+        homeostat
+                .apply(bad)
+                .exits(1)
+                .says("revision 2 failed and was undone, 1 runs instead")
+                .says("; what runs was repaired: " + damage);
+        assertTrue(homeostat.events("process/web").contains("DRIFT_DETECTED 1"));
+        assertFalse(homeostat.events("process/web").contains("DRIFT_DETECTED 2"));
+
+        long pid = homeostat.pid("process/web");
+        homeostat.run("restart", "process/web").exits(0).says("process/web  restarted (a restart was asked for");
+        assertNotEquals(pid, homeostat.pid("process/web"));
+        assertEquals("RUNNING 1", homeostat.state("process/web"));
+    }
+
+    @Test
+    void aRestartThatHasARevisionUndoneHasFailed() {
+        homeostat.applied(script("1", "exec sleep 1000"));
+        Document slow = script("2", "exec sleep 1000")
+                .with("probe.tcp.address", "127.0.0.1:1")
+                .with("start", Map.of("timeout", "3s", "attempts", 1));
+        Command apply =
+                homeostat.start("apply", "-f", homeostat.file("2.yaml", slow).toString());
+        eventually().until(() -> homeostat.state("process/web"), "STARTING 2"::equals);
+        apply.kill();
+
+        homeostat.run("restart", "process/web").exits(1).says("revision 2 failed and was undone, 1 runs instead");
+    }
+
+    private Document script(String revision, String script) {
+        Stored archive = bucket.put("web-" + revision + ".tar.gz", TarGz.ofScript(script));
+        return Document.process("web")
+                .with("revision", revision)
+                .with("entryPoint", "bin/run")
+                .with("source.url", bucket.signedUrl(archive))
+                .with("source.sha256", archive.sha256());
     }
 
     @Test

@@ -167,6 +167,9 @@ final class DaemonPlanner {
     /** Adds the steps until the target runs and has started. */
     private Rollout bring(Target target, PlanBuilder plan) {
         Rollout rollout = new Rollout(situation, declared, plan, target);
+        if (!target.hash().equals(declared.hash())) {
+            plan.after(target.workload().revision());
+        }
         ObservedInstance current = rollout.stopSurplus(
                 orphaned -> plan.because(Action.RESTART, Reason.PROCESS_EXITED, Rollout.words(orphaned)));
         if (!target.installed() && !rollout.fetch(current)) {

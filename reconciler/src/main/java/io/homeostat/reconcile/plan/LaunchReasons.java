@@ -220,7 +220,6 @@ final class LaunchReasons {
                 (failed.byRequest() ? "" : "revision " + failed.revision() + " failed: ")
                         + failed.error()
                         + (preconditions.runsOn() ? "; " + revision + " runs until that is here" : ""));
-        plan.after(revision);
     }
 
     private static ImmutableList<Reason> orElse(ImmutableList<Reason> differences, Reason other) {

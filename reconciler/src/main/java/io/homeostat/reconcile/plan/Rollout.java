@@ -367,9 +367,6 @@ final class Rollout {
 
     /** Launches the target where nothing runs any more, or not yet. */
     void relaunch() {
-        if (preconditions.runsOn()) {
-            plan.after(target.workload().revision());
-        }
         reasons.giveLaunch(needsActivation());
         launch();
     }

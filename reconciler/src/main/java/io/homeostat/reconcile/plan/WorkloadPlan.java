@@ -119,7 +119,7 @@ public record WorkloadPlan(
                 more.isEmpty() ? message : message + "; then " + more,
                 steps,
                 before,
-                after,
+                other.after,
                 reasonsWith(other),
                 changes,
                 due);

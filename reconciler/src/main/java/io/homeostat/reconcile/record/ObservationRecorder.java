@@ -488,11 +488,12 @@ public final class ObservationRecorder {
         if (told || !hasNoOtherEvent(plan.reason(), situation.history().attempts())) {
             return Optional.empty();
         }
-        WorkloadPlan.Facts after = plan.after();
+        // What has moved is what is there, whatever is to come after it.
+        WorkloadPlan.Facts moved = plan.before() == null ? plan.after() : plan.before();
         return Optional.of(new Event(
                 situation.now(),
                 situation.id(),
-                after == null ? "" : after.revision(),
+                moved == null ? "" : moved.revision(),
                 EventType.DRIFT_DETECTED,
                 plan.message()));
     }

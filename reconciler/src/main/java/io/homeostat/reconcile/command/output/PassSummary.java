@@ -48,6 +48,9 @@ public final class PassSummary implements PassListener {
         /** What was to be done before anything was. */
         private @Nullable WorkloadPlan intent;
 
+        /** Whether what is declared was undone meanwhile. */
+        private boolean undone;
+
         private @Nullable WorkloadPlan last;
         private @Nullable WorkloadResult result;
 
@@ -161,6 +164,7 @@ public final class PassSummary implements PassListener {
         Track track = Objects.requireNonNull(tracks.get(id), "a workload nobody asked for");
         WorkloadPlan plan = next.plan();
         track.last = plan;
+        track.undone |= plan.action() == Action.ROLLBACK;
         Step begun = track.step;
         track.step = null;
         WorkloadPlan intent = track.intent;
@@ -208,7 +212,7 @@ public final class PassSummary implements PassListener {
                             || later.reason() == Reason.PAUSED
                             || later.reason() == Reason.STOPPED;
                     Kind kind = heldBack ? Kind.WAITING : Kind.FAILED;
-                    end(track, new WorkloadResult(id, kind, later, wait.why()));
+                    end(track, new WorkloadResult(id, kind, later, wait.why() + repaired(track, later)));
                 }
             }
         }
@@ -224,9 +228,22 @@ public final class PassSummary implements PassListener {
         return rest.contains(Reason.RESTART_REQUESTED);
     }
 
-    /** Whether the restart that somebody asked for is done, and only what is to replace it some day can't be had. */
+    /** Whether the restart that somebody asked for is done, and only what is to replace it some day can't be had, or was undone before. */
     private boolean isRestarted(Track track, WorkloadPlan later) {
-        return isRestart() && later.reason() == Reason.INSTALL_FAILED && hasBeenRequested(track);
+        boolean onlyThat =
+                later.reason() == Reason.INSTALL_FAILED || (later.reason() == Reason.REVISION_FAILED && !track.undone);
+        return isRestart() && onlyThat && hasBeenRequested(track);
+    }
+
+    /** What was done for what runs in the place of a revision that has failed, as the end of a sentence. */
+    private static String repaired(Track track, WorkloadPlan later) {
+        WorkloadPlan intent = track.intent;
+        return later.reason() == Reason.REVISION_FAILED
+                        && intent != null
+                        && intent.action() != Action.WAIT
+                        && intent.reason().isDrift()
+                ? "; what runs was repaired: " + intent.message()
+                : "";
     }
 
     private static boolean hasBeenRequested(Track track) {
