@@ -11,6 +11,7 @@ import io.homeostat.e2e.Bucket.Stored;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.function.Function;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
@@ -210,7 +211,7 @@ final class AgentCommandsTest {
         Document slow = Document.greeter("slow", "1", bucket.signedUrl(stored))
                 .with("source.sha256", stored.sha256())
                 .arguments("--fault=hang-start")
-                .with("start.timeout", "5m");
+                .with("start", Map.of("timeout", "5m", "attempts", 1));
         homeostat.declare("slow.yaml", slow);
         homeostat.agent();
         eventually()
@@ -221,6 +222,9 @@ final class AgentCommandsTest {
         assertEquals(
                 "starting: it has not answered Start", change.path("message").asText());
         homeostat.run("status", "plugin/slow").exits(1).says("To do:      wait (starting: it has not answered Start)");
+        // Else it would be told to start, and could not be removed, for the rest of the five minutes.
+        homeostat.kill("plugin/slow");
+        eventually().until(() -> homeostat.run("events").out().contains("PLUGIN_START_FAILED"));
     }
 
     @Test
