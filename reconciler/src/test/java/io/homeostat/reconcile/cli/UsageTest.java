@@ -231,12 +231,6 @@ class UsageTest {
     }
 
     @Test
-    void whatIsAboutOneWorkloadTakesNoMore() {
-        assertUsage("verify", "verify", "process/a", "process/b", "--revision", "1");
-        assertTrue(shell.plain("verify", "--help").out().contains(" KIND/NAME\n"), "not KIND/NAME...");
-    }
-
-    @Test
     void whatNobodyUnderstandsIs64AndSaysWhereHelpIs() {
         assertUsage("plan", "plan", "--no-such-option");
         assertUsage("apply", "apply");
@@ -265,7 +259,10 @@ class UsageTest {
         assertUsage("vm-event", "vm-event", "reboot");
         assertUsage("watch", "watch", "process/a");
         assertUsage("watch", "watch", "plugin/a", "--code", "many");
-        assertUsage("watch", "watch", "plugin/a", "plugin/b");
+        assertUsage("watch", "watch");
+        assertUsage("history", "history");
+        assertUsage("rollback", "rollback", "process/a", "--all");
+        assertUsage("events", "events", "--for", "process/a", "--all");
         assertUsage("diagnostics", "diagnostics");
         assertUsage("diagnostics", "diagnostics", "");
         assertUsage("diagnostics", "diagnostics", "a.tar.gz", "b.tar.gz");
