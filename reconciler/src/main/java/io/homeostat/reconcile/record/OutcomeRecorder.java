@@ -7,6 +7,7 @@ import io.homeostat.desired.state.EventType;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.Instance.Phase;
 import io.homeostat.desired.state.StateStore.Change;
+import io.homeostat.desired.state.history.Attempts;
 import io.homeostat.desired.state.history.Attempts.Failures;
 import io.homeostat.desired.state.history.Attempts.ReloadFailures;
 import io.homeostat.desired.state.history.Exit;
@@ -97,9 +98,12 @@ public final class OutcomeRecorder {
         switch (outcome) {
             case Outcome.Done(Instance instance, String note) -> {
                 notes.put(Objects.requireNonNull(instance, "a launch without a handle"));
+                Attempts attempts = notes.history().attempts();
+                boolean again =
+                        attempts.hash().equals(step.hash()) && attempts.start().count() > 0;
                 boolean ranBefore = notes.history().standIns().stream()
                         .anyMatch(good -> good.hash().equals(step.hash()));
-                if (ranBefore && !step.declared().isOneShot()) {
+                if ((ranBefore || again) && !step.declared().isOneShot()) {
                     notes.run(run -> run.withRestart());
                 }
             }

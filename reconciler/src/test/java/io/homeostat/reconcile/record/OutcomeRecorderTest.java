@@ -98,10 +98,16 @@ class OutcomeRecorderTest {
     }
 
     @Test
-    void onlyALaunchOfWhatWasSeenWellIsARestart() {
+    void eachLaunchAfterTheFirstIsARestart() {
         Example down = plugin().wants("A").provenAsDeclared().installed("A").active("A");
         assertEquals(1, history(launched(down)).run().restarts());
         assertNull(launched(plugin().wants("A").installed("A").active("A")).history());
+
+        Example failedBefore = plugin().wants("A")
+                .installed("A")
+                .active("A")
+                .attempts(attempts -> attempts.withStart(failed(1, NOW.minusSeconds(600))));
+        assertEquals(1, history(launched(failedBefore)).run().restarts());
     }
 
     @Test
