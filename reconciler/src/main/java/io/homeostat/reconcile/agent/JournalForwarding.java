@@ -2,6 +2,7 @@ package io.homeostat.reconcile.agent;
 
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
+import com.google.common.collect.Sets;
 import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.model.AgentConfig.Log.Target;
 import io.homeostat.desired.model.WorkloadId;
@@ -131,6 +132,7 @@ final class JournalForwarding implements AutoCloseable {
             copying = true;
         }
         Set<WorkloadId> behind = new HashSet<>();
+        Set<WorkloadId> unread = new HashSet<>();
         for (Map.Entry<Path, WorkloadId> log : logs.entrySet()) {
             try {
                 Forwarded forwarded = open.get(log.getKey());
@@ -148,6 +150,7 @@ final class JournalForwarding implements AutoCloseable {
                         log.getKey(),
                         log.getValue().brief(),
                         e);
+                unread.add(log.getValue());
             }
         }
         open.entrySet().removeIf(entry -> {
@@ -158,7 +161,7 @@ final class JournalForwarding implements AutoCloseable {
             return gone;
         });
         old.retainAll(logs.keySet());
-        tellWhoHasCaughtUp(behind);
+        tellWhoHasCaughtUp(Sets.union(behind, unread));
         return !behind.isEmpty();
     }
 
@@ -169,6 +172,7 @@ final class JournalForwarding implements AutoCloseable {
         }
     }
 
+    /** @param behind those of which there may be more than has been copied */
     private void tellWhoHasCaughtUp(Set<WorkloadId> behind) {
         givenUp.entrySet().removeIf(one -> {
             boolean over = !behind.contains(one.getKey());

@@ -177,6 +177,42 @@ class JournalForwardingTest {
     }
 
     @Test
+    void whatIsGivenUpStaysAProblemWhileTheRestOfTheLogCanNotBeRead() throws Exception {
+        use("{target: journal}");
+        try (FakeNotifySocket journal = new FakeNotifySocket(socket);
+                JournalForwarding forwarding = new JournalForwarding(layout, store, config::get, socket, NEVER)) {
+            forwarding.use();
+            write("one\n");
+            forwarding.use();
+            write("two ".repeat(250) + "\nthree\n");
+            assertTrue(new LogRotation().rotate(layout.log(WEB), 600, 4).getAsLong() > 0);
+            String line = "x".repeat(2000) + "\n";
+            write(line.repeat((int) (4 * JournalForwarding.BYTES_A_ROUND / line.length())));
+            CompletableFuture<Void> copying = CompletableFuture.runAsync(forwarding::use);
+            while (forwarding.problems().isEmpty()) {
+                receive(journal);
+            }
+            List<String> problems = forwarding.problems();
+
+            Path aside = Files.move(layout.log(WEB), directory.resolve("aside"));
+            Files.createDirectory(layout.log(WEB));
+            CompletableFuture<Void> unread = CompletableFuture.runAsync(forwarding::use);
+            while (journal.receive(ROUND).isPresent() || !unread.isDone() || !copying.isDone()) {
+                // What had been read is on its way.
+            }
+            assertEquals(problems, forwarding.problems());
+
+            Files.delete(layout.log(WEB));
+            Files.move(aside, layout.log(WEB));
+            CompletableFuture<Void> read = CompletableFuture.runAsync(forwarding::use);
+            while (!forwarding.problems().isEmpty()) {
+                Optional<String> _ = journal.receive(ROUND);
+            }
+            read.join();
+        }
+    }
+
+    @Test
     void itIsTurnedOnAndOffByTheConfiguration() throws IOException {
         try (FakeNotifySocket journal = new FakeNotifySocket(socket);
                 JournalForwarding forwarding = begin()) {
