@@ -22,6 +22,7 @@ import io.homeostat.reconcile.plan.Confinement;
 import io.homeostat.reconcile.plan.LaunchInputs;
 import io.homeostat.reconcile.plan.Situation;
 import io.homeostat.reconcile.plan.Step;
+import io.homeostat.reconcile.plan.Traits;
 import io.homeostat.reconcile.plan.WatchedFiles;
 import io.homeostat.reconcile.plan.WorkloadPlan;
 import java.util.Objects;
@@ -129,6 +130,13 @@ public final class OutcomeRecorder {
                     notes.event(EventType.PLUGIN_CONFIG_APPLIED, instance.revision(), "by a restart");
                     notes.applied(config);
                     notes.attempts(attempts -> attempts.withRestartToConfigure(false));
+                } else if (wasRefused(situation, config)) {
+                    notes.event(
+                            EventType.PLUGIN_CONFIG_APPLIED,
+                            instance.revision(),
+                            "it was started with this configuration, after Apply had failed");
+                    notes.applied(config);
+                    notes.attempts(attempts -> attempts.withConfigure(Failures.NONE));
                 }
                 notes.startedWith(config, instance.revision());
             }
@@ -140,6 +148,14 @@ public final class OutcomeRecorder {
             case Outcome.Unsupported unsupported -> throw notPossible(outcome);
             case Outcome.Interrupted interrupted -> notes.put(instance.withPhase(Phase.START_SENT, ""));
         }
+    }
+
+    /** Whether it was told that this configuration, which is declared, could not be applied. */
+    private static boolean wasRefused(Situation situation, String config) {
+        Declaration declared = situation.declared();
+        return declared != null
+                && situation.history().attempts().configure().count() > 0
+                && config.equals(Traits.of(declared.workload()).configHash());
     }
 
     private static void configuring(Situation situation, Notes notes, Step.ApplyConfig step, Outcome outcome) {

@@ -272,6 +272,18 @@ class EventSequencesTest {
     }
 
     @Test
+    void aConfigurationThatIsRefusedAndThenTakenAtAStart() {
+        plugin.declare("APPLY_ERROR-A", "c");
+        plugin.happens();
+        plugin.declare("APPLY_ERROR-A", "d");
+        plugin.happens();
+        plugin.machine.kill(ID, 0);
+
+        assertEquals(List.of("CRASHED A", "STARTED A", "CONFIG_APPLIED A"), plugin.happens());
+        assertEquals(List.of(), plugin.happens());
+    }
+
+    @Test
     void aRemovalOfWhatNeverRanNamesItsRevision() {
         plugin.declare("START_ERROR-A", "c");
         plugin.happens();
