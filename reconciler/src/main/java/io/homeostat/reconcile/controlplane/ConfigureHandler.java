@@ -157,8 +157,8 @@ final class ConfigureHandler {
         WorkloadId id = wanted.get().workload().id();
         if (withdrawn.contains(id)) {
             histories.put(id, known.histories().apply(id).withAsked(Asked.NOTHING));
-            tellOfRevoked(answer, wanted.get().workload());
         }
+        tellOfRevoked(answer, wanted.get().workload());
         Apply apply = history(id).asked().apply();
         if (apply != null && apply.config().equals(config(wanted.get()))) {
             ask(id, history(id).asked().withApply(new Apply(apply.config(), "")));
@@ -169,12 +169,26 @@ final class ConfigureHandler {
         declare(wanted.get());
     }
 
-    /** Tells what has become of a REMOVE before this. Where another revision replaces what is there, the loop tells that that was removed. */
+    /**
+     * Tells what has become of a REMOVE before this that the loop has not seen, and now never sees. Where another revision replaces what is
+     * there, the loop tells that that was removed.
+     */
     private void tellOfRevoked(OfItem answer, Workload wanted) {
-        if (toBeRemoved.remove(wanted.id()) && revision(history(wanted.id())).equals(wanted.revision())) {
-            answer.tell(EventType.PLUGIN_CONFIG_REMOVE, "withdrawn, and declared again by the same message");
-            answer.tell(EventType.PLUGIN_REMOVE_FAILED, "declared again by the same message, so it stays");
+        WorkloadId id = wanted.id();
+        boolean revoked = withdrawn.contains(id) ? toBeRemoved.remove(id) : isWithdrawnUnseen(id);
+        if (revoked && revision(history(id)).equals(wanted.revision())) {
+            answer.tell(EventType.PLUGIN_CONFIG_REMOVE, "withdrawn, and declared again before it was removed");
+            answer.tell(EventType.PLUGIN_REMOVE_FAILED, "declared again, so it stays");
         }
+    }
+
+    /** Whether a message before this one has withdrawn it, and the loop has not looked at it since. */
+    private boolean isWithdrawnUnseen(WorkloadId id) {
+        WorkloadHistory history = history(id);
+        return !own.containsKey(id)
+                && !others.containsKey(id)
+                && history.isOfSomethingDeclared()
+                && !history.attempts().hash().isEmpty();
     }
 
     /** The one that is there, or on its way. */

@@ -143,6 +143,10 @@ public final class ObservationRecorder {
             }
             return;
         }
+        String removed = removed(history.attempts());
+        if (!removed.isEmpty()) {
+            notes.event(EventType.PLUGIN_REMOVE_FAILED, removed, "declared again before it was removed");
+        }
         FailedRevision undone = history.undone(declared.hash()).orElse(null);
         notes.history((undone == null ? history.withoutRollback() : history)
                 .withAttempts(
@@ -151,6 +155,10 @@ public final class ObservationRecorder {
                                 .withReported(Reported.of(declared.workload().revision())))
                 .withFailed(undone)
                 .withRun(history.run().withCrashes(Failures.NONE)));
+        if (!removed.isEmpty()) {
+            // What is there may be no new program, and then nothing else would tell that it works.
+            notes.history(notes.history().withAsked(notes.history().asked().withInstall(true)));
+        }
         boolean wasWithdrawn = history.attempts().hash().isEmpty();
         Apply apply = history.asked().apply();
         // The program was told when it was declared.
@@ -162,6 +170,11 @@ public final class ObservationRecorder {
                     declared.workload().revision(),
                     "declared by " + declared.source().word());
         }
+    }
+
+    /** The revision of which it was told that it is being removed; empty when nothing is. */
+    private static String removed(Attempts attempts) {
+        return attempts.hash().isEmpty() ? attempts.reported().revision() : "";
     }
 
     private static void noteDecision(Situation situation, Notes notes) {

@@ -187,6 +187,26 @@ class RefusedItemsTest {
     }
 
     @Test
+    void whatAMessageRemovesAndTheNextOneInstallsBeforeAnybodyLooksIsNotSaidToBeRemoved() {
+        here.receive(install("a", "1")).knownGood("a").receive(remove("a")).told();
+
+        here.receive(install("a", "1"));
+
+        assertEquals(List.of("a 1 controlPlane 2"), here.inForce());
+        assertEquals(
+                List.of("CONFIG_REMOVE a 1", "REMOVE_FAILED a 1", "CONFIG_INSTALL a 1", "INSTALLED a 1"), here.told());
+    }
+
+    @Test
+    void whatAMessageRemovesAndTheNextOneInstallsWithAnotherRevisionIsToldByTheLoop() {
+        here.receive(install("a", "1")).knownGood("a").receive(remove("a")).told();
+
+        here.receive(install("a", "2"));
+
+        assertEquals(List.of(), here.told());
+    }
+
+    @Test
     void aControlPlaneDeclaresOnlySoManyPlugins() {
         here.receive(IntStream.range(0, ConfigureHandler.MOST_PLUGINS)
                 .mapToObj(i -> install("p" + i, "1"))

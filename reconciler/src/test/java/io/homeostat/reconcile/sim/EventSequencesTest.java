@@ -211,14 +211,44 @@ class EventSequencesTest {
     }
 
     @Test
-    void whatIsDeclaredAgainBeforeItIsGoneIsToldToBeDeclared() {
+    void aRemovalOfWhatIsDeclaredAgainBeforeItIsGone() {
         plugin.declare("GOOD-A", "c");
         plugin.happens();
         plugin.desired.withdraw(ID);
         plugin.pass.run(ID);
         plugin.declare("GOOD-A", "c");
 
-        assertEquals(List.of("CONFIG_REMOVE A", "STOPPED A", "CONFIG_INSTALL A", "STARTED A"), plugin.happens());
+        assertEquals(
+                List.of(
+                        "CONFIG_REMOVE A",
+                        "STOPPED A",
+                        "REMOVE_FAILED A",
+                        "CONFIG_INSTALL A",
+                        "STARTED A",
+                        "INSTALLED A"),
+                plugin.happens());
+    }
+
+    @Test
+    void aRemovalOfWhatIsDeclaredWithAnotherRevisionBeforeItIsGone() {
+        plugin.declare("GOOD-A", "c");
+        plugin.happens();
+        plugin.desired.withdraw(ID);
+        plugin.pass.run(ID);
+        plugin.declare("GOOD-B", "c");
+
+        assertEquals(
+                List.of(
+                        "CONFIG_REMOVE A",
+                        "STOPPED A",
+                        "REMOVE_FAILED A",
+                        "CONFIG_INSTALL B",
+                        "CONFIG_REMOVE A",
+                        "STOPPED A",
+                        "REMOVED A",
+                        "STARTED B",
+                        "INSTALLED B"),
+                plugin.happens());
     }
 
     @Test
