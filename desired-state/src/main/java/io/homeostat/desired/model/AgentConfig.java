@@ -1,6 +1,7 @@
 package io.homeostat.desired.model;
 
 import com.google.common.collect.ImmutableList;
+import io.homeostat.desired.model.schema.Fields;
 import io.homeostat.desired.model.schema.Fields.Default;
 import io.homeostat.desired.model.schema.Fields.Doc;
 import io.homeostat.desired.model.schema.Fields.Key;
@@ -107,7 +108,7 @@ public record AgentConfig(
     /** A connection to a control plane. */
     public record ControlPlane(
             @Doc("unix:PATH or HOST:PORT.")
-            @Matches(value = "unix:/[^\\u0000]+|[^\\u0000-\\u0020/]+:[0-9]{1,5}", words = "unix:/PATH or HOST:PORT")
+            @Matches(value = "unix:/[^\\u0000]+|[^\\u0000-\\u0020/]+:" + Fields.PORT, words = "unix:/PATH or HOST:PORT")
             String endpoint,
 
             @Doc("The channel's id.") @Default("compute.googleapis.com/google-guest-agent") @Range(min = 1)
@@ -179,8 +180,7 @@ public record AgentConfig(
             @Doc("HOST:PORT, or unix:/PATH for a socket that only the agent's user can open; empty: off.")
             @Default("127.0.0.1:9464")
             @Matches(
-                    value = "|unix:/[^\\u0000]+|(\\[[0-9A-Fa-f:.]+\\]|[^\\u0000-\\u0020/:]+):"
-                            + "(6553[0-5]|655[0-2][0-9]|65[0-4][0-9]{2}|6[0-4][0-9]{3}|[1-5]?[0-9]{1,4})",
+                    value = "|unix:/[^\\u0000]+|(\\[[0-9A-Fa-f:.]+\\]|[^\\u0000-\\u0020/:]+):" + Fields.PORT,
                     words = "HOST:PORT, unix:/PATH, or nothing between quotes")
             String listen) {}
 

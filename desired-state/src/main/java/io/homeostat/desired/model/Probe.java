@@ -1,6 +1,7 @@
 package io.homeostat.desired.model;
 
 import com.google.common.collect.ImmutableList;
+import io.homeostat.desired.model.schema.Fields;
 import io.homeostat.desired.model.schema.Fields.Default;
 import io.homeostat.desired.model.schema.Fields.Doc;
 import io.homeostat.desired.model.schema.Fields.Matches;
@@ -29,7 +30,7 @@ public record Probe(
 
     /** Tries to connect. */
     public record Tcp(
-            @Doc("HOST:PORT.") @Matches(value = ".+:[0-9]{1,5}", words = "HOST:PORT")
+            @Doc("HOST:PORT.") @Matches(value = ".+:" + Fields.PORT, words = "HOST:PORT, with a port up to 65535")
             String address) {}
 
     /** Runs a command. */
@@ -39,7 +40,7 @@ public record Probe(
 
     /** Asks over the standard gRPC health protocol. */
     public record Grpc(
-            @Doc("HOST:PORT.") @Matches(value = ".+:[0-9]{1,5}", words = "HOST:PORT")
+            @Doc("HOST:PORT.") @Matches(value = ".+:" + Fields.PORT, words = "HOST:PORT, with a port up to 65535")
             String address,
 
             @Doc("The service to ask for; empty for the server as a whole.") @Default("")
