@@ -139,8 +139,9 @@ public enum Verb {
             asked -> RollbackCommand.of(asked.getRollback()),
             "Go back to a revision that worked, whoever has declared another one.",
             "It stays so until another one is declared, or homeostat apply or resume takes that back.",
-            "A pause or a stop by request ends with it. What is a revision as well as the number of another one is not",
-            "guessed at: --to number:3 is the third row of history.",
+            "A pause or a stop by request ends with it.",
+            "A word that is a revision and the number of another one is refused; write",
+            "--to number:3 then, with the NUMBER of history.",
             "Exit status: 0 they run and are well, 1 not."),
     RESET(
             syntax -> syntax.flag(Syntax.YES, "Do it; without this it is only said what would be removed.")
