@@ -161,6 +161,8 @@ public final class DirectEnforcer implements Enforcer {
                 InstanceObservers instances = new InstanceObservers(machine)) {
             Runtimes runtimes = new Runtimes(instances);
             TreeSet<WorkloadId> all = new TreeSet<>(declared);
+            // What never ran has left nothing else, and is forgotten by the pass that finds it declared by nobody.
+            all.addAll(store.histories().keySet());
             store.instances().stream().map(Instance::workload).forEach(all::add);
             all.addAll(workspace.traces());
             new Housekeeping(layout, store).collectLeftovers(declared, ImmutableSet.copyOf(all), clock.instant());
