@@ -55,8 +55,8 @@ public final class LaunchDirectories {
             SecureDirectories.sync(layout.launches(instance.workload()));
         } catch (IOException e) {
             throw new ActuationFailure(
-                    "could not write down the launch of " + instance.workload().brief() + " in " + directory.path()
-                            + ": " + e,
+                    "could not write down the launch of " + instance.workload().brief() + " in " + directory.path() + ": "
+                            + Disk.reason(e),
                     false,
                     e);
         }
@@ -117,7 +117,8 @@ public final class LaunchDirectories {
             return;
         } catch (IOException e) {
             throw new ActuationFailure(
-                    "could not remove the notes on a launch of " + id.brief() + " in " + directory.path() + ": " + e,
+                    "could not remove the notes on a launch of " + id.brief() + " in " + directory.path() + ": "
+                            + Disk.reason(e),
                     false,
                     e);
         }

@@ -7,9 +7,9 @@ import com.google.common.collect.ImmutableSortedSet;
 import io.homeostat.desired.model.Kind;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
+import io.homeostat.desired.yaml.IoReason;
 import io.homeostat.observe.Observation;
 import java.io.IOException;
-import java.nio.file.AccessDeniedException;
 import java.nio.file.DirectoryIteratorException;
 import java.nio.file.DirectoryStream;
 import java.nio.file.FileSystemException;
@@ -220,12 +220,8 @@ public final class InstallationObserver {
     private static <T> Observation<T> look(String what, Path where, Look<T> look) {
         try {
             return Observation.seen(look.look());
-        } catch (AccessDeniedException e) {
-            return Observation.unseen("can't see " + what + ": " + e.getFile() + ": permission denied");
         } catch (FileSystemException e) {
-            String file = e.getFile() == null ? where.toString() : e.getFile();
-            String reason = e.getReason() == null ? e.getClass().getSimpleName() : e.getReason();
-            return Observation.unseen("can't see " + what + ": " + file + ": " + reason);
+            return Observation.unseen("can't see " + what + ": " + IoReason.withFile(e));
         } catch (IOException e) {
             return Observation.unseen("can't see " + what + ": " + where + ": " + e.getMessage());
         }

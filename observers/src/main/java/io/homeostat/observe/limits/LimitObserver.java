@@ -7,6 +7,7 @@ import io.homeostat.desired.model.Lifecycle.Limits;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.model.schema.Cpu;
 import io.homeostat.desired.model.schema.Size;
+import io.homeostat.desired.yaml.IoReason;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.limits.ObservedLimits.LimitObstacles;
 import java.io.IOException;
@@ -138,6 +139,6 @@ public final class LimitObserver {
     }
 
     private static <T> Observation<T> unseen(WorkloadId id, String what, IOException e) {
-        return Observation.unseen("could not look at the " + what + " of " + id.brief() + ": " + e.getMessage());
+        return Observation.unseen("can't see the " + what + " of " + id.brief() + ": " + IoReason.withFile(e));
     }
 }

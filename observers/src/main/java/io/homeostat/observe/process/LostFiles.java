@@ -5,6 +5,7 @@ import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.state.Identity.ProcessIdentity;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.Instance.Phase;
+import io.homeostat.desired.yaml.IoReason;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.ObservedInstance.Liveness.Running;
 import io.homeostat.observe.ObservedInstance.Loss;
@@ -75,7 +76,7 @@ public final class LostFiles {
                 String name = real(directory.resolve(log.getFileName())) + DELETED;
                 return Observation.seen(!writes(pid, STANDARD_OUTPUT, name) && !writes(pid, STANDARD_ERROR, name));
             } catch (IOException e) {
-                return Observation.unseen("could not look at the log " + log + ": " + e);
+                return Observation.unseen("can't see the log " + log + ": " + IoReason.withFile(e));
             }
         }
 

@@ -7,6 +7,7 @@ import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.state.Identity.ProcessIdentity;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.history.Exit;
+import io.homeostat.desired.yaml.IoReason;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.ObservedInstance;
 import io.homeostat.observe.ObservedInstance.Liveness;
@@ -68,7 +69,7 @@ public final class ProcessObserver {
             seen.sort(Comparator.comparing(process -> process.instance().launchedAt()));
             return Observation.seen(ImmutableList.copyOf(seen));
         } catch (IOException e) {
-            return Observation.unseen("could not look at the processes of " + id.brief() + ": " + e);
+            return Observation.unseen("can't see the processes of " + id.brief() + ": " + IoReason.withFile(e));
         }
     }
 

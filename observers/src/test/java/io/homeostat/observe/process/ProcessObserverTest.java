@@ -307,7 +307,7 @@ class ProcessObserverTest {
 
     private void assertUnseen(String words, Instance... instances) {
         var unseen = assertInstanceOf(Observation.Unseen.class, look(instances));
-        assertTrue(unseen.why().startsWith("could not look at the processes of plugin/ops-agent: "), unseen.why());
+        assertTrue(unseen.why().startsWith("can't see the processes of plugin/ops-agent: "), unseen.why());
         assertTrue(unseen.why().contains(words), unseen.why());
     }
 }

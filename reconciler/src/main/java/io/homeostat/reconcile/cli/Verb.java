@@ -51,7 +51,7 @@ public enum Verb {
             asked -> PlanCommand.of(asked.getPlan()),
             "Show what apply would change, and why; touch nothing.",
             "Without -f: against the stored desired state.",
-            "Exit status: 0; with --detailed-exitcode 0 no changes, 1 error, 2 changes."),
+            "Exit status: 0, 1 something could not be looked at; with --detailed-exitcode 0 no changes, 1 error, 2 changes."),
     DIFF(
             syntax -> syntax.files(true).prune(),
             typed -> new PlanCommand(typed.documents(""), true),

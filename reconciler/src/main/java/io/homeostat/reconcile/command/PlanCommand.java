@@ -4,6 +4,7 @@ import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.DesiredState;
 import io.homeostat.desired.source.StoredState;
 import io.homeostat.desired.state.StateReader.StoredDeclaration;
+import io.homeostat.desired.state.history.Reason;
 import io.homeostat.proto.agent.CommandRequest;
 import io.homeostat.proto.agent.PlanRequest;
 import io.homeostat.reconcile.command.environment.ExitStatus;
@@ -48,6 +49,9 @@ public record PlanCommand(DocumentTexts documents, boolean detailedExitCode) imp
             SourceConflicts.contested(view.desired()).stream()
                     .map(SourceConflicts::words)
                     .forEach(console::say);
+        }
+        if (view.findings().stream().anyMatch(finding -> finding.plan().reason() == Reason.CANNOT_OBSERVE)) {
+            return ExitStatus.FAILED;
         }
         return detailedExitCode && !plan.isEmpty() ? ExitStatus.CHANGES : ExitStatus.OK;
     }

@@ -88,7 +88,7 @@ public record VerifyCommand(Selection selection, String revision) implements Com
         }
         if (status.state() != WorkloadState.RUNNING) {
             String why = status.plan().message();
-            return "does not run, it is " + status.state() + (why.isEmpty() ? "" : ": " + why);
+            return "does not run, it is " + status.state().word() + (why.isEmpty() ? "" : ": " + why);
         }
         if (!revision.equals(status.currentRevision())) {
             boolean undone = revision.equals(status.pendingRevision())

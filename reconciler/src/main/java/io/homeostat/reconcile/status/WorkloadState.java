@@ -31,6 +31,11 @@ public enum WorkloadState {
     EXECUTION_COMPLETED,
     EXECUTION_FAILED;
 
+    /** For people, to whom the control plane's name of what nobody knows says nothing. */
+    public String word() {
+        return this == STATE_VALUE_UNSPECIFIED ? "UNKNOWN" : name();
+    }
+
     /**
      * The state of a workload.
      *

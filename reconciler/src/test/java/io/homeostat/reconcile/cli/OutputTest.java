@@ -3,6 +3,7 @@ package io.homeostat.reconcile.cli;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
+import io.homeostat.desired.platform.FileOwner;
 import io.homeostat.reconcile.cli.Shell.Result;
 import io.homeostat.reconcile.command.environment.CommandFailure;
 import io.homeostat.reconcile.command.output.StandardOutput;
@@ -11,6 +12,7 @@ import java.io.IOException;
 import java.io.OutputStream;
 import java.nio.file.AccessDeniedException;
 import java.nio.file.FileSystemException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -69,6 +71,21 @@ class OutputTest {
         try (OutputStream full = new StandardOutput.UntilBrokenPipe(new FileOutputStream("/dev/full"))) {
             assertThrows(IOException.class, () -> full.write('x'));
         }
+    }
+
+    @Test
+    void whoseALogIsThatMayNotBeReadIsSaid(@TempDir Path directory) throws IOException {
+        // That of another user: root can make one, and others have root's.
+        Path log = Path.of("/etc/passwd");
+        if (System.getProperty("user.name").equals("root")) {
+            log = Files.createFile(directory.resolve("process.log"));
+            Files.setAttribute(log, "unix:uid", 65534);
+        }
+
+        assertEquals(
+                "permission denied; it belongs to "
+                        + FileOwner.of(log).orElseThrow().words() + ", run as that user",
+                CommandFailure.reason(new AccessDeniedException(log.toString())));
     }
 
     @Test

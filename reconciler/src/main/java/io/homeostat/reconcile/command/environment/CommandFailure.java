@@ -1,10 +1,13 @@
 package io.homeostat.reconcile.command.environment;
 
 import com.google.common.collect.ImmutableList;
+import io.homeostat.desired.platform.FileOwner;
 import io.homeostat.desired.yaml.Problem;
 import java.io.IOException;
 import java.nio.file.AccessDeniedException;
 import java.nio.file.FileSystemException;
+import java.nio.file.Path;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /** A command can't do what it was asked to; the message says what, why and what to do. */
@@ -35,8 +38,11 @@ public final class CommandFailure extends RuntimeException {
 
     /** Without the file, which the messages of the file system begin with. */
     public static String reason(IOException e) {
-        if (e instanceof AccessDeniedException) {
-            return "permission denied; run as the user that the state directory belongs to";
+        if (e instanceof AccessDeniedException denied) {
+            return Optional.ofNullable(denied.getFile())
+                    .flatMap(file -> FileOwner.refusing(Path.of(file)))
+                    .map(owner -> "permission denied; it belongs to " + owner.words() + ", run as that user")
+                    .orElse("permission denied; run as the user that the state directory belongs to");
         }
         if (e instanceof FileSystemException failed && failed.getReason() != null) {
             return failed.getReason();

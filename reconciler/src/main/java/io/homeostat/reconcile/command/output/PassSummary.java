@@ -8,6 +8,8 @@ import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.Instance.Phase;
 import io.homeostat.desired.state.StoreException;
 import io.homeostat.desired.state.history.Reason;
+import io.homeostat.observe.Observation;
+import io.homeostat.observe.ObservedInstance;
 import io.homeostat.observe.ObservedInstance.Liveness;
 import io.homeostat.reconcile.command.output.WorkloadResult.Kind;
 import io.homeostat.reconcile.loop.PassListener;
@@ -146,12 +148,14 @@ public final class PassSummary implements PassListener {
         Track track = tracks.get(situation.id());
         if (track != null) {
             track.superseded = overtaken.by(situation, plan);
-            track.runs = situation.instances().stream()
-                    .anyMatch(one -> one.liveness() instanceof Liveness.Running
-                            && one.instance().phase() == Phase.STARTED
-                            && !one.instance()
-                                    .launchId()
-                                    .equals(situation.history().run().again()));
+            track.runs = situation.seen().instances()
+                            instanceof Observation.Seen<ImmutableList<ObservedInstance>>(var instances)
+                    && instances.stream()
+                            .anyMatch(one -> one.liveness() instanceof Liveness.Running
+                                    && one.instance().phase() == Phase.STARTED
+                                    && !one.instance()
+                                            .launchId()
+                                            .equals(situation.history().run().again()));
         }
     }
 

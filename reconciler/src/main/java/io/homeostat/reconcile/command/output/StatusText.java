@@ -36,7 +36,7 @@ public final class StatusText {
         for (WorkloadStatus workload : workloads) {
             table.row(
                     workload.id().toString(),
-                    workload.state().name(),
+                    workload.state().word(),
                     revisions(workload),
                     found(workload),
                     up(workload, now),
@@ -91,7 +91,7 @@ public final class StatusText {
     public static void details(WorkloadStatus workload, Instant now, Console console) {
         PrintStream out = console.out();
         out.println(console.ansi().paint(Colour.BOLD, workload.id().toString()));
-        field(out, "State", workload.state().name());
+        field(out, "State", workload.state().word());
         field(out, "Source", source(workload));
         field(out, "Generation", workload.generation() + " (acted on: " + workload.observedGeneration() + ")");
         field(

@@ -20,6 +20,7 @@ import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.state.Identity;
 import io.homeostat.desired.state.Instance;
+import io.homeostat.desired.yaml.IoReason;
 import io.homeostat.observe.ObservedInstance;
 import io.homeostat.observe.files.FileContent;
 import io.homeostat.reconcile.plan.Step;
@@ -110,7 +111,8 @@ public final class ProcessRuntime implements KindRuntime, Reloadable, Limitable 
                 }
             }
         } catch (IOException e) {
-            throw new ActuationFailure("could not look at the notes on launches of " + id.brief() + ": " + e, false, e);
+            throw new ActuationFailure(
+                    "could not look at the notes on launches of " + id.brief() + ": " + IoReason.withFile(e), false, e);
         }
     }
 
