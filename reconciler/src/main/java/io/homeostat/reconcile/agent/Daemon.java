@@ -28,6 +28,7 @@ import io.homeostat.reconcile.command.environment.ConfigFile;
 import io.homeostat.reconcile.command.environment.Environment;
 import io.homeostat.reconcile.command.environment.Environment.Interrupts;
 import io.homeostat.reconcile.command.environment.ExitStatus;
+import io.homeostat.reconcile.command.environment.ForeignState;
 import io.homeostat.reconcile.command.environment.GlobalOptions;
 import io.homeostat.reconcile.command.environment.MachineClaim;
 import io.homeostat.reconcile.command.environment.UserDirectories;
@@ -88,6 +89,7 @@ public final class Daemon {
         AgentConfig config = file.read();
         Layout unclaimed = new UserDirectories(environment).layout(options, config);
         refuseBesideAnother(unclaimed);
+        ForeignState.refuse(environment, unclaimed, "run");
         Clock clock = environment.clock();
         Semaphore hangUps = new Semaphore(0);
         try (AgentLog log = AgentLog.use(config.log().format(), level(config));

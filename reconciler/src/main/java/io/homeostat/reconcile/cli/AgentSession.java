@@ -40,7 +40,7 @@ public final class AgentSession {
 
     public int run(Command command) throws InterruptedException {
         Optional<AgentFile> agent = command.needsNoAgent() ? Optional.empty() : agent();
-        return agent.isPresent() ? ask(agent.get(), command) : command.run(workspace);
+        return agent.isPresent() ? ask(agent.get(), command) : workspace.run(command);
     }
 
     private Optional<AgentFile> agent() {

@@ -404,7 +404,7 @@ public enum Verb {
         try (OverwriteGuard _ = new OverwriteGuard(workspace, this::exitStatus)) {
             return Files.exists(workspace.layout().agentFile())
                     ? new AgentSession(workspace).run(command)
-                    : command.run(workspace);
+                    : workspace.run(command);
         }
     }
 

@@ -51,6 +51,11 @@ public record ApplyCommand(DocumentTexts documents, Duration timeout) implements
     }
 
     @Override
+    public boolean launches() {
+        return true;
+    }
+
+    @Override
     public int run(Workspace workspace) throws InterruptedException {
         DocumentSet valid = documents.parse(
                 workspace.environment().documents(),

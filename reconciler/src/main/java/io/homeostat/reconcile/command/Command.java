@@ -27,6 +27,11 @@ public interface Command {
         return true;
     }
 
+    /** Whether programs may be launched by it, or because of it later. */
+    default boolean launches() {
+        return false;
+    }
+
     /** Whether it is done where it was typed though an agent runs: it reads files only, and has to outlive that agent. */
     default boolean needsNoAgent() {
         return false;

@@ -11,6 +11,7 @@ import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.platform.MetadataClient;
 import io.homeostat.desired.source.StoredState;
 import io.homeostat.desired.state.Instance;
+import io.homeostat.desired.state.Pause;
 import io.homeostat.desired.state.StateStore;
 import io.homeostat.desired.state.sqlite.StateLock;
 import io.homeostat.desired.state.sqlite.StateStores;
@@ -18,6 +19,7 @@ import io.homeostat.observe.process.ProcFs;
 import io.homeostat.reconcile.command.environment.CommandFailure;
 import io.homeostat.reconcile.command.environment.Environment.Interrupts;
 import io.homeostat.reconcile.command.environment.ExitStatus;
+import io.homeostat.reconcile.command.environment.ForeignState;
 import io.homeostat.reconcile.command.environment.MachineClaim;
 import io.homeostat.reconcile.command.environment.UserDirectories;
 import io.homeostat.reconcile.command.output.Console;
@@ -39,6 +41,7 @@ import io.homeostat.reconcile.status.Differences;
 import java.time.Clock;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.function.Consumer;
@@ -62,17 +65,27 @@ public final class DirectEnforcer implements Enforcer {
         Clock clock = workspace.environment().clock();
         Instant end = clock.instant().plus(goal.timeout());
         return alone(workspace, goal.timeout(), (here, store) -> {
-            // Before anything is stored, which nobody could bring about without it.
-            new UserDirectories(here.environment())
-                    .createRunDirectory(here.layout().runDir());
+            boolean foreign = isForeign(here);
+            if (!foreign) {
+                // Before anything is stored, which nobody could bring about without it.
+                new UserDirectories(here.environment())
+                        .createRunDirectory(here.layout().runDir());
+            }
             DesiredState before = StoredState.desired(store.declarations());
             goal.store().accept(store);
             int status = converge(here, goal, before, store, Duration.between(clock.instant(), end));
             cleanUp(store, here);
-            new LogKeeper(here.layout(), clock)
-                    .keep(config.limits().logBytesPerWorkload().bytes());
+            if (!foreign) {
+                new LogKeeper(here.layout(), clock)
+                        .keep(config.limits().logBytesPerWorkload().bytes());
+            }
             return status;
         });
+    }
+
+    /** Nothing is created there that its owner could not use: no process, directory, note or copy of a log. */
+    private static boolean isForeign(Workspace workspace) {
+        return ForeignState.owner(workspace.environment(), workspace.layout()).isPresent();
     }
 
     @Override
@@ -106,13 +119,16 @@ public final class DirectEnforcer implements Enforcer {
         Clock clock = workspace.environment().clock();
         try (Interrupts.Guard _ = workspace.environment().interrupts().guard();
                 StateLock _ = lock(workspace, patience)) {
-            MachineClaim.Claimed claimed =
-                    new MachineClaim(workspace.environment()).claim(workspace.layout(), config.instanceId());
-            StateStores.Opened opened = StateStores.openForWriting(claimed.layout(), clock);
+            Optional<MachineClaim.Claimed> claimed = isForeign(workspace)
+                    ? Optional.empty()
+                    : Optional.of(
+                            new MachineClaim(workspace.environment()).claim(workspace.layout(), config.instanceId()));
+            Layout layout = claimed.map(MachineClaim.Claimed::layout).orElse(workspace.layout());
+            StateStores.Opened opened = StateStores.openForWriting(layout, clock);
             try (StateStore store = opened.store()) {
                 opened.setAside().ifPresent(console::say);
-                claimed.tell(store, console::say, clock);
-                return work.on(workspace.with(claimed.layout()), store);
+                claimed.ifPresent(now -> now.tell(store, console::say, clock));
+                return work.on(workspace.with(layout), store);
             }
         }
     }
@@ -167,6 +183,11 @@ public final class DirectEnforcer implements Enforcer {
             all.addAll(workspace.traces());
             new Housekeeping(layout, store).collectLeftovers(declared, ImmutableSet.copyOf(all), clock.instant());
             all.retainAll(goal.touched(all, desired));
+            if (isForeign(workspace)) {
+                // Only what is to end.
+                all.removeIf(id -> declared.contains(id)
+                        && store.pause(id).filter(Pause::stopped).isEmpty());
+            }
             try (ApplyProgress progress = new ApplyProgress(
                     workspace,
                     goal.asked(),

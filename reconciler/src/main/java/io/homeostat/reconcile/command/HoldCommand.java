@@ -99,6 +99,11 @@ public record HoldCommand(Hold hold, Selection selection, String reason, Duratio
     }
 
     @Override
+    public boolean launches() {
+        return hold != Hold.PAUSE && hold != Hold.STOP;
+    }
+
+    @Override
     public int run(Workspace workspace) throws InterruptedException {
         if (selection.isOpen()) {
             return runOnChosen(workspace);

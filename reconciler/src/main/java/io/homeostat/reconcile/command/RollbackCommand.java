@@ -78,6 +78,11 @@ public record RollbackCommand(Selection selection, Optional<String> to, Duration
     }
 
     @Override
+    public boolean launches() {
+        return true;
+    }
+
+    @Override
     public int run(Workspace workspace) throws InterruptedException {
         if (selection.isOne()) {
             return rollBack(selection.names(), workspace);

@@ -23,6 +23,7 @@ import io.homeostat.observe.install.InstallationObserver;
 import io.homeostat.observe.process.ProcFs;
 import io.homeostat.reconcile.command.environment.CommandFailure;
 import io.homeostat.reconcile.command.environment.Environment;
+import io.homeostat.reconcile.command.environment.ForeignState;
 import io.homeostat.reconcile.command.output.Console;
 import io.homeostat.reconcile.command.output.Overtaken;
 import io.homeostat.reconcile.logs.LogFiles;
@@ -69,6 +70,14 @@ public record Workspace(String word, Environment environment, Console console, L
             Memory memory,
             boolean everDeclared,
             ImmutableList<SourceProblem> problems) {}
+
+    /** Runs a command that no agent carries out. */
+    public int run(Command command) throws InterruptedException {
+        if (command.launches()) {
+            ForeignState.refuse(environment, layout, word);
+        }
+        return command.run(this);
+    }
 
     public Workspace with(Layout other) {
         return new Workspace(word, environment, console, other, enforcer);
