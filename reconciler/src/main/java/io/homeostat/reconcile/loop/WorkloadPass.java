@@ -405,7 +405,7 @@ public final class WorkloadPass implements AutoCloseable {
                 return;
             }
             ImmutableList<Event> told = change.events().stream()
-                    .map(event -> tellsOfAnEnd(event.type(), change.history()) ? withLogTail(event) : event)
+                    .map(event -> tellsOfAnEnd(event.type(), change) ? withLogTail(event) : event)
                     .collect(ImmutableList.toImmutableList());
             holding(order, () -> {
                 Instant now = clock.instant();
@@ -420,12 +420,26 @@ public final class WorkloadPass implements AutoCloseable {
             return lines.isEmpty() ? event : event.withMessage(event.message() + "\n" + lines);
         }
 
-        private static boolean tellsOfAnEnd(EventType type, @Nullable WorkloadHistory after) {
+        private static boolean tellsOfAnEnd(EventType type, Change change) {
             return type == EventType.PLUGIN_CRASHED
                     || type == EventType.PLUGIN_START_FAILED
+                    || (type == EventType.PLUGIN_INSTALL_FAILED && isOfALaunch(change))
                     || type == EventType.PLUGIN_EXECUTION_FAILED
-                    || (type == EventType.AGENT_ROLLED_BACK && !isByRequest(after))
+                    || (type == EventType.AGENT_ROLLED_BACK && !isByRequest(change.history()))
                     || type == EventType.AGENT_GIVEN_UP;
+        }
+
+        /** What was launched in vain has logged why, what could not be fetched has logged nothing. */
+        private static boolean isOfALaunch(Change change) {
+            WorkloadHistory after = change.history();
+            if (after == null
+                    || after.attempts().install().count() > 0
+                    || after.attempts().restore().count() > 0) {
+                return false;
+            }
+            return after.attempts().start().count() > 0
+                    || !change.ended().isEmpty()
+                    || change.events().stream().anyMatch(event -> event.type() == EventType.AGENT_ROLLED_BACK);
         }
 
         private static boolean isByRequest(@Nullable WorkloadHistory history) {
