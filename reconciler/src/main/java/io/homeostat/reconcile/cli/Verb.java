@@ -166,7 +166,7 @@ public enum Verb {
             typed -> new GetCommand(typed.arguments().selection()),
             asked -> GetCommand.of(asked.getGet()),
             "Print what is declared of workloads, with every default, and by whom.",
-            "The YAML can be applied again, once what is masked is written in; the JSON is for programs.",
+            "The YAML, and of the JSON each member document, can be applied again, once what is masked is written in.",
             "Exit status: 0, 1 one that is named is not declared."),
     DESCRIBE(
             syntax -> syntax.selection(),
