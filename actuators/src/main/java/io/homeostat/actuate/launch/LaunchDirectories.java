@@ -55,8 +55,8 @@ public final class LaunchDirectories {
             SecureDirectories.sync(layout.launches(instance.workload()));
         } catch (IOException e) {
             throw new ActuationFailure(
-                    "could not write down the launch of " + instance.workload().brief() + " in " + directory.path() + ": "
-                            + Disk.reason(e),
+                    "could not write down the launch of " + instance.workload().brief() + " in " + directory.path()
+                            + ": " + Disk.reason(e),
                     false,
                     e);
         }
