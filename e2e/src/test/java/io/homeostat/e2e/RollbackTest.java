@@ -10,7 +10,9 @@ import io.homeostat.e2e.Bucket.Stored;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
@@ -152,6 +154,39 @@ final class RollbackTest {
         assertEquals("RUNNING 2", homeostat.state("process/other"));
         homeostat.run("rollback", "-l", "team=nobody").exits(1).says("nothing that could be rolled back is declared");
         homeostat.run("rollback").exits(64).says("name workloads (KIND/NAME), or choose them");
+    }
+
+    @Test
+    void whatItDependsOnIsNotRolledBackWithItAndNoMoreOfAGroupAreDownThanAllowed() {
+        Document database = Document.script("db", "exec sleep 1000");
+        List<Document> first = new ArrayList<>(List.of(database));
+        List<Document> second = new ArrayList<>(List.of(database));
+        for (String name : List.of("a", "b", "c")) {
+            Document member = Document.script(name, "trap 'sleep 1; exit 0' TERM; sleep 1000 & wait")
+                    .label("team", "sre")
+                    .with("dependsOn", new String[] {"process/db"})
+                    .with("maxDisruption", Map.of("label", "team", "count", 1));
+            first.add(member.with("revision", "1"));
+            second.add(member.with("revision", "2"));
+        }
+        homeostat.applied(first.toArray(Document[]::new));
+        homeostat.applied(second.toArray(Document[]::new));
+        int before = homeostat.events().size();
+
+        homeostat
+                .run("rollback", "-l", "team=sre")
+                .exits(0)
+                .says("rolled back 2 -> 1")
+                .doesNotSay("process/db");
+
+        int down = 0;
+        for (JsonNode event :
+                homeostat.events().subList(before, homeostat.events().size())) {
+            String type = event.get("type").asText();
+            down += type.equals("PLUGIN_STOPPED") ? 1 : type.equals("PLUGIN_STARTED") ? -1 : 0;
+            assertTrue(down <= 1, () -> homeostat.events().toString());
+        }
+        homeostat.run("rollback", "process/a").exits(1).says("nothing is remembered that worked before that");
     }
 
     @Test

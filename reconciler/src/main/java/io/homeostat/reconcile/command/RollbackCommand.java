@@ -3,6 +3,7 @@ package io.homeostat.reconcile.command;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
 import com.google.common.collect.ImmutableSortedSet;
+import io.homeostat.desired.model.BriefText;
 import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.model.DesiredState;
 import io.homeostat.desired.model.Workload;
@@ -133,6 +134,8 @@ public record RollbackCommand(Selection selection, Optional<String> to, Duration
                                 store -> {
                                     Instant now =
                                             workspace.environment().clock().instant();
+                                    // All or none, if one of them was withdrawn in the meantime.
+                                    ids.forEach(id -> former(id, declared(id, store), store));
                                     for (WorkloadId id : ids) {
                                         store.pause(id)
                                                 .ifPresent(pause -> notes.add(
@@ -145,7 +148,8 @@ public record RollbackCommand(Selection selection, Optional<String> to, Duration
                                 ids,
                                 ImmutableSet.of(Reason.ROLLED_BACK),
                                 declared -> Overtaken.rolledBack(declared, back),
-                                timeout));
+                                timeout,
+                                ImmutableSet.copyOf(ids)));
         notes.forEach(workspace.console()::say);
         if (status != ExitStatus.OK) {
             back.forEach((id, hash) -> {
@@ -205,11 +209,13 @@ public record RollbackCommand(Selection selection, Optional<String> to, Duration
     /** Of several declarations of a revision the last that worked. A number is one only where it can't be meant as a revision. */
     private static StoredRevision named(String to, WorkloadId workload, StateReader store) {
         ImmutableList<StoredRevision> newestFirst = store.revisions(workload).reverse();
-        String number = to.startsWith(NUMBER) ? to.substring(NUMBER.length()) : to;
+        boolean isNumber = to.startsWith(NUMBER);
+        String number = isNumber ? to.substring(NUMBER.length()) : to;
         Optional<StoredRevision> numbered = newestFirst.stream()
                 .filter(one -> Integer.toString(one.number()).equals(number))
                 .findFirst();
-        Predicate<StoredRevision> isNamed = one -> one.workload().revision().equals(to);
+        Predicate<StoredRevision> isNamed =
+                one -> !isNumber && one.workload().revision().equals(to);
         Optional<StoredRevision> named = newestFirst.stream()
                 .filter(isNamed.and(StoredRevision::wasGood))
                 .findFirst()
@@ -218,12 +224,13 @@ public record RollbackCommand(Selection selection, Optional<String> to, Duration
             throw new CommandFailure(workload + ": " + to + " is a revision (number "
                     + named.get().number()
                     + " in the history) and the number of another one ("
-                    + numbered.get().workload().revision() + "); write --to " + NUMBER
+                    + BriefText.of(numbered.get().workload().revision()) + "); write --to " + NUMBER
                     + named.get().number() + " or --to " + NUMBER + number);
         }
         return named.or(() -> numbered)
-                .orElseThrow(() -> new CommandFailure(
-                        workload + " has no revision " + to + ", and none with that number; " + shown(workload)));
+                .orElseThrow(() -> new CommandFailure(workload + " has no revision "
+                        + (isNumber ? "with the number " + number : to + ", and none with that number") + "; "
+                        + shown(workload)));
     }
 
     /**
@@ -256,15 +263,17 @@ public record RollbackCommand(Selection selection, Optional<String> to, Duration
             store.commit(Change.ofHistory(workload, history.rolledBack(undone.get(), good)));
             return former;
         } else if (undone.isPresent()) {
-            notes.add("revision " + declaredRevision + " was undone already, and " + back.revision()
-                    + " ran in its place; " + declaredRevision + " is not tried again now until homeostat resume "
+            notes.add("revision " + BriefText.of(declaredRevision) + " was undone already, and "
+                    + BriefText.of(back.revision()) + " ran in its place; " + BriefText.of(declaredRevision)
+                    + " is not tried again now until homeostat resume "
                     + workload);
         } else if (good != null && good.hash().equals(former.hash())) {
             // What runs on all the while is "unchanged".
-            notes.add("revision " + declaredRevision
+            notes.add("revision " + BriefText.of(declaredRevision)
                     + " had not worked yet, and is not tried again until homeostat resume " + workload);
         }
-        String words = "rolled back by request from revision " + from + " to " + back.revision() + " (number "
+        String words = "rolled back by request from revision " + BriefText.of(from) + " to "
+                + BriefText.of(back.revision()) + " (number "
                 + former.number() + ")" + cause;
         LastKnownGood meanwhile = undone.filter(one -> one.byRequest() && one.replacedAt() == null)
                 .map(FailedRevision::meanwhile)
@@ -321,13 +330,13 @@ public record RollbackCommand(Selection selection, Optional<String> to, Duration
 
     /** Why what was to run failed, if it did: the rollback takes the place of that. */
     private static String failure(String revision, String error) {
-        return error.isEmpty() ? "" : "; " + revision + " had failed: " + error;
+        return error.isEmpty() ? "" : "; " + BriefText.of(revision) + " had failed: " + error;
     }
 
     private static void require(StoredRevision former, Declaration declared, StateReader store) {
         WorkloadId workload = declared.id();
         String which = workload + ": number " + former.number() + " ("
-                + former.workload().revision() + ") ";
+                + BriefText.of(former.workload().revision()) + ") ";
         if (former.hash().equals(declared.hash())) {
             throw new CommandFailure(which + "is what is declared now; homeostat resume " + workload
                     + " brings it back if it was rolled back");

@@ -146,7 +146,11 @@ final class PlanBuilder {
                 boolean byHand = RETRIED_BY_HAND.contains(why);
                 yield byHand && !situation.policy().continuous()
                         ? nextTry(why, until)
-                        : "; waits for another declaration" + (byHand ? " or homeostat resume " + situation.id() : "");
+                        : "; waits for another declaration"
+                                + (byHand
+                                        ? " or homeostat resume "
+                                                + situation.id().brief()
+                                        : "");
             }
         };
     }
@@ -156,16 +160,18 @@ final class PlanBuilder {
             return "; next try at " + until.truncatedTo(ChronoUnit.SECONDS);
         }
         if (why == Reason.REVISION_FAILED) {
-            return "; no agent runs that would try it again, homeostat resume " + situation.id()
-                    + " has the next homeostat apply do it";
+            return "; no agent runs that would try it again, homeostat resume "
+                    + situation.id().brief() + " has the next homeostat apply do it";
         }
         if (situation.declared() == null) {
-            return "; no agent runs that would try again, homeostat delete " + situation.id() + " does";
+            return "; no agent runs that would try again, homeostat delete "
+                    + situation.id().brief() + " does";
         }
         FailedRevision undone = situation.undone();
         if (undone != null && undone.byRequest()) {
             // Apply would take the rollback back.
-            return "; no agent runs that would try again, homeostat start " + situation.id() + " does";
+            return "; no agent runs that would try again, homeostat start "
+                    + situation.id().brief() + " does";
         }
         return "; no agent runs that would try again, the next homeostat apply of it does"
                 + (why == Reason.WAITING_FOR_WINDOW ? ", from " + until.truncatedTo(ChronoUnit.SECONDS) + " on" : "");

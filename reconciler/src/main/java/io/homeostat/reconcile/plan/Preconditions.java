@@ -272,8 +272,12 @@ final class Preconditions {
      * not be started.
      */
     Optional<Hold> replacement(Instance instance, boolean repairs) {
-        if (!situation.runsWell(instance) || (isUndoing() && !repairs)) {
+        if (!situation.runsWell(instance)) {
             return Optional.empty();
+        }
+        if (isUndoing() && !repairs) {
+            // What somebody has undone may be well, and several of a group may be undone at once.
+            return isRolledBack() ? disruption() : Optional.empty();
         }
         boolean changes = !repairs && !instance.target().equals(declared.hash());
         if (!changes) {

@@ -89,8 +89,10 @@ public record Situation(
      * those that are down may be waiting for it; what is to run to its end is none of the group any more.
      */
     public Optional<MaxDisruption> disruptionBy(Step step) {
+        FailedRevision undone = undone();
+        boolean byRequest = undone != null && undone.byRequest();
         boolean disrupts = step instanceof Step.Stop stop
-                && stop.cause() == Step.Stop.Cause.REPLACED
+                && (stop.cause() == Step.Stop.Cause.REPLACED || (stop.cause() == Step.Stop.Cause.UNDONE && byRequest))
                 && !Work.isOneShot(stop.instance())
                 && runsWell(stop.instance());
         return declared == null || !disrupts || declared.workload().isOneShot()
