@@ -3,6 +3,7 @@ package io.homeostat.reconcile.command.plugin;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.github.benmanes.caffeine.cache.Ticker;
 import com.google.common.base.Strings;
+import com.google.common.base.Throwables;
 import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.Kind;
 import io.homeostat.desired.model.WorkloadId;
@@ -29,6 +30,11 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.Objects;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
@@ -83,11 +89,7 @@ public record WatchCommand(Selection selection, @Nullable String request, int co
             PluginCaller caller = new PluginCaller(
                     workspace.layout(), new ProcFs(), workspace.enforcer().turns(), workspace::instances);
             while (true) {
-                for (WorkloadId id : ids) {
-                    if (!isIt(last.get(id))) {
-                        last.put(id, caller.with(id, TIMEOUT, socket -> ask(plugins, socket)));
-                    }
-                }
+                ask(ids, last, id -> caller.with(id, TIMEOUT, socket -> ask(plugins, socket)));
                 Duration left = timeout.minusNanos(ticker.read() - start);
                 if (last.values().stream().allMatch(this::isIt) || !left.isPositive()) {
                     last.replaceAll((id, result) -> masked(id, result, workspace));
@@ -96,6 +98,32 @@ public record WatchCommand(Selection selection, @Nullable String request, int co
                 Thread.sleep(left.compareTo(PAUSE) < 0 ? left : PAUSE);
             }
         }
+    }
+
+    /** Asks all that have not answered yet, at the same time: one that hangs keeps nobody else from being asked. */
+    private void ask(ImmutableList<WorkloadId> ids, Map<WorkloadId, Result<Health>> last, Question question)
+            throws InterruptedException {
+        Map<WorkloadId, Future<Result<Health>>> asked = new LinkedHashMap<>();
+        try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
+            for (WorkloadId id : ids) {
+                if (!isIt(last.get(id))) {
+                    asked.put(id, threads.submit(() -> question.to(id)));
+                }
+            }
+            for (Map.Entry<WorkloadId, Future<Result<Health>>> one : asked.entrySet()) {
+                last.put(one.getKey(), one.getValue().get());
+            }
+        } catch (ExecutionException e) {
+            Throwable cause = Objects.requireNonNull(e.getCause());
+            Throwables.throwIfUnchecked(cause);
+            throw new IllegalStateException(cause);
+        }
+    }
+
+    /** What a plugin is asked. */
+    @FunctionalInterface
+    private interface Question {
+        Result<Health> to(WorkloadId plugin) throws InterruptedException;
     }
 
     private Health ask(PluginChannel plugins, Path socket) {
