@@ -84,19 +84,26 @@ public record EventsCommand(Selection selection, Instant since, OptionalInt limi
     public int run(Workspace workspace) throws InterruptedException {
         Console console = workspace.console();
         Set<WorkloadId> seen = new HashSet<>();
+        Set<WorkloadId> about = new HashSet<>(selection.names());
+        about.addAll(labelled(workspace));
+        if (!selection.labels().isEmpty() && about.isEmpty()) {
+            return selection.nothing("is declared", workspace);
+        }
         long last;
         if (limit.isPresent()) {
             Newest newest = new Newest(limit.getAsInt());
-            last = readAfter(0, workspace, seen, newest);
+            last = readAfter(0, workspace, seen, about, newest);
             newest.events().forEach(event -> print(event, console));
         } else {
-            last = readAfter(0, workspace, seen, event -> print(event, console));
+            last = readAfter(0, workspace, seen, about, event -> print(event, console));
         }
         while (follow && workspace.console().isRead()) {
             Thread.sleep(PAUSE);
             // Another database has taken the place of the one that was being read, and counts from the beginning.
             boolean another = last > 0 && after(last - 1, workspace).isEmpty();
-            last = readAfter(another ? 0 : last, workspace, seen, event -> print(event, console));
+            // Who is withdrawn meanwhile has been one of them.
+            about.addAll(labelled(workspace));
+            last = readAfter(another ? 0 : last, workspace, seen, about, event -> print(event, console));
         }
         return follow ? ExitStatus.OK : tellOfUnknown(workspace, seen);
     }
@@ -108,9 +115,6 @@ public record EventsCommand(Selection selection, Instant since, OptionalInt limi
                         .map(one -> one.workload().id())
                         .collect(ImmutableSortedSet.toImmutableSortedSet(WorkloadId::compareTo)))
                 .orElse(ImmutableSortedSet.of());
-        if (!selection.labels().isEmpty() && labelled(workspace).isEmpty()) {
-            return selection.nothing("is declared", workspace);
-        }
         ImmutableList<WorkloadId> unknown = selection.names().stream()
                 .filter(id -> !seen.contains(id) && !declared.contains(id))
                 .collect(ImmutableList.toImmutableList());
@@ -149,12 +153,11 @@ public record EventsCommand(Selection selection, Instant since, OptionalInt limi
      * Returns the number of the last one, asked for or not.
      *
      * @param seen gets each workload that has an event
+     * @param about the chosen ones
      */
-    private long readAfter(long id, Workspace workspace, Set<WorkloadId> seen, Consumer<StoredEvent> asked) {
+    private long readAfter(
+            long id, Workspace workspace, Set<WorkloadId> seen, Set<WorkloadId> about, Consumer<StoredEvent> asked) {
         long last = id;
-        // Those that have the labels by now.
-        ImmutableSet<WorkloadId> about =
-                selection.isOpen() ? labelled(workspace) : ImmutableSet.copyOf(selection.names());
         ImmutableList<StoredEvent> page = after(last, workspace);
         while (!page.isEmpty()) {
             page.stream()
@@ -168,14 +171,13 @@ public record EventsCommand(Selection selection, Instant since, OptionalInt limi
         return last;
     }
 
-    /** @param about the chosen ones */
-    private boolean isAsked(Event event, ImmutableSet<WorkloadId> about) {
+    private boolean isAsked(Event event, Set<WorkloadId> about) {
         return (selection.all() || (event.workload() != null && about.contains(event.workload())))
                 && !event.time().isBefore(since);
     }
 
     private ImmutableSet<WorkloadId> labelled(Workspace workspace) {
-        return selection.all()
+        return selection.labels().isEmpty()
                 ? ImmutableSet.of()
                 : workspace
                         .remembered(reader -> ImmutableSet.copyOf(selection.chosen(reader, workload -> true)))

@@ -16,6 +16,7 @@ final class KnownFields {
             .put("homeostat.v1.EventsRequest.workloads", "--for")
             .put("homeostat.v1.EventsRequest.since_epoch_millis", "--since")
             .put("homeostat.v1.EventsRequest.limit", "--limit")
+            .put("homeostat.v1.EventsRequest.labels", "-l")
             .put("homeostat.v1.LogsRequest.others", "several workloads")
             .put("homeostat.v1.LogsRequest.tail", "--tail")
             .put("homeostat.v1.LogsRequest.since_epoch_millis", "--since")
