@@ -278,7 +278,7 @@ final class DriftKindsTest {
         Files.createFile(broken());
         homeostat.run("status").exits(1);
 
-        String foretold = " (1 of 3 failed checks); it is restarted if 2 more fail";
+        String foretold = " (1 of 3 failed checks); with homeostat apply it is restarted if 2 more fail";
         JsonNode drift = assertDrift("wait", reason, "");
         assertTrue(drift.path("message").asText().endsWith(foretold), drift::toString);
         assertEquals("[\"wait\",\"stop\",\"launch\"]", drift.path("steps").toString());

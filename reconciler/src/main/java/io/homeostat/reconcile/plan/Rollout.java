@@ -2,6 +2,7 @@ package io.homeostat.reconcile.plan;
 
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
+import io.homeostat.desired.model.BriefText;
 import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.model.Source;
 import io.homeostat.desired.state.Instance;
@@ -158,7 +159,7 @@ final class Rollout {
         return situation.policy().signaturesRequired() && source.signature() == null
                 ? Optional.of(Hold.forDeclaration(
                         Reason.SIGNATURE_MISSING,
-                        "revision " + target.workload().revision()
+                        "revision " + BriefText.of(target.workload().revision())
                                 + " is not signed, and signatures are required here; declare source.signature"))
                 : Optional.empty();
     }
@@ -167,7 +168,8 @@ final class Rollout {
         Attempts attempts = situation.history().attempts();
         // The attempts are those of the declaration; the last good revision has once been installed well.
         Failures failures = target.hash().equals(attempts.hash()) ? attempts.install() : attempts.restore();
-        String words = "could not install " + target.workload().revision() + runsOn() + ": " + failures.error();
+        String words =
+                "could not install " + BriefText.of(target.workload().revision()) + runsOn() + ": " + failures.error();
         return failures.fatal()
                 ? Optional.of(Hold.forDeclaration(Reason.INSTALL_FAILED, words))
                 : Hold.until(
@@ -186,7 +188,7 @@ final class Rollout {
                 .map(one -> one.instance().revision())
                 .filter(revision -> !revision.equals(target.workload().revision()))
                 .findFirst()
-                .map(revision -> ", " + revision + " runs on")
+                .map(revision -> ", " + BriefText.of(revision) + " runs on")
                 .orElse("");
     }
 
@@ -319,8 +321,10 @@ final class Rollout {
     void restart(Instance instance, Cause cause, Reason why, String words) {
         Optional<Hold> obstacle = preconditions.anotherLaunch();
         if (obstacle.isPresent()) {
-            plan.and(Action.WAIT, why, words + leftAlone(obstacle.get()));
-            plan.waitFor(obstacle.get());
+            Hold hold = obstacle.get();
+            String whole = words + leftAlone(hold);
+            plan.and(Action.WAIT, why, whole);
+            plan.waitFor(hold.reason(), whole, hold.until(), hold.kind());
             return;
         }
         plan.and(Action.RESTART, why, words);
@@ -337,7 +341,8 @@ final class Rollout {
         Aftermath aftermath = preconditions.afterFailure(instance);
         String whole = words
                 + obstacle.map(Rollout::leftAlone)
-                        .orElse("; " + aftermath.words() + " if " + checks + " more "
+                        .orElse((situation.policy().continuous() ? "; " : "; with homeostat apply ")
+                                + aftermath.words() + " if " + checks + " more "
                                 + (checks == 1 ? "fails" : "fail"));
         plan.and(Action.WAIT, why, whole);
         plan.waitFor(why, whole, nextCheck, Wait.Kind.PROGRESS);

@@ -467,7 +467,7 @@ public final class ObservationRecorder {
 
     private static boolean goesOnAfterAll(Situation situation, WorkloadPlan plan) {
         RunRecord.Stop stop = situation.history().run().stop();
-        boolean waits = plan.next().filter(Step.Wait.class::isInstance).isPresent();
+        boolean waits = plan.steps().stream().anyMatch(Step.Wait.class::isInstance);
         return stop != null
                 && situation.seen().instances()
                         instanceof Observation.Seen<ImmutableList<ObservedInstance>>(var instances)
