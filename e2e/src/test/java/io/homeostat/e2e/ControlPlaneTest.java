@@ -217,7 +217,11 @@ final class ControlPlaneTest {
         COMMANDED.configure(greeter(name, first));
         COMMANDED.awaitEvents(name, "CONFIG_INSTALL " + first, "STARTED " + first, "INSTALLED " + first);
         COMMANDED.awaitRunning(name, first);
-        COMMANDED.homeostat().run("status", "-o", "json").exits(0).says(name);
+        COMMANDED
+                .homeostat()
+                .run("status", "plugin/" + name, "-o", "json")
+                .exits(0)
+                .says(name);
         COMMANDED.homeostat().run("status", "plugin/" + name).exits(0).says(first);
 
         Processes.Seen alive = COMMANDED.homeostat().everyProcess().stream()

@@ -94,7 +94,7 @@ final class FailedUpgradeTest {
         homeostat.applied(script("1", "exec sleep 1000"));
         Document slow = script("2", "exec sleep 1000")
                 .with("probe.tcp.address", "127.0.0.1:1")
-                .with("start", Map.of("timeout", "3s", "attempts", 1));
+                .with("start", Map.of("timeout", "20s", "attempts", 1));
         Command apply =
                 homeostat.start("apply", "-f", homeostat.file("2.yaml", slow).toString());
         eventually().until(() -> homeostat.state("process/web"), "STARTING 2"::equals);
