@@ -4,6 +4,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import com.google.common.base.CharMatcher;
 import com.google.common.base.Splitter;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.Streams;
@@ -47,6 +48,10 @@ public final class DeclaredSecrets {
 
     /** The value of {@code key=value} and {@code key: value}. */
     private static final Pattern ASSIGNED = Pattern.compile("[:=][ \\t]{0,20}[\"']?([^\\s\"',;{}\\[\\]]+)");
+
+    /** The name and the value of the same. */
+    private static final Pattern NAMED =
+            Pattern.compile("([A-Za-z0-9_.-]{1,128})[\"']?[ \\t]{0,20}[:=][ \\t]{0,20}[\"']?([^\\s\"',;{}\\[\\]]+)");
 
     private static final Pattern LETTER_AND_DIGIT = Pattern.compile("(?=[^/]*[A-Za-z])(?=[^/]*[0-9])[^/].{5,}");
     private static final int LONG_WORD = 16;
@@ -137,7 +142,33 @@ public final class DeclaredSecrets {
                 .filter(variable -> variable.getValue().isTextual())
                 .forEach(variable ->
                         variable(variable.getKey(), variable.getValue().textValue(), mask));
-        eachMarked(workload, spec, (object, name) -> texts(object.path(name), mask));
+        eachMarked(workload, spec, (object, name) -> {
+            JsonNode value = object.path(name);
+            texts(value, mask);
+            named(name, value, mask);
+            if (value.isTextual() && CharMatcher.whitespace().matchesNoneOf(value.textValue())) {
+                // Nothing but a secret, for all that is known.
+                mask.learnNamed(value.textValue());
+            }
+        });
+    }
+
+    /** However short: what has the name of a secret, in a structure or on a line. */
+    private static void named(String name, JsonNode value, SecretMask mask) {
+        if (value.isObject()) {
+            value.properties().forEach(field -> named(field.getKey(), field.getValue(), mask));
+        } else if (value.isArray()) {
+            value.forEach(one -> named(name, one, mask));
+        } else if (SecretForms.isName(name)) {
+            mask.learnNamed(value.asText());
+        } else if (value.isTextual()) {
+            Matcher line = NAMED.matcher(value.textValue());
+            while (line.find()) {
+                if (SecretForms.isName(line.group(1))) {
+                    mask.learnNamed(line.group(2));
+                }
+            }
+        }
     }
 
     /** Finds the fields that are marked, but for addresses, of which only a part is secret. */

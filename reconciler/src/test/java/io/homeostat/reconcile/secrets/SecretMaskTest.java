@@ -144,6 +144,32 @@ class SecretMaskTest {
     }
 
     @Test
+    void shortSecretsOfAConfigurationAreKnownByTheirNamesOrAreAllOfIt() {
+        assertEquals(
+                "it is (masked) on level debug, number (masked)",
+                configured("{struct: {db: {password: hunter2, level: debug}, token: 4711}}")
+                        .mask("it is hunter2 on level debug, number 4711"));
+        assertEquals(
+                "token (masked), (masked), level debug",
+                configured("{string: \"level: debug\\ntoken: abcd1\\npassword = 'hunter2'\\n\"}")
+                        .mask("token abcd1, hunter2, level debug"));
+        assertEquals("refused: (masked)", configured("{string: hunter2}").mask("refused: hunter2"));
+    }
+
+    private static SecretMask configured(String config) {
+        return DeclaredSecrets.given(Written.workload("""
+                apiVersion: homeostat.io/v1
+                kind: Plugin
+                metadata: {name: a}
+                spec:
+                  revision: "1"
+                  install: local
+                  entryPoint: /bin/a
+                  config: %s
+                """.formatted(config)));
+    }
+
+    @Test
     void whatHappensToReadLikeASecretIsShown() {
         String shown = DeclaredSecrets.without(Written.workload("""
                 apiVersion: homeostat.io/v1
