@@ -29,8 +29,9 @@ final class DaemonPlanner {
         FailedRevision failed = situation.undone();
         if (lastGood != null && failed != null) {
             Instant retry = BackoffPolicies.afterUndone(situation, failed);
-            if (situation.now().isBefore(retry)) {
-                WorkloadPlan undoing = holdAtLastGood(lastGood, wanted, failed, retry);
+            WorkloadPlan undoing = holdAtLastGood(lastGood, wanted, failed, retry);
+            // What was given up rests, and so does what it stands in for.
+            if (situation.now().isBefore(retry) || undoing.reason() == Reason.GIVEN_UP) {
                 Target meanwhile = lastGood.installed() ? null : meanwhile(failed);
                 return meanwhile == null ? undoing : prepareBeside(meanwhile, undoing);
             }

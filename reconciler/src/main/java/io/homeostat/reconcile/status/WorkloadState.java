@@ -90,7 +90,9 @@ public enum WorkloadState {
         boolean ranBefore = history.lastKnownGood() != null;
         Completed completed = history.run().completed();
         boolean endedWell = completed != null && completed.exit().equals(exit);
-        if (exit != null && exit.reason() != Exit.Reason.STOPPED && !endedWell && ranBefore) {
+        // What was stopped because it was ill has failed all the same.
+        boolean failed = plan.reason() == Reason.GIVEN_UP || plan.reason() == Reason.CRASH_LOOP;
+        if (exit != null && (exit.reason() != Exit.Reason.STOPPED || failed) && !endedWell && ranBefore) {
             return CRASHED;
         }
         if (ranBefore) {

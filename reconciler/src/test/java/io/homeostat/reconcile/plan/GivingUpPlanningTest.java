@@ -17,6 +17,7 @@ import io.homeostat.desired.state.history.Attempts;
 import io.homeostat.desired.state.history.Condition;
 import io.homeostat.desired.state.history.Reason;
 import io.homeostat.desired.state.history.WorkloadHistory;
+import io.homeostat.desired.state.history.WorkloadHistory.FailedRevision;
 import io.homeostat.desired.state.history.WorkloadHistory.LastKnownGood;
 import io.homeostat.observe.ObservedWorkload;
 import io.homeostat.observe.host.HostFacts;
@@ -70,12 +71,33 @@ class GivingUpPlanningTest {
         assertEquals(Optional.empty(), ObservationRecorder.givenUp(crashed(3), Planner.plan(crashed(3))));
     }
 
+    @Test
+    void whatStandsInForAFailedRevisionIsGivenUpForBoth() {
+        WorkloadHistory undone = crashed(4)
+                .history()
+                .withAttempts(2, Attempts.of("other"))
+                .withFailed(new FailedRevision("other", "2", 1, LONG_AGO, "no luck"));
+        Situation situation =
+                situation(new Declaration(workload("2"), SourceName.FILES, 2, "other", ImmutableList.of()), undone);
+
+        WorkloadPlan plan = Planner.plan(situation);
+
+        assertEquals(Reason.GIVEN_UP, plan.reason(), "though it would be time to try it again");
+        assertEquals(
+                "1", ObservationRecorder.givenUp(situation, plan).orElseThrow().revision());
+    }
+
     /** A process that was well once and has failed so often in a row since. */
     private static Situation crashed(int times) {
-        Declaration declared = new Declaration(workload(), SourceName.FILES, 1, "hash", ImmutableList.of());
         WorkloadHistory history = WorkloadHistory.NONE
                 .withAttempts(1, Attempts.of("hash"))
-                .withLastKnownGood(new LastKnownGood(workload(), "hash", null));
+                .withLastKnownGood(new LastKnownGood(workload("1"), "hash", null));
+        return situation(
+                new Declaration(workload("1"), SourceName.FILES, 1, "hash", ImmutableList.of()),
+                history.withRun(history.run().withCrashes(failed(times, LONG_AGO))));
+    }
+
+    private static Situation situation(Declaration declared, WorkloadHistory history) {
         return new Situation(
                 declared,
                 Policy.NONE,
@@ -83,19 +105,19 @@ class GivingUpPlanningTest {
                 HostFacts.of("boot", "instance"),
                 Relations.NONE,
                 ImmutableSet.of(),
-                history.withRun(history.run().withCrashes(failed(times, LONG_AGO))),
+                history,
                 null,
                 Judgement.checks(declared, history, NOW),
                 1,
                 NOW);
     }
 
-    private static Workload workload() {
+    private static Workload workload(String revision) {
         return Written.workload("""
                 apiVersion: homeostat.io/v1
                 kind: Process
                 metadata: {name: a}
-                spec: {install: local, entryPoint: /bin/sleep, restart: {giveUpAfter: 3}}
-                """);
+                spec: {install: local, revision: "%s", entryPoint: /bin/sleep, restart: {giveUpAfter: 3}}
+                """.formatted(revision));
     }
 }
