@@ -22,6 +22,8 @@ import io.homeostat.reconcile.command.RollbackCommand;
 import io.homeostat.reconcile.command.StatusCommand;
 import io.homeostat.reconcile.command.VerifyCommand;
 import io.homeostat.reconcile.command.Workspace;
+import io.homeostat.reconcile.command.environment.AgentStarted;
+import io.homeostat.reconcile.command.environment.CommandFailure;
 import io.homeostat.reconcile.command.environment.ExitStatus;
 import io.homeostat.reconcile.command.environment.UsageException;
 import io.homeostat.reconcile.command.plugin.ResetCommand;
@@ -225,7 +227,7 @@ public enum Verb {
             "Each has 5 s to be done with what is being done to it, and 5 s to answer; what is declared stays as it is.",
             "Exit status: 0 all that run have taken it (501, it does not run, is no failure), 1 not."),
     WATCH(
-            syntax -> syntax.selection()
+            syntax -> syntax.plugins()
                     .text(Syntax.REQUEST, "TEXT", "What to ask the plugins for; their health when left out.", false)
                     .number(Syntax.CODE, "The code to wait for; 0 when left out.")
                     .timeout(),
@@ -402,9 +404,22 @@ public enum Verb {
         Workspace workspace = invocation.workspace();
         Command command = typed(invocation);
         try (OverwriteGuard _ = new OverwriteGuard(workspace, this::exitStatus)) {
-            return Files.exists(workspace.layout().agentFile())
-                    ? new AgentSession(workspace).run(command)
-                    : workspace.run(command);
+            try {
+                return Files.exists(workspace.layout().agentFile())
+                        ? new AgentSession(workspace).run(command)
+                        : workspace.run(command);
+            } catch (AgentStarted e) {
+                return askTheNewOne(workspace, command);
+            }
+        }
+    }
+
+    private static int askTheNewOne(Workspace workspace, Command command) throws InterruptedException {
+        try {
+            return new AgentSession(workspace).run(command);
+        } catch (AgentStarted e) {
+            // It has ended meanwhile, and another one has started.
+            throw new CommandFailure("agents come and go on this state directory; run it again", e);
         }
     }
 

@@ -16,6 +16,8 @@ import io.homeostat.desired.state.StateStore;
 import io.homeostat.desired.state.sqlite.StateLock;
 import io.homeostat.desired.state.sqlite.StateStores;
 import io.homeostat.observe.process.ProcFs;
+import io.homeostat.reconcile.command.environment.AgentFile;
+import io.homeostat.reconcile.command.environment.AgentStarted;
 import io.homeostat.reconcile.command.environment.CommandFailure;
 import io.homeostat.reconcile.command.environment.Environment.Interrupts;
 import io.homeostat.reconcile.command.environment.ExitStatus;
@@ -38,6 +40,7 @@ import io.homeostat.reconcile.runtime.InstanceObservers;
 import io.homeostat.reconcile.runtime.Machine;
 import io.homeostat.reconcile.runtime.Runtimes;
 import io.homeostat.reconcile.status.Differences;
+import java.io.IOException;
 import java.time.Clock;
 import java.time.Duration;
 import java.time.Instant;
@@ -111,7 +114,21 @@ public final class DirectEnforcer implements Enforcer {
                 workspace.word(),
                 patience,
                 workspace.environment().clock(),
-                workspace.console()::say);
+                workspace.console()::say,
+                () -> handOver(workspace.layout()));
+    }
+
+    /** An agent holds the lock from its first moment, and for good; it listens a little later. */
+    private static void handOver(Layout layout) {
+        try {
+            if (AgentFile.running(layout, new ProcFs()).isPresent()) {
+                throw new AgentStarted();
+            }
+        } catch (IOException e) {
+            throw new CommandFailure(
+                    "cannot find out whether an agent runs on " + layout.stateDir() + ": " + CommandFailure.reason(e),
+                    e);
+        }
     }
 
     private int alone(Workspace workspace, Duration patience, Exclusive work) throws InterruptedException {

@@ -1,5 +1,6 @@
 package io.homeostat.reconcile.cli;
 
+import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
@@ -9,7 +10,9 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.sqlite.StateLock;
+import io.homeostat.observe.process.ProcFs;
 import io.homeostat.reconcile.cli.Shell.Result;
+import io.homeostat.reconcile.command.environment.AgentFile;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
@@ -21,7 +24,11 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
@@ -339,6 +346,31 @@ class ApplyTest {
             assertTrue(result.err().contains("has not released it within 1 s"), result.err());
         }
         assertEquals(0, apply().status());
+    }
+
+    @Test
+    void whoeverWaitsForAnAgentThatStartsAsksItOnceItListens() throws Exception {
+        shell.write("a.yaml", Shell.sleeper("a", 600));
+        try (StateLock _ = StateLock.acquire(
+                        shell.layout().lock(), "run", Duration.ofSeconds(5), Clock.systemUTC(), waiting -> {});
+                ExecutorService threads = Executors.newSingleThreadExecutor()) {
+            AtomicReference<Thread> waiter = new AtomicReference<>();
+            Future<Result> apply = threads.submit(() -> {
+                waiter.set(Thread.currentThread());
+                return shell.run("apply", "-f", directory + "/a.yaml", "--timeout", "1h");
+            });
+            await().atMost(Duration.ofMinutes(1))
+                    .until(() -> waiter.get() != null
+                            && Stream.of(waiter.get().getStackTrace())
+                                    .anyMatch(frame -> frame.getClassName().equals(StateLock.class.getName())
+                                            && frame.getMethodName().equals("pause")));
+            Path nowhere = directory.resolve("no.sock");
+            AgentFile.ofThisProcess(nowhere, "1", new ProcFs()).write(shell.layout());
+
+            Result result = apply.get();
+            assertEquals(1, result.status());
+            assertTrue(result.err().contains(" does not answer: "), result.err());
+        }
     }
 
     @Test

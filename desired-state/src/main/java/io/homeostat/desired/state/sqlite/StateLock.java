@@ -52,6 +52,21 @@ public final class StateLock implements AutoCloseable {
      */
     public static StateLock acquire(
             Path lock, String command, Duration patience, Clock clock, Consumer<String> onWait) {
+        return acquire(lock, command, patience, clock, onWait, () -> {});
+    }
+
+    /**
+     * The same.
+     *
+     * @param beforeWaiting called each time that somebody else has it; ends the wait by throwing
+     */
+    public static StateLock acquire(
+            Path lock,
+            String command,
+            Duration patience,
+            Clock clock,
+            Consumer<String> onWait,
+            Runnable beforeWaiting) {
         Path directory = lock.toAbsolutePath().getParent();
         if (directory != null) {
             StateDirectory.create(directory);
@@ -67,6 +82,7 @@ public final class StateLock implements AutoCloseable {
             } catch (IOException e) {
                 throw StateDirectory.failure("lock", lock, e);
             }
+            beforeWaiting.run();
             Duration waited = Duration.between(start, clock.instant());
             if (waited.compareTo(GRACE) >= 0) {
                 if (waited.compareTo(patience) >= 0) {
