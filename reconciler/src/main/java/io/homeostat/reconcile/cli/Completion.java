@@ -162,6 +162,12 @@ final class Completion {
             case "PATH", "FILE" -> out.println(FILES);
             case "DIR" -> out.println(DIRECTORIES);
             case Syntax.WORKLOAD -> say(current, names().stream(), name -> name, name -> new String[0]);
+            case Syntax.PLUGIN ->
+                say(
+                        current,
+                        names().stream().filter(name -> name.startsWith("plugin/")),
+                        name -> name,
+                        name -> new String[0]);
             default -> {
                 // Only who types knows.
             }

@@ -21,6 +21,9 @@ final class Syntax {
     /** What stands for a workload in help; completion goes by labels, too: PATH, FILE and DIR are what they say. */
     static final String WORKLOAD = "KIND/NAME";
 
+    /** The same of a plugin. */
+    static final String PLUGIN = "plugin/NAME";
+
     static final String FILES = "-f";
     static final String PRUNE = "--prune";
     static final String ALLOW_EMPTY = "--allow-empty";
@@ -168,12 +171,21 @@ final class Syntax {
 
     /** One or more workloads, or a choice of them. */
     Syntax selection() {
+        return selection(WORKLOAD);
+    }
+
+    /** One or more plugins, or a choice of them. */
+    Syntax plugins() {
+        return selection(PLUGIN);
+    }
+
+    private Syntax selection(String label) {
         spec.addPositional(PositionalParamSpec.builder()
                 .index("0..*")
                 .type(List.class)
                 .auxiliaryTypes(String.class)
                 .arity("0..*")
-                .paramLabel(WORKLOAD)
+                .paramLabel(label)
                 .description("Such as plugin/ops-agent.")
                 .build());
         return labels().flag(ALL, "All workloads that are declared.");

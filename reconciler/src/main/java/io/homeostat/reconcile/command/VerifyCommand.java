@@ -24,10 +24,13 @@ import org.jspecify.annotations.Nullable;
 
 /** Says whether workloads run at a revision and are well, asked now; its JSON is a public interface. */
 public record VerifyCommand(Selection selection, String revision) implements Command {
-    public static VerifyCommand of(VerifyRequest request) {
-        if (request.getRevision().isEmpty()) {
-            throw new UsageException("revision: none, and one is needed");
+    public VerifyCommand {
+        if (revision.isBlank()) {
+            throw new UsageException("--revision is empty; homeostat history shows the revisions that there are");
         }
+    }
+
+    public static VerifyCommand of(VerifyRequest request) {
         return new VerifyCommand(
                 Selection.of(request.getWorkload(), request.hasSelection(), request.getSelection()),
                 request.getRevision());

@@ -286,6 +286,14 @@ public final class ObservationRecorder {
                         .noneMatch(good -> instance.target().equals(good.hash()));
     }
 
+    /** Whether it is on its way to be another one: how that one is asked says nothing of it. */
+    private static boolean isReplaced(Situation situation, Instance instance) {
+        Declaration declared = situation.declared();
+        return declared != null
+                && isSuperseded(situation, instance)
+                && !LaunchInputs.matches(instance, declared.workload());
+    }
+
     /** A launch that was written down and of which nothing came. One that failed while the agent lived was told by its step. */
     private static boolean neverWas(Instance instance, Exit exit) {
         return instance.identity() == null && exit.reason() == Exit.Reason.UNKNOWN;
@@ -310,6 +318,7 @@ public final class ObservationRecorder {
             known = known.withWatched(WatchedFiles.read(
                     known, traits(situation, spec), situation.seen().files()));
             if (known.phase().isBeforeStart()
+                    && !isReplaced(situation, known)
                     && traits(situation, spec).readiness().canBeSeen(running)) {
                 known = known.withPhase(Phase.STARTED, "");
                 notes.event(
@@ -522,7 +531,9 @@ public final class ObservationRecorder {
                 : Optional.of(new Event(
                         situation.now(),
                         situation.id(),
-                        declared.workload().revision(),
+                        plan.before() == null
+                                ? declared.workload().revision()
+                                : plan.before().revision(),
                         EventType.AGENT_GIVEN_UP,
                         plan.message()));
     }

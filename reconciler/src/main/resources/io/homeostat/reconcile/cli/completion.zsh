@@ -2,7 +2,7 @@
 # zsh completion for homeostat. To load it now: source <(homeostat completion zsh)
 #include completion.expand
 _homeostat() {
-  local line word expanded
+  local line word about expanded
   local -a before reply described
   for word in "${(@)words[2,CURRENT-1]}"; do
     _homeostat_expand "$word"
@@ -16,7 +16,8 @@ _homeostat() {
     :directories) _files -/ ;;
     :words)
       for line in "${(@)reply[2,-1]}"; do
-        [[ -z $line ]] || described+=("${${line%%$'\t'*}//:/\\:}:${${(M)line%$'\t'*}#$'\t'}")
+        word=${${line%%$'\t'*}//:/\\:} about=${${(M)line%$'\t'*}#$'\t'}
+        [[ -z $line ]] || described+=("$word${about:+:$about}")
       done
       (( $#described == 0 )) || _describe homeostat described
       ;;

@@ -79,6 +79,7 @@ class CompletionTest {
         String state = shell.state().toString();
         assertEquals(List.of("process/a", "process/b"), complete("--state-dir", state, "status", ""));
         assertEquals(List.of("process/b"), complete("delete", "--state-dir=" + state, "process/a", "process/b"));
+        assertEquals(List.of(), complete("watch", "--state-dir", state, ""));
         assertEquals(List.of(), complete("vm-event", "--state-dir", state, "startup", ""));
     }
 

@@ -253,6 +253,7 @@ class UsageTest {
         assertUsage("stop", "stop");
         assertUsage("start", "start", "ops-agent");
         assertUsage("verify", "verify", "plugin/a");
+        assertUsage("verify", "verify", "plugin/a", "--revision", "");
         assertUsage("verify", "verify", "--revision", "1");
         assertUsage("reset", "reset", "plugin/a");
         assertUsage("vm-event", "vm-event");

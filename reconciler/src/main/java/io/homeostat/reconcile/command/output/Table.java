@@ -2,10 +2,11 @@ package io.homeostat.reconcile.command.output;
 
 import com.google.common.base.Strings;
 import com.google.common.collect.ImmutableList;
+import io.homeostat.desired.model.BriefText;
 import java.io.PrintStream;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.stream.Stream;
+import java.util.stream.IntStream;
 
 /** Columns as wide as their widest cell, two blanks between them; the last one is as long as it likes. */
 public final class Table {
@@ -18,7 +19,11 @@ public final class Table {
     }
 
     public void row(String... cells) {
-        rows.add(Stream.of(cells).map(Text::oneLine).toList());
+        // One name of a control plane would make every row as wide as itself.
+        int last = cells.length - 1;
+        rows.add(IntStream.rangeClosed(0, last)
+                .mapToObj(i -> Text.oneLine(i == last ? cells[i] : BriefText.of(cells[i])))
+                .toList());
     }
 
     /** Without colours; the header is the first one. */
