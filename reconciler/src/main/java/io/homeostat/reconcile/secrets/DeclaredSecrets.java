@@ -4,7 +4,6 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import com.google.common.base.CharMatcher;
 import com.google.common.base.Splitter;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.Streams;
@@ -54,6 +53,8 @@ public final class DeclaredSecrets {
             Pattern.compile("([A-Za-z0-9_.-]{1,128})[\"']?[ \\t]{0,20}[:=][ \\t]{0,20}[\"']?([^\\s\"',;{}\\[\\]]+)");
 
     private static final Pattern LETTER_AND_DIGIT = Pattern.compile("(?=[^/]*[A-Za-z])(?=[^/]*[0-9])[^/].{5,}");
+    private static final Pattern PASSWORD = Pattern.compile("(?=\\S*[A-Za-z])(?=\\S*[0-9])\\S{6,}");
+
     private static final int LONG_WORD = 16;
     private static final int SHORTEST_GIVEN = 8;
 
@@ -146,8 +147,8 @@ public final class DeclaredSecrets {
             JsonNode value = object.path(name);
             texts(value, mask);
             named(name, value, mask);
-            if (value.isTextual() && CharMatcher.whitespace().matchesNoneOf(value.textValue())) {
-                // Nothing but a secret, for all that is known.
+            if (value.isTextual() && PASSWORD.matcher(value.textValue()).matches()) {
+                // Nothing but a secret, by the looks of it.
                 mask.learnNamed(value.textValue());
             }
         });
