@@ -23,11 +23,15 @@ public interface Outbox {
     int discard();
 
     /**
-     * The oldest queued events, each plugin's in the order in which they were stored, the oldest of each plugin first.
+     * The oldest queued events, each plugin's in the order in which they were stored, the oldest of each plugin first. They are fewer than
+     * asked for where their names are long, but at least one if there is any.
      *
      * @param perPlugin the most of each plugin, so that one with many does not hide the others
      */
     ImmutableList<Queued> next(int perPlugin, int limit);
+
+    /** How many events are queued. */
+    int size();
 
     /** What happened; empty if it was dropped meanwhile, or can't be read. */
     Optional<Event> event(long id);

@@ -45,7 +45,10 @@ public interface StateReader extends AutoCloseable {
 
     ImmutableList<Instance> instances();
 
-    /** Events with an id above {@code after}, oldest first, at most {@code limit}. */
+    /**
+     * Events with an id above {@code after}, oldest first, at most {@code limit}. They are fewer where they are long, but at least one if there
+     * is any.
+     */
     ImmutableList<StoredEvent> events(long after, int limit);
 
     /** What waits for the control plane, and what it will never hear of. */

@@ -33,7 +33,6 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.stream.Collectors;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -82,8 +81,8 @@ public final class EventDelivery implements AutoCloseable {
     private boolean changedSinceRefill = true;
     /** Whether the store's queue held more than the last page. */
     private boolean morePages;
-    /** Whether a plugin's events on the page are used up. */
-    private boolean pageUsedUp;
+    /** Whether another page may have others: a plugin's events on this one are used up, or some have left the store's queue. */
+    private boolean pageIsStale;
 
     /** Begins to queue events, if none were queued yet, and to deliver them. */
     public static EventDelivery start(Outbox outbox, Channel channel) {
@@ -159,7 +158,7 @@ public final class EventDelivery implements AutoCloseable {
             if (unsettled >= BATCH || idle) {
                 settle();
             }
-            if (!queues.isWindowFull() && (changedSinceRefill || (morePages && pageUsedUp))) {
+            if (!queues.isWindowFull() && (changedSinceRefill || (morePages && pageIsStale))) {
                 refill();
             }
             for (Optional<Queued> next = queues.next(); next.isPresent(); next = queues.next()) {
@@ -191,11 +190,8 @@ public final class EventDelivery implements AutoCloseable {
     private void refill() {
         ImmutableList<Queued> page = outbox.next(PER_PLUGIN, PAGE);
         changedSinceRefill = false;
-        pageUsedUp = false;
-        morePages = page.size() == PAGE
-                || page.stream()
-                        .collect(Collectors.groupingBy(Queued::plugin, Collectors.counting()))
-                        .containsValue((long) PER_PLUGIN);
+        pageIsStale = false;
+        morePages = outbox.size() > page.size();
         queues.refill(page.stream()
                 .filter(one -> !delivered.contains(one.id()) && !refused.contains(one.id()))
                 .toList());
@@ -242,7 +238,7 @@ public final class EventDelivery implements AutoCloseable {
     private void finish(Queued event, Set<Long> settled) {
         settled.add(event.id());
         policy.forget(event);
-        pageUsedUp |= queues.finished(event);
+        pageIsStale |= queues.finished(event);
     }
 
     private void settle() {
@@ -252,6 +248,7 @@ public final class EventDelivery implements AutoCloseable {
         int lost = outbox.settle(ImmutableSet.copyOf(delivered), ImmutableSet.copyOf(refused));
         delivered.clear();
         refused.clear();
+        pageIsStale = true;
         if (lost > 0) {
             LOG.warn("{} events will never reach the control plane; the last one: {}", lost, lastRefusal);
         }

@@ -92,6 +92,17 @@ class EventDeliveryTest {
     }
 
     @Test
+    void pluginsOfLongNamesAreToldOfAPageAfterTheOther() {
+        for (int plugin = 0; plugin < 10; plugin++) {
+            happens(plugin + "x".repeat(1 << 20), "1");
+        }
+        channel.acknowledgeAll();
+
+        untilAllIsTold();
+        assertEquals(10, channel.sent().size());
+    }
+
+    @Test
     void oneThatIsRefusedForGoodIsCountedAndThoseBehindItAreTold() {
         happens("a", "1", "2");
         until(() -> channel.held().size() == 1);

@@ -122,11 +122,24 @@ final class Database implements AutoCloseable {
 
     /** Runs a query and reads each of its rows. */
     static void query(Connection connection, String sql, Row row, @Nullable Object... values) throws SQLException {
+        page(
+                connection,
+                sql,
+                result -> {
+                    row.read(result);
+                    return true;
+                },
+                values);
+    }
+
+    /** Runs a query and reads its rows as long as more are wanted. */
+    static void page(Connection connection, String sql, RowOfPage row, @Nullable Object... values) throws SQLException {
         try (PreparedStatement statement = connection.prepareStatement(sql)) {
             bind(statement, values);
             try (ResultSet result = statement.executeQuery()) {
-                while (result.next()) {
-                    row.read(result);
+                boolean more = true;
+                while (more && result.next()) {
+                    more = row.read(result);
                 }
             }
         }
@@ -166,6 +179,12 @@ final class Database implements AutoCloseable {
     @FunctionalInterface
     interface Row {
         void read(ResultSet result) throws SQLException;
+    }
+
+    @FunctionalInterface
+    interface RowOfPage {
+        /** Returns whether the next one is wanted, too. */
+        boolean read(ResultSet result) throws SQLException;
     }
 
     @FunctionalInterface

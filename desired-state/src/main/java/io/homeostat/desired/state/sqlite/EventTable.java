@@ -1,7 +1,6 @@
 package io.homeostat.desired.state.sqlite;
 
 import com.google.common.collect.ImmutableList;
-import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.Event;
 import io.homeostat.desired.state.EventType;
 import io.homeostat.desired.state.StateReader.StoredEvent;
@@ -10,8 +9,6 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.time.DateTimeException;
 import java.time.Instant;
-import java.util.HashMap;
-import java.util.Map;
 import java.util.Optional;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -37,11 +34,16 @@ final class EventTable {
 
     static ImmutableList<StoredEvent> after(Connection connection, long id, int limit) throws SQLException {
         ImmutableList.Builder<StoredEvent> events = ImmutableList.builder();
-        Names names = new Names();
-        Database.query(
+        PageContent content = new PageContent();
+        Database.page(
                 connection,
                 "SELECT id, time, workload, revision, type, message FROM event WHERE id > ? ORDER BY id LIMIT ?",
-                row -> read(row, names).ifPresent(events::add),
+                row -> {
+                    Optional<StoredEvent> event = read(row, content);
+                    event.ifPresent(events::add);
+                    // Not at one that is left out: a page without events would be taken for the end.
+                    return event.isEmpty() || !content.isFull();
+                },
                 id,
                 limit);
         return events.build();
@@ -77,30 +79,16 @@ final class EventTable {
         return dropped;
     }
 
-    /** Keeps each name and revision of a page once: they may be long, and come in many of its events. */
-    private static final class Names {
-        private final Map<String, WorkloadId> workloads = new HashMap<>();
-        private final Map<String, String> revisions = new HashMap<>();
-
-        WorkloadId workload(String text) {
-            return workloads.computeIfAbsent(text, SqliteStateReader::workload);
-        }
-
-        String revision(String text) {
-            return revisions.computeIfAbsent(text, one -> one);
-        }
-    }
-
-    private static Optional<StoredEvent> read(ResultSet row, Names names) throws SQLException {
+    private static Optional<StoredEvent> read(ResultSet row, PageContent content) throws SQLException {
         long id = row.getLong("id");
         try {
             String workload = row.getString("workload");
             Event event = new Event(
                     Instant.parse(row.getString("time")),
-                    workload == null ? null : names.workload(workload),
-                    names.revision(row.getString("revision")),
+                    workload == null ? null : content.workload(workload),
+                    content.revision(row.getString("revision")),
                     EventType.valueOf(row.getString("type")),
-                    row.getString("message"));
+                    content.text(row.getString("message")));
             return Optional.of(new StoredEvent(id, event));
         } catch (IllegalArgumentException | DateTimeException e) {
             log.warn("event {} can't be read and is left out: {}", id, e.getMessage());

@@ -12,8 +12,6 @@ import java.nio.charset.StandardCharsets;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Instant;
-import java.util.HashMap;
-import java.util.Map;
 import java.util.Optional;
 import java.util.UUID;
 
@@ -47,6 +45,11 @@ final class SqliteOutbox implements Outbox {
     @Override
     public ImmutableList<Queued> next(int perPlugin, int limit) {
         return database.read("read the queued events from", connection -> next(connection, perPlugin, limit));
+    }
+
+    @Override
+    public int size() {
+        return database.read("count the queued events in", SqliteOutbox::size);
     }
 
     @Override
@@ -116,18 +119,22 @@ final class SqliteOutbox implements Outbox {
     }
 
     private static ImmutableList<Queued> next(Connection connection, int perPlugin, int limit) throws SQLException {
-        // Each name once: a plugin of a long one may have queued a thousand events.
-        Map<String, WorkloadId> names = new HashMap<>();
-        return Database.list(
+        ImmutableList.Builder<Queued> page = ImmutableList.builder();
+        PageContent content = new PageContent();
+        Database.page(
                 connection,
                 """
                 SELECT event, workload
                 FROM (SELECT event, workload, row_number() OVER (PARTITION BY workload ORDER BY event) AS place FROM outbox)
                 WHERE place <= ? ORDER BY place, event LIMIT ?
                 """,
-                row -> new Queued(row.getLong(1), names.computeIfAbsent(row.getString(2), SqliteStateReader::workload)),
+                row -> {
+                    page.add(new Queued(row.getLong(1), content.workload(row.getString(2))));
+                    return !content.isFull();
+                },
                 perPlugin,
                 limit);
+        return page.build();
     }
 
     private static int settle(Connection connection, ImmutableCollection<Long> told, ImmutableCollection<Long> refused)
@@ -155,10 +162,14 @@ final class SqliteOutbox implements Outbox {
         return dropped;
     }
 
+    private static int size(Connection connection) throws SQLException {
+        return Sqlite.integer(connection, "SELECT count(*) FROM outbox");
+    }
+
     static EventQueue state(Connection connection) throws SQLException {
         return new EventQueue(
                 Sqlite.integer(connection, "SELECT EXISTS (SELECT 1 FROM meta WHERE key = '" + OPEN + "')") == 1,
-                Sqlite.integer(connection, "SELECT count(*) FROM outbox"),
+                size(connection),
                 counted(connection, DROPPED),
                 counted(connection, REFUSED),
                 counted(connection, WITHHELD));

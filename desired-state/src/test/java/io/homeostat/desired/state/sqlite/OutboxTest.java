@@ -14,6 +14,7 @@ import io.homeostat.desired.state.EventType;
 import io.homeostat.desired.state.Outbox;
 import io.homeostat.desired.state.Outbox.Queued;
 import io.homeostat.desired.state.StateReader.EventQueue;
+import io.homeostat.desired.state.StateReader.StoredEvent;
 import io.homeostat.desired.state.StateStore;
 import java.nio.file.Path;
 import java.util.Collections;
@@ -127,6 +128,54 @@ final class OutboxTest {
         assertEquals(ImmutableList.of("1", "a", "2", "b"), messages(outbox.next(2, 10)));
         assertEquals(ImmutableList.of("1", "a", "2"), messages(outbox.next(2, 3)));
         assertEquals(ImmutableList.of("1", "a"), messages(outbox.next(1, 10)));
+    }
+
+    @Test
+    void aPageEndsAtWhatItHoldsHoweverLongTheNamesAre() {
+        outbox.open();
+        for (int i = 0; i < 10; i++) {
+            store.record(event(longName(i), EventType.PLUGIN_STARTED));
+        }
+
+        ImmutableList<Queued> page = outbox.next(10, 100);
+
+        assertEquals(4, page.size());
+        assertEquals(10, outbox.size());
+        assertEquals(ImmutableList.of(1L, 2L, 3L, 4L), ids(store.events(0, 100)));
+        assertEquals(ImmutableList.of(9L, 10L), ids(store.events(8, 100)));
+    }
+
+    @Test
+    void eventsOfOneLongNameFillNoPage() {
+        outbox.open();
+        for (int i = 0; i < 10; i++) {
+            store.record(event(longName(0), EventType.PLUGIN_STARTED));
+        }
+
+        assertEquals(10, outbox.next(10, 100).size());
+        assertEquals(10, store.events(0, 100).size());
+    }
+
+    @Test
+    void aPageOfEventsThatCantBeReadIsNotTheEnd() {
+        for (int i = 0; i < 6; i++) {
+            store.record(event(longName(i), EventType.PLUGIN_STARTED));
+        }
+        ((SqliteStateStore) store)
+                .database.write(
+                        "test",
+                        connection ->
+                                Database.update(connection, "UPDATE event SET type = 'NOBODY_KNOWS_IT' WHERE id < 6"));
+
+        assertEquals(ImmutableList.of(6L), ids(store.events(0, 100)));
+    }
+
+    private static WorkloadId longName(int number) {
+        return WorkloadId.plugin(number + "-" + "x".repeat(1 << 20));
+    }
+
+    private static ImmutableList<Long> ids(ImmutableList<StoredEvent> events) {
+        return events.stream().map(StoredEvent::id).collect(ImmutableList.toImmutableList());
     }
 
     @Test
