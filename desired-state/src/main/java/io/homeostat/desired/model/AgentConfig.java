@@ -235,7 +235,7 @@ public record AgentConfig(
             Size logBytesPerWorkload,
 
             @Doc(
-                    "How many events are kept; the oldest go first, those that a control plane has yet to be told of last.")
+                    "How many events are kept, 64 MiB of them at most; the oldest go first, those that a control plane has yet to be told of last.")
             @Default("10000")
             @Range(min = 1, max = 10_000_000)
             int events,

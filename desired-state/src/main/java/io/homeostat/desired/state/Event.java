@@ -1,6 +1,7 @@
 package io.homeostat.desired.state;
 
 import io.homeostat.desired.model.WorkloadId;
+import java.nio.charset.StandardCharsets;
 import java.time.Instant;
 import org.jspecify.annotations.Nullable;
 
@@ -14,6 +15,15 @@ import org.jspecify.annotations.Nullable;
 public record Event(Instant time, @Nullable WorkloadId workload, String revision, EventType type, String message) {
     public Event {
         message = message.isBlank() ? type.words() : message;
+    }
+
+    /** How much of it has no bound of its own, in bytes, as the store counts it. */
+    public long bytes() {
+        return bytes(workload == null ? "" : workload.toString()) + bytes(revision) + bytes(message);
+    }
+
+    private static long bytes(String text) {
+        return text.getBytes(StandardCharsets.UTF_8).length;
     }
 
     public Event withTime(Instant other) {

@@ -83,7 +83,7 @@ public interface StateReader extends AutoCloseable {
      * How many events wait for the control plane, and how many it will never get.
      *
      * @param open whether events are queued, because a control plane is configured
-     * @param dropped the oldest when there were too many ({@code limits.events}), since the queue was first opened
+     * @param dropped the oldest when there were too many ({@code limits.events}) or too long ones, since the queue was first opened
      * @param refused by the control plane, since the queue was first opened
      * @param withheld refused items of its messages for which there were too many to have an event each
      */

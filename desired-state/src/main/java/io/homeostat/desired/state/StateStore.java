@@ -26,6 +26,9 @@ import org.jspecify.annotations.Nullable;
  * {@link StoreException}, nothing of it was stored.
  */
 public interface StateStore extends StateReader {
+    /** How long all events together may be ({@link Event#bytes}), however few they are: a control plane may send names of any length. */
+    long MOST_EVENT_BYTES = 64 << 20;
+
     /** Stores one look's or step's outcome. */
     void commit(Change change);
 
@@ -78,8 +81,8 @@ public interface StateStore extends StateReader {
     void record(Event event);
 
     /**
-     * Deletes the oldest events until {@code keep} are left, those that wait for the control plane last; they are counted ({@link
-     * StateReader.EventQueue#dropped}) and reported by an event. Returns their number.
+     * Deletes the oldest events until {@code keep} are left, and no more than {@link #MOST_EVENT_BYTES}, those that wait for the control
+     * plane last; these are counted ({@link StateReader.EventQueue#dropped}) and reported by an event. Returns their number.
      */
     int trimEvents(int keep, Instant now);
 

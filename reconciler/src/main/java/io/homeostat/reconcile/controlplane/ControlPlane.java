@@ -165,7 +165,7 @@ public final class ControlPlane implements AutoCloseable {
                             BriefText.of(String.valueOf(event.workload())),
                             event.type().words(),
                             event.message()));
-            events.stored(outcome.change().events().size(), now);
+            events.stored(outcome.change().events(), now);
             return outcome.change().histories().keySet();
         });
     }
@@ -272,6 +272,7 @@ public final class ControlPlane implements AutoCloseable {
         private final StateStore store;
         private int limit = Integer.MAX_VALUE;
         private int stored;
+        private long bytes;
 
         EventTrimmer(StateStore store) {
             this.store = store;
@@ -281,15 +282,17 @@ public final class ControlPlane implements AutoCloseable {
             limit = events;
         }
 
-        /** Trims, if as many events as are kept were stored because of messages. */
-        synchronized void stored(int events, Instant now) {
-            stored += events;
-            if (stored < limit) {
+        /** Trims, if as many events, or as long ones, as are kept were stored because of messages. */
+        synchronized void stored(ImmutableList<Event> events, Instant now) {
+            stored += events.size();
+            bytes += events.stream().mapToLong(Event::bytes).sum();
+            if (stored < limit && bytes < StateStore.MOST_EVENT_BYTES) {
                 return;
             }
             try {
                 int dropped = store.trimEvents(limit, now);
                 stored = 0;
+                bytes = 0;
                 if (dropped > 0) {
                     LOG.warn("{} events were dropped: the control plane causes more than it acknowledges", dropped);
                 }

@@ -34,15 +34,16 @@ public final class Housekeeping {
         this.groups = new GroupRemover(CgroupLayout.detect(layout));
     }
 
-    /** Deletes the oldest events beyond {@code kept}, and warns if the control plane had not acknowledged some of them. */
+    /** Deletes the oldest events beyond {@code kept} and beyond their bytes, and warns if the control plane had not acknowledged some of them. */
     public void trimEvents(int kept, Instant now) {
         int dropped = store.trimEvents(kept, now);
         if (dropped > 0) {
             LOG.warn(
                     "{} events were dropped before the control plane had acknowledged them: at most {} events are kept"
-                            + " (limits.events)",
+                            + " (limits.events), and {} MiB of them",
                     dropped,
-                    kept);
+                    kept,
+                    StateStore.MOST_EVENT_BYTES >> 20);
         }
     }
 

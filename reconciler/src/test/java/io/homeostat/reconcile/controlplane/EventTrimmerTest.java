@@ -6,6 +6,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.homeostat.desired.state.EventType;
 import io.homeostat.desired.state.StateReader.EventQueue;
 import io.homeostat.desired.state.StateReader.StoredEvent;
+import io.homeostat.desired.state.StateStore.ControlPlaneChange;
+import io.homeostat.proto.acp.ConfigurePluginStates.ConfigurePlugin;
 import io.homeostat.reconcile.controlplane.ControlPlane.EventTrimmer;
 import java.nio.file.Path;
 import java.util.List;
@@ -53,8 +55,26 @@ class EventTrimmerTest {
         assertTrue(left.stream().anyMatch(one -> one.event().type() == EventType.AGENT_EVENTS_DROPPED));
     }
 
+    @Test
+    void eventsOfLongNamesAreTrimmedByTheirBytes() {
+        trimmer.limit(10_000);
+        for (int message = 10; message < 30; message++) {
+            String name = message + "n".repeat(1_900_000);
+            take(Messages.install(name, "1"), Messages.remove(name));
+        }
+
+        EventQueue queue = here.store().eventQueue();
+        assertEquals(40, queue.queued() + queue.dropped());
+        assertEquals(1, queue.dropped());
+    }
+
     private void ask() {
-        here.receive(Messages.install("a", "1"));
-        trimmer.stored(2, Declaring.NOW);
+        take(Messages.install("a", "1"));
+    }
+
+    private void take(ConfigurePlugin... items) {
+        ControlPlaneChange change = here.translated(items);
+        here.store().receive(change);
+        trimmer.stored(change.events(), Declaring.NOW);
     }
 }

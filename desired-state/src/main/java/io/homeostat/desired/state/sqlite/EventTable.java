@@ -53,30 +53,38 @@ final class EventTable {
      * Deletes the oldest events, those that wait for the control plane last, so that nothing frequent can push these out. The newest
      * event about dropped ones stays.
      *
+     * @param keep how many are kept, as far as they are no longer than {@code bytes} together
      * @return how many the control plane had yet to be told; one of the kept events then says so
      */
-    static int trim(Connection connection, int keep, Instant now) throws SQLException {
-        int excess = Sqlite.integer(connection, "SELECT count(*) FROM event") - keep;
-        if (excess <= 0) {
-            return 0;
-        }
-        excess -= Database.update(connection, """
-                DELETE FROM event WHERE id IN (
-                  SELECT id FROM event
-                  WHERE id NOT IN (SELECT event FROM outbox) AND id IS NOT (SELECT max(id) FROM event WHERE type = ?)
-                  ORDER BY id LIMIT ?)
-                """, EventType.AGENT_EVENTS_DROPPED.name(), excess);
-        if (excess == 0) {
+    static int trim(Connection connection, int keep, long bytes, Instant now) throws SQLException {
+        int dropped = keepOnly(connection, keep, bytes);
+        if (dropped == 0) {
             return 0;
         }
         // The new event takes the place of the one before it, or of one more event that would have been told.
-        int replaced =
-                Database.update(connection, "DELETE FROM event WHERE type = ?", EventType.AGENT_EVENTS_DROPPED.name());
-        int dropped = SqliteOutbox.drop(connection, excess - replaced + 1);
-        if (dropped > 0) {
-            add(connection, SqliteOutbox.droppedEvent(connection, dropped, keep, now));
+        if (Database.update(connection, "DELETE FROM event WHERE type = ?", EventType.AGENT_EVENTS_DROPPED.name())
+                == 0) {
+            dropped += keepOnly(connection, keep - 1, bytes);
         }
+        add(connection, SqliteOutbox.droppedEvent(connection, dropped, keep, bytes, now));
         return dropped;
+    }
+
+    /** Returns how many were queued of those that it deletes. */
+    private static int keepOnly(Connection connection, int number, long bytes) throws SQLException {
+        int deleted = Database.update(connection, """
+                DELETE FROM event WHERE id IN (
+                  SELECT id
+                  FROM (SELECT id, row_number() OVER last_to_go AS place, sum(bytes) OVER last_to_go AS kept
+                        FROM (SELECT id,
+                                id IS (SELECT max(id) FROM event WHERE type = ?) AS tells,
+                                id IN (SELECT event FROM outbox) AS queued,
+                                coalesce(octet_length(workload), 0) + octet_length(revision) + octet_length(message) AS bytes
+                              FROM event)
+                        WINDOW last_to_go AS (ORDER BY tells DESC, queued DESC, id DESC))
+                  WHERE place > ? OR kept > ?)
+                """, EventType.AGENT_EVENTS_DROPPED.name(), number, bytes);
+        return deleted == 0 ? 0 : SqliteOutbox.drop(connection);
     }
 
     private static Optional<StoredEvent> read(ResultSet row, PageContent content) throws SQLException {

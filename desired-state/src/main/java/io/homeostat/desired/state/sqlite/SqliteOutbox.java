@@ -153,11 +153,9 @@ final class SqliteOutbox implements Outbox {
         return removed;
     }
 
-    /** Drops the oldest queued events; returns how many there were. */
-    static int drop(Connection connection, int number) throws SQLException {
-        String oldest = "(SELECT event FROM outbox ORDER BY event LIMIT ?)";
-        Database.update(connection, "DELETE FROM event WHERE id IN " + oldest, number);
-        int dropped = Database.update(connection, "DELETE FROM outbox WHERE event IN " + oldest, number);
+    /** Drops the queued events that are stored no more; returns how many there were. */
+    static int drop(Connection connection) throws SQLException {
+        int dropped = Database.update(connection, "DELETE FROM outbox WHERE event NOT IN (SELECT id FROM event)");
         count(connection, DROPPED, dropped);
         return dropped;
     }
@@ -180,7 +178,8 @@ final class SqliteOutbox implements Outbox {
         count(connection, WITHHELD, refusals);
     }
 
-    static Event droppedEvent(Connection connection, int dropped, int kept, Instant now) throws SQLException {
+    static Event droppedEvent(Connection connection, int dropped, int kept, long bytes, Instant now)
+            throws SQLException {
         return new Event(
                 now,
                 null,
@@ -188,8 +187,8 @@ final class SqliteOutbox implements Outbox {
                 EventType.AGENT_EVENTS_DROPPED,
                 dropped
                         + " events of plugins were dropped before the control plane had acknowledged them: they were the"
-                        + " oldest of more than " + kept + " events (limits.events); " + counted(connection, DROPPED)
-                        + " altogether");
+                        + " oldest of more than " + kept + " events (limits.events), or of more than " + (bytes >> 20)
+                        + " MiB of events; " + counted(connection, DROPPED) + " altogether");
     }
 
     private static void count(Connection connection, String key, int more) throws SQLException {

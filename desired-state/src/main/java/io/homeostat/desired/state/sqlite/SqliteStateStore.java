@@ -162,7 +162,8 @@ public final class SqliteStateStore extends SqliteStateReader implements StateSt
 
     @Override
     public int trimEvents(int keep, Instant now) {
-        int dropped = database.write("trim the events in", connection -> EventTable.trim(connection, keep, now));
+        int dropped = database.write(
+                "trim the events in", connection -> EventTable.trim(connection, keep, MOST_EVENT_BYTES, now));
         if (dropped > 0) {
             outbox.dropped();
         }

@@ -29,6 +29,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** What waits for the control plane, in a real database. */
 final class OutboxTest {
+    private static final int MIB = 1 << 20;
     private static final WorkloadId OTHER = WorkloadId.plugin("other");
 
     @TempDir
@@ -171,7 +172,7 @@ final class OutboxTest {
     }
 
     private static WorkloadId longName(int number) {
-        return WorkloadId.plugin(number + "-" + "x".repeat(1 << 20));
+        return WorkloadId.plugin(number + "-" + "x".repeat(MIB));
     }
 
     private static ImmutableList<Long> ids(ImmutableList<StoredEvent> events) {
@@ -203,6 +204,45 @@ final class OutboxTest {
         assertEquals(EventType.AGENT_EVENTS_DROPPED, told.type());
         assertTrue(told.message().startsWith("3 events of plugins were dropped"), told::message);
         assertEquals(3, store.events(0, 10).size());
+    }
+
+    @Test
+    void theOldestAreDroppedThoughFewWhenTheyAreLong() {
+        outbox.open();
+        for (String number : ImmutableList.of("1", "2", "3", "4", "5")) {
+            store.commit(Samples.events(AGENT, number.repeat(MIB)));
+        }
+        store.record(event(WorkloadId.process("loop"), EventType.PLUGIN_CRASHED));
+
+        assertEquals(2, trim(3 * MIB + 1000));
+
+        assertEquals(ImmutableList.of("3", "4", "5"), initials(queued()));
+        assertEquals(new EventQueue(true, 3, 2, 0, 0), store.eventQueue());
+        Event told = store.events(6, 10).getLast().event();
+        assertEquals(EventType.AGENT_EVENTS_DROPPED, told.type());
+        assertTrue(told.message().contains("of more than 3 MiB of events"), told::message);
+        assertEquals(0, trim(3 * MIB + 1000));
+    }
+
+    @Test
+    void whatIsNotQueuedGoesFirstHoweverNewItIs() {
+        outbox.open();
+        store.commit(Samples.events(AGENT, "1".repeat(MIB)));
+        store.record(event(WorkloadId.process("x".repeat(MIB)), EventType.PLUGIN_CRASHED));
+
+        assertEquals(0, trim(3 * MIB / 2));
+
+        assertEquals(ImmutableList.of("1"), initials(queued()));
+        assertEquals(1, store.events(0, 10).size());
+    }
+
+    private int trim(long bytes) {
+        return ((SqliteStateStore) store)
+                .database.write("test", connection -> EventTable.trim(connection, 100, bytes, Samples.NOON));
+    }
+
+    private static ImmutableList<String> initials(ImmutableList<String> messages) {
+        return messages.stream().map(message -> message.substring(0, 1)).collect(ImmutableList.toImmutableList());
     }
 
     @Test
