@@ -1,6 +1,7 @@
 package io.homeostat.reconcile.plan;
 
 import com.google.common.collect.ImmutableList;
+import io.homeostat.desired.model.BriefText;
 import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.state.history.Reason;
 import io.homeostat.desired.state.history.WorkloadHistory.FailedRevision;
@@ -102,8 +103,8 @@ final class DaemonPlanner {
         } else if (plan.isEmpty()) {
             plan.waitFor(
                     Reason.REVISION_FAILED,
-                    "revision " + failed.revision() + " failed and was undone, "
-                            + lastGood.workload().revision()
+                    "revision " + BriefText.of(failed.revision()) + " failed and was undone, "
+                            + BriefText.of(lastGood.workload().revision())
                             + (rollout.hasCompleted() ? " had completed before: " : " runs instead: ")
                             + failed.error(),
                     retry,

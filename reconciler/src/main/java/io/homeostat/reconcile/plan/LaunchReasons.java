@@ -1,6 +1,7 @@
 package io.homeostat.reconcile.plan;
 
 import com.google.common.collect.ImmutableList;
+import io.homeostat.desired.model.BriefText;
 import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.state.Instance;
@@ -213,11 +214,11 @@ final class LaunchReasons {
 
     void giveUndoing() {
         FailedRevision failed = Objects.requireNonNull(situation.history().failed());
-        String revision = target.workload().revision();
+        String revision = BriefText.of(target.workload().revision());
         plan.because(
                 Action.ROLLBACK,
                 failed.byRequest() ? Reason.ROLLED_BACK : Reason.REVISION_FAILED,
-                (failed.byRequest() ? "" : "revision " + failed.revision() + " failed: ")
+                (failed.byRequest() ? "" : "revision " + BriefText.of(failed.revision()) + " failed: ")
                         + failed.error()
                         + (preconditions.runsOn() ? "; " + revision + " runs until that is here" : ""));
     }

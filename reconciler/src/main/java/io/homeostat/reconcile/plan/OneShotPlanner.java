@@ -1,5 +1,6 @@
 package io.homeostat.reconcile.plan;
 
+import io.homeostat.desired.model.BriefText;
 import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.history.Attempts.Failures;
@@ -132,7 +133,7 @@ final class OneShotPlanner {
         }
         plan.waitFor(
                 Reason.RUN_UNDER_WAY,
-                "revision " + instance.revision() + " runs"
+                "revision " + BriefText.of(instance.revision()) + " runs"
                         + (isOfDeclaredWork(instance) ? "" : "; what is declared now runs when it has ended"),
                 lookAgain,
                 Wait.Kind.PROGRESS);

@@ -158,7 +158,7 @@ public final class Schedule {
                 ? "an agent would run it again"
                         + next().map(at -> " at " + at.truncatedTo(ChronoUnit.SECONDS))
                                 .orElse("")
-                        + ", none runs; homeostat trigger " + id + " does it now"
+                        + ", none runs; homeostat trigger " + id.brief() + " does it now"
                 : "no agent runs that would run it again, the next homeostat apply of it does";
     }
 

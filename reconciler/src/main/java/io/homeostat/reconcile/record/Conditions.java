@@ -1,6 +1,7 @@
 package io.homeostat.reconcile.record;
 
 import com.google.common.collect.ImmutableList;
+import io.homeostat.desired.model.BriefText;
 import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.model.Lifecycle.Execution;
 import io.homeostat.desired.state.Pause;
@@ -139,7 +140,7 @@ public final class Conditions {
                     Condition.Type.ROLLED_BACK,
                     Condition.Status.TRUE,
                     Reason.UPGRADE_FAILED,
-                    "revision " + failed.revision() + " was undone: " + failed.error());
+                    "revision " + BriefText.of(failed.revision()) + " was undone: " + failed.error());
         }
         boolean launched = failed.meanwhile() == null;
         Condition shown = keep(

@@ -1,6 +1,7 @@
 package io.homeostat.reconcile.record;
 
 import com.google.common.collect.ImmutableList;
+import io.homeostat.desired.model.BriefText;
 import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.state.Event;
@@ -210,7 +211,8 @@ final class Notes {
         event(
                 EventType.AGENT_ROLLED_BACK,
                 revision,
-                "undone, going back to revision " + lastKnownGood.workload().revision() + ": " + error);
+                "undone, going back to revision "
+                        + BriefText.of(lastKnownGood.workload().revision()) + ": " + error);
     }
 
     /** What is declared was seen to do what it should: from now on it is the last good revision, and its failures are forgotten. */

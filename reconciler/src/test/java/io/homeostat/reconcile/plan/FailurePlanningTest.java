@@ -6,6 +6,7 @@ import static io.homeostat.reconcile.plan.Example.plugin;
 import static io.homeostat.reconcile.plan.PlanningRow.row;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.homeostat.desired.state.Instance.Phase;
 import io.homeostat.desired.state.history.Attempts.Failures;
@@ -155,6 +156,23 @@ class FailurePlanningTest {
                 .attempts(attempts -> attempts.withInstall(new Failures(1, NOW, "403", true)));
 
         assertFalse(upgrade.plan().message().contains("runs on"), upgrade.plan()::message);
+    }
+
+    @Test
+    void reasonsNameLongRevisionsByTheirBeginnings() {
+        String old = "a".repeat(100_000);
+        Example undone = plugin().knownGood(old)
+                .installed(old)
+                .wants("b".repeat(100_000))
+                .undone(1, NOW);
+
+        String undoing = undone.plan().message();
+        assertTrue(undoing.startsWith("revision bb"), undoing);
+        assertTrue(undoing.length() < 1_000, () -> undoing.length() + " characters");
+
+        String held = undone.active(old).runs(old).plan().message();
+        assertTrue(held.contains(" failed and was undone, aa"), held);
+        assertTrue(held.length() < 1_000, () -> held.length() + " characters");
     }
 
     @Test

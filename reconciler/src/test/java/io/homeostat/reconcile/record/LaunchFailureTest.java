@@ -6,6 +6,7 @@ import static io.homeostat.reconcile.plan.Example.plugin;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.model.Lifecycle.Limits;
@@ -108,6 +109,19 @@ class LaunchFailureTest {
                         "PLUGIN_INSTALL_FAILED " + ERROR,
                         "AGENT_ROLLED_BACK undone, going back to revision A: " + ERROR),
                 told(third));
+    }
+
+    @Test
+    void whatIsGoneBackToIsNamedByTheBeginningOfALongRevision() {
+        String old = "a".repeat(100_000);
+        Example third = plugin().wants("B")
+                .knownGood(old)
+                .attempts(attempts -> attempts.withStart(failed(2, NOW)))
+                .ended("B", KILLED);
+
+        String told = told(third).getLast();
+        assertTrue(told.startsWith("AGENT_ROLLED_BACK undone, going back to revision aa"), told);
+        assertTrue(told.length() < 1_000, () -> told.length() + " characters");
     }
 
     @Test
