@@ -109,7 +109,7 @@ final class ConfigureHandler {
             WorkloadId id = declaration.workload().id();
             if (declaration.source() == SourceName.CONTROL_PLANE) {
                 own.put(id, new Own(declaration.workload(), declaration.hash()));
-                quota.count(declaration);
+                quota.count(declaration, history(id));
             } else if (id.kind().equals(Kind.PLUGIN)) {
                 others.merge(id, declaration, (one, two) -> one.source().compareTo(two.source()) < 0 ? one : two);
             }
@@ -147,7 +147,7 @@ final class ConfigureHandler {
                     MOST_PLUGINS + " plugins are declared already; REMOVE some first"));
         }
         if (wanted.isPresent() && refusals.isEmpty()) {
-            quota.reserve(wanted.get()).ifPresent(refusals::add);
+            quota.reserve(wanted.get(), history(wanted.get().workload().id())).ifPresent(refusals::add);
         }
         if (wanted.isEmpty() || !refusals.isEmpty()) {
             answer.tell(EventType.PLUGIN_CONFIG_INSTALL, "sent by the control plane");
@@ -294,7 +294,9 @@ final class ConfigureHandler {
             ManifestReader.Result read = ManifestReader.reconfigured(base.get().workload(), item.sent());
             read.problems().forEach(problem -> refusals.add(Refusal.invalid(problem)));
             wanted = read.workload().map(known.printer());
-            wanted.flatMap(quota::reserve).ifPresent(refusals::add);
+            wanted.flatMap(document ->
+                            quota.reserve(document, history(document.workload().id())))
+                    .ifPresent(refusals::add);
         }
         if (wanted.isEmpty() || !refusals.isEmpty()) {
             answer.refuse(EventType.PLUGIN_CONFIG_APPLY_FAILED, refusals);
@@ -434,8 +436,8 @@ final class ConfigureHandler {
             }
         }
 
-        void count(StoredDeclaration declared) {
-            put(declared.workload().id(), used(declared.workload(), declared.length()));
+        void count(StoredDeclaration declared, WorkloadHistory history) {
+            put(declared.workload().id(), used(declared.workload(), declared.length(), history));
         }
 
         /**
@@ -443,9 +445,9 @@ final class ConfigureHandler {
          *
          * @return why not, if there is not enough left, and nothing was reserved; a workload that needs no more than before always fits
          */
-        Optional<Refusal> reserve(CanonicalDocument document) {
+        Optional<Refusal> reserve(CanonicalDocument document, WorkloadHistory history) {
             WorkloadId id = document.workload().id();
-            Used needed = used(document.workload(), document.text().length());
+            Used needed = used(document.workload(), document.text().length(), history);
             Used before = used.getOrDefault(id, Used.NOTHING);
             Used after = sum.minus(before).plus(needed);
             if (needed.names() > before.names() && after.names() > MOST_NAMES) {
@@ -467,16 +469,21 @@ final class ConfigureHandler {
             sum = sum.plus(needed).minus(before == null ? Used.NOTHING : before);
         }
 
-        private static Used used(Workload workload, int length) {
+        private static Used used(Workload workload, int length, WorkloadHistory history) {
             long values = workload.spec() instanceof PluginSpec plugin && plugin.config() != null
                     ? values(plugin.config().struct())
                     : 0;
+            long comes = bytes(workload.revision());
+            long runs = history.standIns().stream()
+                    .mapToLong(one -> bytes(one.workload().revision()))
+                    .max()
+                    .orElse(0);
             return new Used(
                     length
                             + PER_VALUE
                                     * (values + workload.program().arguments().size()),
-                    // Of the one that runs and the one that comes, the revisions are told.
-                    bytes(workload.id().name()) + 2 * bytes(workload.revision()));
+                    // Both revisions are told; what comes is what runs one day.
+                    bytes(workload.id().name()) + comes + Math.max(comes, runs));
         }
 
         private static long bytes(String text) {

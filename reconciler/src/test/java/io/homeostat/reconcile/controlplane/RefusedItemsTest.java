@@ -292,6 +292,19 @@ class RefusedItemsTest {
         assertEquals(List.of("a 1 controlPlane 2", "bc 1 controlPlane 1"), here.inForce());
     }
 
+    @Test
+    void aLongRevisionThatMayRunInThePlaceOfAShortOneIsCounted() {
+        String most = "r".repeat(Quota.MOST_NAMES / 2 - 10);
+        here.receive(install("a", most)).knownGood("a").receive(install("a", "2"));
+
+        here.receive(install("b", most));
+        assertEquals(List.of("a 2 controlPlane 2"), here.inForce());
+        assertTrue(here.lastWords().contains("no message could carry the states of all"), here.lastWords());
+
+        here.knownGood("a").receive(install("b", most.substring(10)));
+        assertEquals(2, here.inForce().size());
+    }
+
     private static ConfigurePlugin configured(String name, String config) {
         return install(name, "1", item -> item.getManifestBuilder().setStringConfig(config));
     }
