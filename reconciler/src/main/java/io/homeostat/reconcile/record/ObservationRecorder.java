@@ -143,7 +143,7 @@ public final class ObservationRecorder {
             }
             return;
         }
-        String removed = removed(history.attempts());
+        String removed = removed(situation);
         if (!removed.isEmpty()) {
             notes.event(EventType.PLUGIN_REMOVE_FAILED, removed, "declared again before it was removed");
         }
@@ -172,9 +172,15 @@ public final class ObservationRecorder {
         }
     }
 
-    /** The revision of which it was told that it is being removed; empty when nothing is. */
-    private static String removed(Attempts attempts) {
-        return attempts.hash().isEmpty() ? attempts.reported().revision() : "";
+    /**
+     * The revision of which a control plane was told that it is being removed; empty when nothing is. Of what no control plane hears of,
+     * nobody waits for the end of that.
+     */
+    private static String removed(Situation situation) {
+        Attempts attempts = situation.history().attempts();
+        return situation.id().kind().isReported() && attempts.hash().isEmpty()
+                ? attempts.reported().revision()
+                : "";
     }
 
     private static void noteDecision(Situation situation, Notes notes) {

@@ -5,6 +5,7 @@ import static io.homeostat.reconcile.plan.Example.failed;
 import static io.homeostat.reconcile.plan.Example.plugin;
 import static io.homeostat.reconcile.plan.Example.process;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -19,6 +20,7 @@ import io.homeostat.desired.state.Instance.Phase;
 import io.homeostat.desired.state.StateStore.Change;
 import io.homeostat.desired.state.history.Attempts;
 import io.homeostat.desired.state.history.Attempts.Failures;
+import io.homeostat.desired.state.history.Attempts.Reported;
 import io.homeostat.desired.state.history.Exit;
 import io.homeostat.desired.state.history.OneShotRun;
 import io.homeostat.desired.state.history.RunRecord.Stop;
@@ -101,6 +103,24 @@ class ObservationRecorderTest {
         assertNull(history.failed());
         assertNull(history.run().oneShot());
         assertEquals(List.of("PLUGIN_CONFIG_REMOVE A"), told(learned));
+    }
+
+    @Test
+    void onlyOfWhatAControlPlaneHearsOfARemovalIsToldToHaveFailed() {
+        Learned plugin = declaredAgain(plugin());
+        assertEquals(List.of("PLUGIN_REMOVE_FAILED A", "PLUGIN_CONFIG_INSTALL A"), told(plugin));
+        assertTrue(plugin.situation().history().asked().install());
+
+        Learned process = declaredAgain(process());
+        assertEquals(List.of("PLUGIN_CONFIG_INSTALL A"), told(process));
+        assertFalse(process.situation().history().asked().install());
+    }
+
+    private static Learned declaredAgain(Example example) {
+        return example.wants("A")
+                .knownGood("A")
+                .attempts(attempts -> Attempts.NONE.withReported(Reported.of("A")))
+                .learned();
     }
 
     @Test
