@@ -129,7 +129,8 @@ public final class OutcomeRecorder {
                 if (notes.history().attempts().restartToConfigure()) {
                     notes.event(EventType.PLUGIN_CONFIG_APPLIED, instance.revision(), "by a restart");
                     notes.applied(config);
-                    notes.attempts(attempts -> attempts.withRestartToConfigure(false));
+                    notes.attempts(
+                            attempts -> attempts.withRestartToConfigure(false).withConfigure(Failures.NONE));
                 } else if (wasRefused(situation, config)) {
                     notes.event(
                             EventType.PLUGIN_CONFIG_APPLIED,

@@ -138,6 +138,20 @@ class OutcomeRecorderTest {
     }
 
     @Test
+    void aRestartThatGivesAConfigurationEndsItsFailuresSoThatALaterStartDoesNotTellItAgain() {
+        Example listening = plugin().wants("A").installed("A").active("A").listens("A");
+        Change restarted = after(
+                listening.attempts(attempts ->
+                        attempts.withConfigure(failed(1, NOW.minusSeconds(600))).withRestartToConfigure(true)),
+                "start",
+                Outcome.done());
+
+        assertEquals(Failures.NONE, history(restarted).attempts().configure());
+        Change later = after(listening.history(before -> history(restarted)), "start", Outcome.done());
+        assertEquals(List.of("PLUGIN_STARTED A"), told(later));
+    }
+
+    @Test
     void aConfigurationIsToldOnceHoweverOftenItIsTried() {
         Example other = plugin().wants("A", "other")
                 .knownGood("A")
