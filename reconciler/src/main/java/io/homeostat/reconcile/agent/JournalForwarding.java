@@ -132,7 +132,7 @@ final class JournalForwarding implements AutoCloseable {
             copying = true;
         }
         Set<WorkloadId> behind = new HashSet<>();
-        Set<WorkloadId> unread = new HashSet<>();
+        Set<WorkloadId> later = new HashSet<>();
         for (Map.Entry<Path, WorkloadId> log : logs.entrySet()) {
             try {
                 Forwarded forwarded = open.get(log.getKey());
@@ -140,8 +140,12 @@ final class JournalForwarding implements AutoCloseable {
                     forwarded = begun(log.getKey(), log.getValue());
                     open.put(log.getKey(), forwarded);
                 }
-                if (forwarded.log().copyTo(forwarded.lines(), BYTES_A_ROUND)) {
-                    behind.add(log.getValue());
+                switch (forwarded.log().copyTo(forwarded.lines(), BYTES_A_ROUND)) {
+                    case ENOUGH -> behind.add(log.getValue());
+                    case NOT_ALL -> later.add(log.getValue());
+                    case ALL -> {
+                        // The next round looks whether there is more.
+                    }
                 }
                 tellOfLoss(log.getValue(), forwarded.log().givenUp());
             } catch (IOException | CommandFailure e) {
@@ -150,7 +154,7 @@ final class JournalForwarding implements AutoCloseable {
                         log.getKey(),
                         log.getValue().brief(),
                         e);
-                unread.add(log.getValue());
+                later.add(log.getValue());
             }
         }
         open.entrySet().removeIf(entry -> {
@@ -161,7 +165,7 @@ final class JournalForwarding implements AutoCloseable {
             return gone;
         });
         old.retainAll(logs.keySet());
-        tellWhoHasCaughtUp(Sets.union(behind, unread));
+        tellWhoHasCaughtUp(Sets.union(behind, later));
         return !behind.isEmpty();
     }
 
@@ -244,7 +248,7 @@ final class JournalForwarding implements AutoCloseable {
     /** Of a workload that is gone: what it wrote last is copied. */
     private void end(Forwarded gone) {
         try (LogFile log = gone.log()) {
-            log.copyTo(gone.lines(), BYTES_A_ROUND);
+            LogFile.Copied _ = log.copyTo(gone.lines(), BYTES_A_ROUND);
             gone.lines().flush();
         } catch (IOException | CommandFailure e) {
             LOG.debug("the end of a log could not be read", e);

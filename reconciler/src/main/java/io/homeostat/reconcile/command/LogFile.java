@@ -88,6 +88,16 @@ public final class LogFile implements AutoCloseable {
         }
     }
 
+    /** What has been copied. */
+    public enum Copied {
+        /** All that there is. */
+        ALL,
+        /** As much as was asked for; there may be more. */
+        ENOUGH,
+        /** Not all: it is being rotated, and only a later call can tell what there is. */
+        NOT_ALL
+    }
+
     /** What to do after a look at the copies. */
     private enum Next {
         READ,
@@ -181,23 +191,23 @@ public final class LogFile implements AutoCloseable {
     }
 
     /**
-     * Copies what was written since the last call, about so many bytes of it at most; true when there may be more.
+     * Copies what was written since the last call, about so many bytes of it at most.
      *
      * @throws CommandFailure when it is no file any more; its directory is the workload's own
      */
-    public boolean copyTo(OutputStream out, long most) throws IOException {
+    public Copied copyTo(OutputStream out, long most) throws IOException {
         if (isCopy) {
-            return channel != null && copy(channel, out, most) >= most;
+            return channel != null && copy(channel, out, most) >= most ? Copied.ENOUGH : Copied.ALL;
         }
         long left = most - copyRotated(out, most);
         if (left <= 0) {
-            return true;
+            return Copied.ENOUGH;
         }
         BasicFileAttributes there = attributes();
         if (channel != null && (there == null || !there.fileKey().equals(key))) {
             left -= copy(channel, out, left);
             if (left <= 0) {
-                return true;
+                return Copied.ENOUGH;
             }
             close();
         }
@@ -207,7 +217,7 @@ public final class LogFile implements AutoCloseable {
         for (int look = 0; look < MOST_LOOKS && channel != null; look++) {
             Next next = followRotation(channel);
             if (next == Next.WAIT) {
-                return false;
+                return Copied.NOT_ALL;
             }
             if (next == Next.LOOK_AGAIN) {
                 continue;
@@ -224,16 +234,16 @@ public final class LogFile implements AutoCloseable {
                     break;
                 }
                 if (piece.position() == 0) {
-                    return false;
+                    return Copied.ALL;
                 }
                 write(piece, out);
                 left -= piece.position();
             }
             if (left <= 0) {
-                return true;
+                return Copied.ENOUGH;
             }
         }
-        return false;
+        return channel == null ? Copied.ALL : Copied.NOT_ALL;
     }
 
     /**

@@ -194,7 +194,7 @@ final class LogReader implements AutoCloseable {
         while (lines.isEmpty() && !files.isEmpty()) {
             LogFile file = files.getFirst();
             Place place = file.place();
-            if (place == null || !file.copyTo(new Timed(place), 1)) {
+            if (place == null || file.copyTo(new Timed(place), 1) != LogFile.Copied.ENOUGH) {
                 done(files.removeFirst());
                 if (files.isEmpty() && !mayGoOn) {
                     splitter.flush();

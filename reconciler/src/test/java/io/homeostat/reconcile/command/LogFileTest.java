@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.homeostat.actuate.ActuationFailure;
 import io.homeostat.actuate.launch.LogRotation;
 import io.homeostat.observe.process.PinnedFile;
+import io.homeostat.reconcile.command.LogFile.Copied;
 import io.homeostat.reconcile.command.environment.CommandFailure;
 import java.io.ByteArrayOutputStream;
 import java.io.FilterOutputStream;
@@ -116,7 +117,7 @@ class LogFileTest {
                 written.append(lines);
                 assertEquals(0, new LogRotation().rotate(path, 600_000, 4).getAsLong());
                 // Less than there is.
-                assertTrue(log.copyTo(out, 1000));
+                assertEquals(Copied.ENOUGH, log.copyTo(out, 1000));
             }
             append("end\n");
             log.copyTo(out);
@@ -255,13 +256,13 @@ class LogFileTest {
             Files.writeString(path, "");
             log.copyTo(out);
             append(block + block + "end\n");
-            assertTrue(log.copyTo(out, block.length()));
+            assertEquals(Copied.ENOUGH, log.copyTo(out, block.length()));
             assertEquals(block, read());
             Files.move(path, directory.resolve("process.log.1"));
             Files.writeString(path, "new\n");
-            assertTrue(log.copyTo(out, block.length()));
+            assertEquals(Copied.ENOUGH, log.copyTo(out, block.length()));
             assertEquals(block + block, read());
-            assertFalse(log.copyTo(out, block.length()));
+            assertEquals(Copied.ALL, log.copyTo(out, block.length()));
         }
         assertEquals(block + block + "end\nnew\n", read());
     }
@@ -276,11 +277,11 @@ class LogFileTest {
             assertTrue(new LogRotation().rotate(path, 300_000, 2).isPresent());
             // As long as what was read before: it does not look shorter.
             append("new\n");
-            assertTrue(log.copyTo(out, block.length()));
+            assertEquals(Copied.ENOUGH, log.copyTo(out, block.length()));
             assertEquals("one\n" + block, read());
-            assertTrue(log.copyTo(out, block.length()));
+            assertEquals(Copied.ENOUGH, log.copyTo(out, block.length()));
             assertEquals("one\n" + block + block, read());
-            assertFalse(log.copyTo(out, block.length()));
+            assertEquals(Copied.ALL, log.copyTo(out, block.length()));
         }
         assertEquals("one\n" + block + block + "end\nnew\n", read());
     }
@@ -332,10 +333,10 @@ class LogFileTest {
         try (LogFile log = new LogFile(path, others)) {
             append("");
             while (left[0] > 0 || out.size() < written.length()) {
-                log.copyTo(slow, 400_000);
+                Copied _ = log.copyTo(slow, 400_000);
             }
             assertEquals(written.toString(), read());
-            assertFalse(log.copyTo(out, 1));
+            assertEquals(Copied.ALL, log.copyTo(out, 1));
             assertEquals(0, log.givenUp());
         }
         assertEquals(written.length(), out.size());
@@ -412,6 +413,33 @@ class LogFileTest {
             assertEquals(0, new LogRotation().rotate(path, 50_000 * 61, 60).orElse(0));
         } catch (ActuationFailure e) {
             throw new AssertionError(e);
+        }
+    }
+
+    @Test
+    void itIsSaidWhetherAllThatThereIsHasBeenCopied() throws IOException {
+        try (LogFile log = new LogFile(path)) {
+            assertEquals(Copied.ALL, log.copyTo(out, 4));
+            Files.writeString(path, "one\n");
+            assertEquals(Copied.ENOUGH, log.copyTo(out, 4));
+            assertEquals(Copied.ALL, log.copyTo(out, 4));
+
+            // A rotation that has emptied the log, and is about to write down what it has moved.
+            Files.copy(path, directory.resolve("process.log.1"));
+            Files.writeString(path, "", StandardOpenOption.TRUNCATE_EXISTING);
+            assertEquals(Copied.NOT_ALL, log.copyTo(out, 4));
+        }
+    }
+
+    @Test
+    void aLogThatIsRotatedAtEachLookIsNotSaidToBeCopied() throws IOException {
+        Runnable another = () -> {
+            append(lines("more", 10_000));
+            rotateWithoutLoss();
+        };
+        append("one\n");
+        try (LogFile log = new LogFile(path, another)) {
+            assertEquals(Copied.NOT_ALL, log.copyTo(out, Long.MAX_VALUE));
         }
     }
 
