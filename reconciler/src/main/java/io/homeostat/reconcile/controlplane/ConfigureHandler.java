@@ -163,7 +163,8 @@ final class ConfigureHandler {
         if (apply != null && apply.config().equals(config(wanted.get()))) {
             ask(id, history(id).asked().withApply(new Apply(apply.config(), "")));
         } else {
-            tellOfOvertaken(answer, id, "an INSTALL with another configuration came before it was applied");
+            tellOfOvertaken(
+                    answer, id, own.get(id), "an INSTALL with another configuration came before it was applied");
         }
         tellOfInstall(answer, wanted.get());
         declare(wanted.get());
@@ -230,7 +231,8 @@ final class ConfigureHandler {
         StoredDeclaration other = others.get(id);
         WorkloadHistory history = known.histories().apply(id);
         boolean removing = other == null && history.isOfSomethingDeclared();
-        if (own.remove(id) == null) {
+        Own removed = own.remove(id);
+        if (removed == null) {
             if (removing) {
                 answer.tell(EventType.PLUGIN_CONFIG_REMOVE, "it is being removed already");
                 return;
@@ -249,7 +251,7 @@ final class ConfigureHandler {
         quota.release(id);
         declared.remove(id);
         withdrawn.add(id);
-        tellOfOvertaken(answer, id, "a REMOVE came before it was applied");
+        tellOfOvertaken(answer, id, removed, "a REMOVE came before it was applied");
         if (other != null) {
             tellOfSuccession(answer, other, history);
             // If the successor fails, there is no going back to what was removed.
@@ -307,7 +309,7 @@ final class ConfigureHandler {
         String config = config(wanted.get());
         Apply before = history(id).asked().apply();
         if (before != null && !before.config().equals(config)) {
-            tellOfOvertaken(answer, id, "a later one came before it was applied");
+            tellOfOvertaken(answer, id, own.get(id), "a later one came before it was applied");
         }
         if (!workload.equals(base.get().workload())) {
             declare(wanted.get());
@@ -335,11 +337,13 @@ final class ConfigureHandler {
     }
 
     /** Tells of an APPLY that something else came in the way of before the loop could tell what became of it. */
-    private void tellOfOvertaken(OfItem answer, WorkloadId id, String why) {
+    private void tellOfOvertaken(OfItem answer, WorkloadId id, @Nullable Own declared, String why) {
         Asked asked = history(id).asked();
-        if (asked.apply() != null) {
-            answer.tell(EventType.PLUGIN_CONFIG_APPLY, "configuration received");
-            answer.tell(EventType.PLUGIN_CONFIG_APPLY_FAILED, why);
+        if (asked.apply() != null && declared != null) {
+            // Of the revision that was to take it, whichever is sent now.
+            String revision = declared.workload().revision();
+            answer.tell(revision, EventType.PLUGIN_CONFIG_APPLY, "configuration received");
+            answer.tell(revision, EventType.PLUGIN_CONFIG_APPLY_FAILED, why);
             ask(id, asked.withApply(null));
         }
     }

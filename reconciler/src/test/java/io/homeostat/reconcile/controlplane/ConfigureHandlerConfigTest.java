@@ -125,17 +125,18 @@ class ConfigureHandlerConfigTest {
         here.receive(apply("a", "c"));
         here.receive(apply("a", "d"));
 
-        assertEquals(List.of("CONFIG_APPLY a", "CONFIG_APPLY_FAILED a"), here.told());
+        assertEquals(List.of("CONFIG_APPLY a 1", "CONFIG_APPLY_FAILED a 1"), here.told());
         assertTrue(here.lastWords().contains("a later one"), here.lastWords());
         assertEquals(new Apply(hash("d"), first), asked("a"));
 
         here.receive(install("a", "2"));
-        assertEquals(List.of("CONFIG_APPLY a 2", "CONFIG_APPLY_FAILED a 2"), here.told());
+        assertEquals(List.of("CONFIG_APPLY a 1", "CONFIG_APPLY_FAILED a 1"), here.told());
         assertNull(asked("a"));
 
         here.receive(apply("a", "e")).receive(remove("a"));
         assertEquals(
-                List.of("CONFIG_APPLY a", "CONFIG_APPLY_FAILED a"), here.told().subList(0, 2));
+                List.of("CONFIG_APPLY a 2", "CONFIG_APPLY_FAILED a 2"),
+                here.told().subList(0, 2));
         assertNull(asked("a"));
     }
 
