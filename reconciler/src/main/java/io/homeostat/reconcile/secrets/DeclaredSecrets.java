@@ -49,8 +49,8 @@ public final class DeclaredSecrets {
     private static final Pattern ASSIGNED = Pattern.compile("[:=][ \\t]{0,20}[\"']?([^\\s\"',;{}\\[\\]]+)");
 
     /** The name and the value of the same. */
-    private static final Pattern NAMED =
-            Pattern.compile("([A-Za-z0-9_.-]{1,128})[\"']?[ \\t]{0,20}[:=][ \\t]{0,20}[\"']?([^\\s\"',;{}\\[\\]]+)");
+    private static final Pattern NAMED = Pattern.compile(
+            "(?<![A-Za-z0-9_.-])([A-Za-z0-9_.-]{1,128})[\"']?[ \\t]{0,20}[:=][ \\t]{0,20}[\"']?([^\\s\"',;{}\\[\\]]+)");
 
     private static final Pattern LETTER_AND_DIGIT = Pattern.compile("(?=[^/]*[A-Za-z])(?=[^/]*[0-9])[^/].{5,}");
     private static final Pattern PASSWORD = Pattern.compile("(?=\\S*[A-Za-z])(?=\\S*[0-9])\\S{6,}");

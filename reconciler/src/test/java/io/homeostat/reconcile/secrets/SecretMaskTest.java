@@ -11,7 +11,10 @@ import java.lang.management.ThreadMXBean;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -154,6 +157,16 @@ class SecretMaskTest {
                 configured("{string: \"level: debug\\ntoken: abcd1\\npassword = 'hunter2'\\n\"}")
                         .mask("token abcd1, hunter2, level debug"));
         assertEquals("refused: (masked)", configured("{string: hunter2}").mask("refused: hunter2"));
+    }
+
+    /** Tried from each of its letters it would take minutes. */
+    @Test
+    @Timeout(30)
+    void aConfigurationOfEndlessWordsIsLookedThroughOnce() {
+        String words = IntStream.range(0, 14)
+                .mapToObj(i -> "f" + i + ": " + "a".repeat(1_000_000))
+                .collect(Collectors.joining(", "));
+        assertEquals("nothing of it", configured("{struct: {" + words + "}}").mask("nothing of it"));
     }
 
     private static SecretMask configured(String config) {
