@@ -164,7 +164,7 @@ final class ConfigureHandler {
             ask(id, history(id).asked().withApply(new Apply(apply.config(), "")));
         } else {
             tellOfOvertaken(
-                    answer, id, own.get(id), "an INSTALL with another configuration came before it was applied");
+                    answer, id, declared(id), "an INSTALL with another configuration came before it was applied");
         }
         tellOfInstall(answer, wanted.get());
         declare(wanted.get());
@@ -251,7 +251,7 @@ final class ConfigureHandler {
         quota.release(id);
         declared.remove(id);
         withdrawn.add(id);
-        tellOfOvertaken(answer, id, removed, "a REMOVE came before it was applied");
+        tellOfOvertaken(answer, id, removed.workload(), "a REMOVE came before it was applied");
         if (other != null) {
             tellOfSuccession(answer, other, history);
             // If the successor fails, there is no going back to what was removed.
@@ -309,7 +309,7 @@ final class ConfigureHandler {
         String config = config(wanted.get());
         Apply before = history(id).asked().apply();
         if (before != null && !before.config().equals(config)) {
-            tellOfOvertaken(answer, id, own.get(id), "a later one came before it was applied");
+            tellOfOvertaken(answer, id, base.get().workload(), "a later one came before it was applied");
         }
         if (!workload.equals(base.get().workload())) {
             declare(wanted.get());
@@ -337,15 +337,22 @@ final class ConfigureHandler {
     }
 
     /** Tells of an APPLY that something else came in the way of before the loop could tell what became of it. */
-    private void tellOfOvertaken(OfItem answer, WorkloadId id, @Nullable Own declared, String why) {
+    private void tellOfOvertaken(OfItem answer, WorkloadId id, @Nullable Workload declared, String why) {
         Asked asked = history(id).asked();
-        if (asked.apply() != null && declared != null) {
+        if (asked.apply() != null) {
             // Of the revision that was to take it, whichever is sent now.
-            String revision = declared.workload().revision();
+            String revision = declared == null ? revision(history(id)) : declared.revision();
             answer.tell(revision, EventType.PLUGIN_CONFIG_APPLY, "configuration received");
             answer.tell(revision, EventType.PLUGIN_CONFIG_APPLY_FAILED, why);
             ask(id, asked.withApply(null));
         }
+    }
+
+    /** What is declared of it before this message, by whomever. */
+    private @Nullable Workload declared(WorkloadId id) {
+        Own ours = own.get(id);
+        StoredDeclaration other = others.get(id);
+        return ours != null ? ours.workload() : other == null ? null : other.workload();
     }
 
     private void ask(WorkloadId id, Asked asked) {

@@ -118,6 +118,20 @@ class ConfigureHandlerConfigTest {
     }
 
     @Test
+    void anApplyOfWhatAnotherSourceDeclaresIsAnsweredWhenItIsOvertaken() {
+        here.declaredBy(
+                SourceName.FILES,
+                install("a", "1", item -> item.getManifestBuilder().setStringConfig("same")));
+        here.looked("a").receive(apply("a", "same"));
+        assertEquals(hash("same"), Objects.requireNonNull(asked("a")).config());
+
+        here.receive(apply("a", "other"));
+
+        assertEquals(List.of("CONFIG_APPLY a 1", "CONFIG_APPLY_FAILED a 1"), here.told());
+        assertEquals(hash("other"), Objects.requireNonNull(asked("a")).config());
+    }
+
+    @Test
     void anApplyThatIsOvertakenIsToldSo() {
         here.receive(install("a", "1")).looked("a");
         String first = here.declaration("a").hash();
