@@ -108,7 +108,9 @@ public record AgentConfig(
     /** A connection to a control plane. */
     public record ControlPlane(
             @Doc("unix:PATH or HOST:PORT.")
-            @Matches(value = "unix:/[^\\u0000]+|[^\\u0000-\\u0020/]+:" + Fields.PORT, words = "unix:/PATH or HOST:PORT")
+            @Matches(
+                    value = "unix:/[^\\u0000]+|[^\\u0000-\\u0020/]+:" + Fields.PORT_OF_OTHERS,
+                    words = "unix:/PATH or HOST:PORT")
             String endpoint,
 
             @Doc("The channel's id.") @Default("compute.googleapis.com/google-guest-agent") @Range(min = 1)

@@ -30,7 +30,11 @@ public record Probe(
 
     /** Tries to connect. */
     public record Tcp(
-            @Doc("HOST:PORT.") @Matches(value = ".+:" + Fields.PORT, words = "HOST:PORT, with a port up to 65535")
+            @Doc("HOST:PORT.")
+            @Matches(
+                    value = ".+:" + Fields.PORT_OF_OTHERS,
+                    words = "HOST:PORT, with a port from 1 to 65535",
+                    anyInMessages = true)
             String address) {}
 
     /** Runs a command. */
@@ -40,7 +44,11 @@ public record Probe(
 
     /** Asks over the standard gRPC health protocol. */
     public record Grpc(
-            @Doc("HOST:PORT.") @Matches(value = ".+:" + Fields.PORT, words = "HOST:PORT, with a port up to 65535")
+            @Doc("HOST:PORT.")
+            @Matches(
+                    value = ".+:" + Fields.PORT_OF_OTHERS,
+                    words = "HOST:PORT, with a port from 1 to 65535",
+                    anyInMessages = true)
             String address,
 
             @Doc("The service to ask for; empty for the server as a whole.") @Default("")

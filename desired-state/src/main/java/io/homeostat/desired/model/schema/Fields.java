@@ -55,8 +55,12 @@ public final class Fields {
         long max() default Long.MAX_VALUE;
     }
 
-    /** The part of a pattern that a port matches. */
+    /** The part of a pattern that a port matches where 0 stands for any that is free. */
     public static final String PORT = "(6553[0-5]|655[0-2][0-9]|65[0-4][0-9]{2}|6[0-4][0-9]{3}|[1-5]?[0-9]{1,4})";
+
+    /** The same where something listens. */
+    public static final String PORT_OF_OTHERS =
+            "0*(6553[0-5]|655[0-2][0-9]|65[0-4][0-9]{2}|6[0-4][0-9]{3}|[1-5][0-9]{4}|[1-9][0-9]{0,3})";
 
     /** The pattern that the whole of a string field has to match, and the words for it in an error. */
     @Retention(RetentionPolicy.RUNTIME)
