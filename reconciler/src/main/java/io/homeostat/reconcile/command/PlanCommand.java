@@ -1,7 +1,9 @@
 package io.homeostat.reconcile.command;
 
 import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.model.DesiredState;
+import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.source.StoredState;
 import io.homeostat.desired.state.StateReader.StoredDeclaration;
 import io.homeostat.desired.state.history.Reason;
@@ -13,6 +15,7 @@ import io.homeostat.reconcile.command.output.Json;
 import io.homeostat.reconcile.command.output.PlanJson;
 import io.homeostat.reconcile.command.output.PlanText;
 import io.homeostat.reconcile.command.output.SourceConflicts;
+import io.homeostat.reconcile.plan.DependencyGraph;
 import io.homeostat.reconcile.plan.Plan;
 import io.homeostat.reconcile.plan.Situations;
 import io.homeostat.reconcile.status.Survey.Finding;
@@ -50,7 +53,11 @@ public record PlanCommand(DocumentTexts documents, boolean detailedExitCode) imp
                     .map(SourceConflicts::words)
                     .forEach(console::say);
         }
-        if (view.findings().stream().anyMatch(finding -> finding.plan().reason() == Reason.CANNOT_OBSERVE)) {
+        // As of apply: it speaks of what is given, and what that depends on.
+        ImmutableSet<WorkloadId> asked = DependencyGraph.withNeeds(valid.ids(), view.desired());
+        if (view.findings().stream()
+                .filter(finding -> valid.isNone() || asked.contains(finding.id()))
+                .anyMatch(finding -> finding.plan().reason() == Reason.CANNOT_OBSERVE)) {
             return ExitStatus.FAILED;
         }
         return detailedExitCode && !plan.isEmpty() ? ExitStatus.CHANGES : ExitStatus.OK;
