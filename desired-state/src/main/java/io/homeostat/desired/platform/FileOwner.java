@@ -29,7 +29,8 @@ public record FileOwner(long uid, String name) {
         for (Path each = file.toAbsolutePath(); each != null; each = each.getParent()) {
             try {
                 FileOwner owner = read(each);
-                return Optional.of(owner).filter(one -> !one.name().equals(System.getProperty("user.name")));
+                long ours = read(Path.of("/proc/self")).uid();
+                return Optional.of(owner).filter(one -> one.uid() != ours);
             } catch (AccessDeniedException e) {
                 // What is above it is in the way.
             } catch (IOException e) {

@@ -72,6 +72,18 @@ final class EventTable {
 
     /** Returns how many were queued of those that it deletes. */
     private static int keepOnly(Connection connection, int number, long bytes) throws SQLException {
+        // Mostly nothing is too much, which is told in one look at the table instead of by sorting it.
+        boolean tooMuch = Database.list(
+                        connection,
+                        "SELECT count(*) > ? OR coalesce(sum(coalesce(octet_length(workload), 0) + octet_length(revision)"
+                                + " + octet_length(message)), 0) > ? FROM event",
+                        row -> row.getBoolean(1),
+                        number,
+                        bytes)
+                .getFirst();
+        if (!tooMuch) {
+            return 0;
+        }
         int deleted = Database.update(connection, """
                 DELETE FROM event WHERE id IN (
                   SELECT id
