@@ -12,6 +12,7 @@ import java.io.IOException;
 import java.io.OutputStream;
 import java.nio.file.Files;
 import java.nio.file.InvalidPathException;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
@@ -42,7 +43,13 @@ public record AgentFile(ProcessIdentity identity, Path socket, String version) {
         if (!Files.exists(file)) {
             return Optional.empty();
         }
-        Optional<AgentFile> noted = read(file, key(layout));
+        Optional<AgentFile> noted;
+        try {
+            noted = read(file, key(layout));
+        } catch (NoSuchFileException e) {
+            // It has ended just now.
+            return Optional.empty();
+        }
         return noted.isPresent() && procFs.runs(noted.get().identity()) ? noted : Optional.empty();
     }
 

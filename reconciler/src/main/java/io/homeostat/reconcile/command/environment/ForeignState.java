@@ -31,7 +31,8 @@ public final class ForeignState {
         owner(environment, layout).ifPresent(owner -> {
             throw new CommandFailure("the state in " + layout.stateDir() + " belongs to " + owner.words()
                     + ", who could not look after what root launches in it; run it as that user: sudo -u "
-                    + (owner.isNamed() ? owner.name() : "'#" + owner.uid() + "'") + " homeostat " + word + " ...");
+                    + (owner.isNamed() ? owner.name() : "'#" + owner.uid() + "'") + " homeostat " + word
+                    + " ..., or make all of it root's: chown -R root " + layout.stateDir());
         });
     }
 }

@@ -110,8 +110,13 @@ public record WatchCommand(Selection selection, @Nullable String request, int co
                     asked.put(id, threads.submit(() -> question.to(id)));
                 }
             }
-            for (Map.Entry<WorkloadId, Future<Result<Health>>> one : asked.entrySet()) {
-                last.put(one.getKey(), one.getValue().get());
+            try {
+                for (Map.Entry<WorkloadId, Future<Result<Health>>> one : asked.entrySet()) {
+                    last.put(one.getKey(), one.getValue().get());
+                }
+            } finally {
+                // Who is interrupted does not wait for the others.
+                threads.shutdownNow();
             }
         } catch (ExecutionException e) {
             Throwable cause = Objects.requireNonNull(e.getCause());
