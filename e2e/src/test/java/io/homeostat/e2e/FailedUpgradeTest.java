@@ -103,6 +103,24 @@ final class FailedUpgradeTest {
         homeostat.run("restart", "process/web").exits(1).says("revision 2 failed and was undone, 1 runs instead");
     }
 
+    @Test
+    void whatAnotherDeclarationOvertakesWasNotStartedByTheQuestionsOfThat() {
+        homeostat.applied(script("1", "exec sleep 1000"));
+        Document never = script("2", "exec sleep 1000")
+                .with("probe.tcp.address", "127.0.0.1:1")
+                .with("start.timeout", "1h");
+        Command apply =
+                homeostat.start("apply", "-f", homeostat.file("2.yaml", never).toString());
+        eventually().until(() -> homeostat.state("process/web"), "STARTING 2"::equals);
+        apply.kill();
+
+        homeostat.applied(script("3", "exec sleep 1000"));
+
+        List<String> events = homeostat.events("process/web");
+        assertTrue(events.contains("STARTED 3"), events::toString);
+        assertFalse(events.contains("STARTED 2"), events::toString);
+    }
+
     private Document script(String revision, String script) {
         Stored archive = bucket.put("web-" + revision + ".tar.gz", TarGz.ofScript(script));
         return Document.process("web")

@@ -18,6 +18,7 @@ import java.nio.file.Path;
 import java.time.Clock;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -75,11 +76,12 @@ class CompletionTest {
 
     @Test
     void namesAreThoseOfTheStateDirectoryThatWasTyped() throws IOException {
-        declare("a", "b");
+        declareProcesses("a", "b");
         String state = shell.state().toString();
         assertEquals(List.of("process/a", "process/b"), complete("--state-dir", state, "status", ""));
         assertEquals(List.of("process/b"), complete("delete", "--state-dir=" + state, "process/a", "process/b"));
-        assertEquals(List.of(), complete("watch", "--state-dir", state, ""));
+        declare(Shell.sleeper("p", 1).replace("kind: Process", "kind: Plugin"));
+        assertEquals(List.of("plugin/p"), complete("watch", "--state-dir", state, ""));
         assertEquals(List.of(), complete("vm-event", "--state-dir", state, "startup", ""));
     }
 
@@ -107,10 +109,14 @@ class CompletionTest {
         assertFalse(Files.exists(nowhere));
     }
 
-    private void declare(String... names) throws IOException {
+    private void declareProcesses(String... names) throws IOException {
+        declare(Stream.of(names).map(name -> Shell.sleeper(name, 1)).toArray(String[]::new));
+    }
+
+    private void declare(String... texts) throws IOException {
         ImmutableList.Builder<ToApply> documents = ImmutableList.builder();
-        for (String name : names) {
-            Path file = shell.write(name + ".yaml", Shell.sleeper(name, 1));
+        for (String text : texts) {
+            Path file = shell.write("declared.yaml", text);
             Workload workload =
                     DocumentReader.read(List.of(file)).workloads().getFirst().workload();
             documents.add(new ToApply(workload, "/a.yaml"));
