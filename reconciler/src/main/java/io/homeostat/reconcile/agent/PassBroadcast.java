@@ -121,12 +121,6 @@ final class PassBroadcast implements PassListener {
         return subscription;
     }
 
-    Following subscribe(ImmutableSortedSet<WorkloadId> ids, PassListener subscriber) {
-        Following following = subscribe(ids);
-        following.tell(subscriber);
-        return following;
-    }
-
     @Override
     public void begun(PassId pass) {
         residents.forEach(resident -> resident.begun(pass));

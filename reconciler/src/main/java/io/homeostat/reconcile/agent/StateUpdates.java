@@ -122,21 +122,27 @@ final class StateUpdates {
                 return scope.all();
             });
             Followed followed = Objects.requireNonNull(begun.get());
-            try {
-                followed.following().tell(follower.follow(followed.scope()));
-            } catch (InterruptedException | RuntimeException e) {
-                followed.following().close();
-                throw e;
-            } finally {
-                hint(followed.scope().all(), Trigger.REQUEST);
-            }
-            return followed.following();
+            return follow(followed, follower, followed.scope().all());
         } finally {
             declaring.unlock();
         }
     }
 
     private record Followed(Scope scope, Following following) {}
+
+    /** Tells a follower of passes from the change on, and has some workloads looked at. */
+    private Following follow(Followed followed, Follower follower, ImmutableCollection<WorkloadId> look)
+            throws InterruptedException {
+        try {
+            followed.following().tell(follower.follow(followed.scope()));
+        } catch (InterruptedException | RuntimeException e) {
+            followed.following().close();
+            throw e;
+        } finally {
+            look(look);
+        }
+        return followed.following();
+    }
 
     /** @param change says of which workloads it wants to know how they fare, changed or not */
     void declare(Function<StateStore, ImmutableSet<WorkloadId>> change) {
@@ -170,22 +176,22 @@ final class StateUpdates {
      * @param change made to the store at once; if it throws, nothing else happens
      */
     void remember(ImmutableCollection<WorkloadId> ids, Consumer<StateStore> change) {
-        amend(ids, change);
-        look(ids);
-    }
-
-    private void amend(ImmutableCollection<WorkloadId> ids, Consumer<StateStore> change) {
         pass.amend(ids, () -> change.accept(store));
+        look(ids);
     }
 
     /** As {@link #remember(ImmutableCollection, Consumer)}; the follower hears of the passes that take it into account. */
     Following remember(ImmutableCollection<WorkloadId> ids, Consumer<StateStore> change, Follower follower)
             throws InterruptedException {
-        amend(ids, change);
-        Scope scope = scope().about(ids);
-        Following following = broadcast.subscribe(scope.all(), follower.follow(scope));
-        look(ids);
-        return following;
+        ImmutableSet<WorkloadId> traces = traces();
+        AtomicReference<Followed> begun = new AtomicReference<>();
+        pass.amend(ids, () -> {
+            change.accept(store);
+            // Here, too: a pass of any other origin may bring the change about before anybody listens.
+            Scope scope = Scope.of(declared.now(), store, traces).about(ids);
+            begun.set(new Followed(scope, broadcast.subscribe(scope.all())));
+        });
+        return follow(Objects.requireNonNull(begun.get()), follower, ids);
     }
 
     void hint(ImmutableCollection<WorkloadId> ids, Trigger trigger) {

@@ -26,7 +26,7 @@ class PassBroadcastTest {
     @Test
     void aPassThatBeganBeforeTheSubscriptionIsNotTold() {
         broadcast.begun(pass(A, 1));
-        broadcast.subscribe(ImmutableSortedSet.of(A), heard);
+        broadcast.subscribe(ImmutableSortedSet.of(A)).tell(heard);
         broadcast.broken(A, new IllegalStateException("of the pass before"));
         broadcast.begun(pass(A, 2));
         broadcast.broken(A, new IllegalStateException("of the pass after"));
@@ -47,7 +47,7 @@ class PassBroadcastTest {
 
     @Test
     void otherWorkloadsAreNotTold() {
-        broadcast.subscribe(ImmutableSortedSet.of(A), heard);
+        broadcast.subscribe(ImmutableSortedSet.of(A)).tell(heard);
         broadcast.begun(pass(B, 1));
         broadcast.broken(B, new IllegalStateException("b"));
 
@@ -56,7 +56,8 @@ class PassBroadcastTest {
 
     @Test
     void nothingIsToldAfterTheEndOfASubscription() {
-        Following following = broadcast.subscribe(ImmutableSortedSet.of(A), heard);
+        Following following = broadcast.subscribe(ImmutableSortedSet.of(A));
+        following.tell(heard);
         broadcast.begun(pass(A, 1));
         following.close();
         broadcast.broken(A, new IllegalStateException("too late"));
@@ -69,7 +70,7 @@ class PassBroadcastTest {
     void aDownloadIsToldToWhoeverListensByThen() {
         Progress progress = broadcast.download(A);
         progress.bytes(1, 10);
-        broadcast.subscribe(ImmutableSortedSet.of(A), heard);
+        broadcast.subscribe(ImmutableSortedSet.of(A)).tell(heard);
         broadcast.begun(pass(A, 1));
         progress.bytes(2, 10);
 
