@@ -23,6 +23,7 @@ import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.StateStore.ToApply;
 import io.homeostat.reconcile.Written;
 import io.homeostat.reconcile.agent.PassBroadcast.Following;
+import io.homeostat.reconcile.loop.PassId.Trigger;
 import io.homeostat.reconcile.loop.PassListener;
 import io.homeostat.reconcile.loop.PassResult;
 import io.homeostat.reconcile.plan.Step;
@@ -282,6 +283,23 @@ class AgentTest {
 
         assertEquals("starting launch", heard.words.getFirst());
         assertEquals(SourceName.APPLIED, bench.store().declarations().getFirst().source());
+    }
+
+    @Test
+    void whoeverAsksForARestartHearsOfItThoughAPassOfAnotherOriginIsFaster() throws Exception {
+        Agent agent = bench.start(NEVER, true);
+        bench.write("a.yaml", sleeper("a", 1000));
+        ProcessIdentity former = bench.running(A);
+        Heard heard = new Heard();
+
+        try (Following _ = agent.updates()
+                .remember(ImmutableList.of(A), store -> store.launchAgain(ImmutableList.of(A)), scope -> {
+                    agent.updates().hint(ImmutableList.of(A), Trigger.RESYNC);
+                    bench.runningAfter(A, former);
+                    return heard;
+                })) {
+            await().atMost(AgentBench.PATIENCE).until(() -> heard.words.contains("starting launch"));
+        }
     }
 
     private static Workload workload(String name) {
