@@ -124,14 +124,8 @@ public record HistoryCommand(Selection selection) implements Command {
                 .distinct()
                 .collect(ImmutableList.toImmutableList());
         Console console = workspace.console();
-        if (console.json() && selection.isOne()) {
-            found.forEach((id, revisions) -> Json.print(console.out(), fields(Json.versioned(), id, revisions)));
-        } else if (console.json()) {
-            ObjectNode json = Json.versioned();
-            json.set(
-                    "workloads",
-                    Json.array(found.entrySet(), one -> fields(Json.object(), one.getKey(), one.getValue())));
-            Json.print(console.out(), json);
+        if (console.json()) {
+            selection.print(found, HistoryCommand::fields, console);
         } else {
             text(found, console);
         }

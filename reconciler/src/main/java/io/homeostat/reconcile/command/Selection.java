@@ -1,5 +1,6 @@
 package io.homeostat.reconcile.command;
 
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
@@ -12,6 +13,8 @@ import io.homeostat.desired.state.StateReader;
 import io.homeostat.proto.agent.WorkloadsRequest;
 import io.homeostat.reconcile.command.environment.ExitStatus;
 import io.homeostat.reconcile.command.environment.UsageException;
+import io.homeostat.reconcile.command.output.Console;
+import io.homeostat.reconcile.command.output.Json;
 import java.util.Map;
 import java.util.function.Consumer;
 import java.util.function.Predicate;
@@ -78,6 +81,25 @@ public record Selection(ImmutableList<WorkloadId> names, ImmutableMap<String, St
         return isOpen()
                 ? among(StoredState.desired(reader.declarations()), eligible)
                 : ImmutableSet.copyOf(names).asList();
+    }
+
+    /** Adds the fields of a workload to an object. */
+    @FunctionalInterface
+    public interface Fields<T> {
+        ObjectNode add(ObjectNode json, WorkloadId id, T value);
+    }
+
+    /** JSON of what was found: of one that was named alone an object, else a list of workloads. */
+    public <T> void print(Map<WorkloadId, T> found, Fields<T> fields, Console console) {
+        if (isOne()) {
+            found.forEach((id, value) -> Json.print(console.out(), fields.add(Json.versioned(), id, value)));
+            return;
+        }
+        ObjectNode json = Json.versioned();
+        json.set(
+                "workloads",
+                Json.array(found.entrySet(), one -> fields.add(Json.object(), one.getKey(), one.getValue())));
+        Json.print(console.out(), json);
     }
 
     /** The chosen ones among what is in force: what another source overrules does not count. */

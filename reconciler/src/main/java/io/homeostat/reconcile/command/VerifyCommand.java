@@ -14,7 +14,6 @@ import io.homeostat.proto.agent.VerifyRequest;
 import io.homeostat.reconcile.command.environment.ExitStatus;
 import io.homeostat.reconcile.command.environment.UsageException;
 import io.homeostat.reconcile.command.output.Console;
-import io.homeostat.reconcile.command.output.Json;
 import io.homeostat.reconcile.command.output.Text;
 import io.homeostat.reconcile.plan.Situations;
 import io.homeostat.reconcile.status.Survey;
@@ -62,14 +61,8 @@ public record VerifyCommand(Selection selection, String revision) implements Com
                             problem.isEmpty()
                                     ? id + " runs at revision " + Text.oneLine(revision)
                                     : id + " " + Text.oneLine(problem)));
-        } else if (selection.isOne()) {
-            problems.forEach((id, problem) -> Json.print(console.out(), fields(Json.versioned(), id, problem)));
         } else {
-            ObjectNode json = Json.versioned();
-            json.set(
-                    "workloads",
-                    Json.array(problems.entrySet(), one -> fields(Json.object(), one.getKey(), one.getValue())));
-            Json.print(console.out(), json);
+            selection.print(problems, this::fields, console);
         }
         if (ids.isEmpty()) {
             return selection.nothing("is declared", workspace);

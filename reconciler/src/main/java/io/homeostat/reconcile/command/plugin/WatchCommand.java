@@ -160,14 +160,8 @@ public record WatchCommand(Selection selection, @Nullable String request, int co
                     console.out().println(id + " " + words(result));
                 }
             });
-        } else if (selection.isOne()) {
-            last.forEach((id, result) -> Json.print(console.out(), fields(Json.versioned(), id, result)));
         } else {
-            ObjectNode json = Json.versioned();
-            json.set(
-                    "workloads",
-                    Json.array(last.entrySet(), one -> fields(Json.object(), one.getKey(), one.getValue())));
-            Json.print(console.out(), json);
+            selection.print(last, this::fields, console);
         }
         if (last.isEmpty()) {
             return selection.nothing("that is a plugin is declared", workspace);
