@@ -1,7 +1,6 @@
 package io.homeostat.reconcile.cli;
 
 import com.google.protobuf.ByteString;
-import io.homeostat.observe.process.ProcFs;
 import io.homeostat.proto.agent.CommandRequest;
 import io.homeostat.proto.agent.Format;
 import io.homeostat.proto.agent.Presentation;
@@ -39,19 +38,8 @@ public final class AgentSession {
     }
 
     public int run(Command command) throws InterruptedException {
-        Optional<AgentFile> agent = command.needsNoAgent() ? Optional.empty() : agent();
+        Optional<AgentFile> agent = command.needsNoAgent() ? Optional.empty() : AgentFile.running(workspace.layout());
         return agent.isPresent() ? ask(agent.get(), command) : workspace.run(command);
-    }
-
-    private Optional<AgentFile> agent() {
-        try {
-            return AgentFile.running(workspace.layout(), new ProcFs());
-        } catch (IOException e) {
-            throw new CommandFailure(
-                    "cannot find out whether an agent runs on "
-                            + workspace.layout().stateDir() + ": " + CommandFailure.reason(e),
-                    e);
-        }
     }
 
     private int ask(AgentFile agent, Command command) throws InterruptedException {

@@ -40,7 +40,6 @@ import io.homeostat.reconcile.runtime.InstanceObservers;
 import io.homeostat.reconcile.runtime.Machine;
 import io.homeostat.reconcile.runtime.Runtimes;
 import io.homeostat.reconcile.status.Differences;
-import java.io.IOException;
 import java.time.Clock;
 import java.time.Duration;
 import java.time.Instant;
@@ -120,14 +119,8 @@ public final class DirectEnforcer implements Enforcer {
 
     /** An agent holds the lock from its first moment, and for good; it listens a little later. */
     private static void handOver(Layout layout) {
-        try {
-            if (AgentFile.running(layout, new ProcFs()).isPresent()) {
-                throw new AgentStarted();
-            }
-        } catch (IOException e) {
-            throw new CommandFailure(
-                    "cannot find out whether an agent runs on " + layout.stateDir() + ": " + CommandFailure.reason(e),
-                    e);
+        if (AgentFile.running(layout).isPresent()) {
+            throw new AgentStarted();
         }
     }
 

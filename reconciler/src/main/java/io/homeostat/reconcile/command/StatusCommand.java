@@ -7,7 +7,6 @@ import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.source.StoredState;
 import io.homeostat.desired.state.sqlite.StateLock;
-import io.homeostat.observe.process.ProcFs;
 import io.homeostat.proto.agent.CommandRequest;
 import io.homeostat.proto.agent.StatusRequest;
 import io.homeostat.reconcile.command.environment.AgentFile;
@@ -24,7 +23,6 @@ import io.homeostat.reconcile.plan.Situations;
 import io.homeostat.reconcile.plan.WorkloadPlan;
 import io.homeostat.reconcile.status.Survey.Finding;
 import io.homeostat.reconcile.status.WorkloadStatus;
-import java.io.IOException;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.Optional;
@@ -166,14 +164,7 @@ public record StatusCommand(ImmutableList<WorkloadId> workloads, ImmutableMap<St
 
     /** Then that it does not answer has been said. */
     private static boolean isAgentSilent(Workspace workspace) {
-        try {
-            return AgentFile.running(workspace.layout(), new ProcFs()).isPresent();
-        } catch (IOException e) {
-            throw new CommandFailure(
-                    "cannot find out whether an agent runs on "
-                            + workspace.layout().stateDir() + ": " + CommandFailure.reason(e),
-                    e);
-        }
+        return AgentFile.running(workspace.layout()).isPresent();
     }
 
     private static WorkloadStatus status(Finding finding, Enforcer enforcer) {

@@ -53,6 +53,21 @@ public record AgentFile(ProcessIdentity identity, Path socket, String version) {
         return noted.isPresent() && procFs.runs(noted.get().identity()) ? noted : Optional.empty();
     }
 
+    /**
+     * The same.
+     *
+     * @throws CommandFailure when that can't be found out
+     */
+    public static Optional<AgentFile> running(Layout layout) {
+        try {
+            return running(layout, new ProcFs());
+        } catch (IOException e) {
+            throw new CommandFailure(
+                    "cannot find out whether an agent runs on " + layout.stateDir() + ": " + CommandFailure.reason(e),
+                    e);
+        }
+    }
+
     /** Writes it, at once whole. */
     public void write(Layout layout) throws IOException {
         Path file = layout.agentFile();
