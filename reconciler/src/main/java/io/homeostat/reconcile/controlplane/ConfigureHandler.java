@@ -164,7 +164,10 @@ final class ConfigureHandler {
             ask(id, history(id).asked().withApply(new Apply(apply.config(), "")));
         } else {
             tellOfOvertaken(
-                    answer, id, declared(id), "an INSTALL with another configuration came before it was applied");
+                    answer,
+                    id,
+                    declared(id).map(Own::workload).orElse(null),
+                    "an INSTALL with another configuration came before it was applied");
         }
         tellOfInstall(answer, wanted.get());
         declare(wanted.get());
@@ -283,10 +286,7 @@ final class ConfigureHandler {
     }
 
     private void apply(ConfigureItem item, OfItem answer) {
-        Optional<Own> base = item.plugin()
-                .flatMap(id -> Optional.ofNullable(own.get(id))
-                        .or(() -> Optional.ofNullable(others.get(id))
-                                .map(other -> new Own(other.workload(), other.hash()))));
+        Optional<Own> base = item.plugin().flatMap(this::declared);
         List<Refusal> refusals = new ArrayList<>(item.refusals());
         Optional<CanonicalDocument> wanted = Optional.empty();
         if (refusals.isEmpty() && base.isEmpty()) {
@@ -348,11 +348,10 @@ final class ConfigureHandler {
         }
     }
 
-    /** What is declared of it before this message, by whomever. */
-    private @Nullable Workload declared(WorkloadId id) {
-        Own ours = own.get(id);
-        StoredDeclaration other = others.get(id);
-        return ours != null ? ours.workload() : other == null ? null : other.workload();
+    /** What is declared of it, by whomever. */
+    private Optional<Own> declared(WorkloadId id) {
+        return Optional.ofNullable(own.get(id))
+                .or(() -> Optional.ofNullable(others.get(id)).map(other -> new Own(other.workload(), other.hash())));
     }
 
     private void ask(WorkloadId id, Asked asked) {
