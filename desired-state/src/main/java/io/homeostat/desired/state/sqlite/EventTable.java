@@ -17,6 +17,10 @@ import org.slf4j.LoggerFactory;
 final class EventTable {
     private static final Logger log = LoggerFactory.getLogger(EventTable.class);
 
+    /** What {@link Event#bytes} of a row says. */
+    private static final String BYTES =
+            "coalesce(octet_length(workload), 0) + octet_length(revision) + octet_length(message)";
+
     private EventTable() {}
 
     /** Stores an event, and queues it if the control plane is to be told. */
@@ -75,8 +79,7 @@ final class EventTable {
         // Mostly nothing is too much, which is told in one look at the table instead of by sorting it.
         boolean tooMuch = Database.list(
                         connection,
-                        "SELECT count(*) > ? OR coalesce(sum(coalesce(octet_length(workload), 0) + octet_length(revision)"
-                                + " + octet_length(message)), 0) > ? FROM event",
+                        "SELECT count(*) > ? OR coalesce(sum(" + BYTES + "), 0) > ? FROM event",
                         row -> row.getBoolean(1),
                         number,
                         bytes)
@@ -84,18 +87,19 @@ final class EventTable {
         if (!tooMuch) {
             return 0;
         }
-        int deleted = Database.update(connection, """
+        int deleted =
+                Database.update(connection, """
                 DELETE FROM event WHERE id IN (
                   SELECT id
                   FROM (SELECT id, row_number() OVER last_to_go AS place, sum(bytes) OVER last_to_go AS kept
                         FROM (SELECT id,
                                 id IS (SELECT max(id) FROM event WHERE type = ?) AS tells,
                                 id IN (SELECT event FROM outbox) AS queued,
-                                coalesce(octet_length(workload), 0) + octet_length(revision) + octet_length(message) AS bytes
+                                %s AS bytes
                               FROM event)
                         WINDOW last_to_go AS (ORDER BY tells DESC, queued DESC, id DESC))
                   WHERE place > ? OR kept > ?)
-                """, EventType.AGENT_EVENTS_DROPPED.name(), number, bytes);
+                """.formatted(BYTES), EventType.AGENT_EVENTS_DROPPED.name(), number, bytes);
         return deleted == 0 ? 0 : SqliteOutbox.drop(connection);
     }
 
