@@ -1,6 +1,8 @@
 package io.homeostat.desired.state.sqlite;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
+import com.google.common.base.Supplier;
+import com.google.common.base.Suppliers;
 import com.google.common.cache.Cache;
 import com.google.common.cache.CacheBuilder;
 import com.google.common.collect.ImmutableList;
@@ -34,6 +36,7 @@ sealed class SqliteStateReader implements StateReader permits SqliteStateStore {
     final ObjectMapper json = new ObjectMapper();
     final StoredDocuments documents = new StoredDocuments();
     final RecordCodec records = new RecordCodec(json, documents::read, documents::write);
+    private final Supplier<Long> seed;
     private final Runnable afterClose;
 
     SqliteStateReader(Database database) {
@@ -44,6 +47,7 @@ sealed class SqliteStateReader implements StateReader permits SqliteStateStore {
     SqliteStateReader(Database database, Runnable afterClose) {
         this.database = database;
         this.afterClose = afterClose;
+        this.seed = Suppliers.memoize(() -> database.read("read the random seed from", Schema::seed));
     }
 
     @Override
@@ -171,7 +175,7 @@ sealed class SqliteStateReader implements StateReader permits SqliteStateStore {
 
     @Override
     public long seed() {
-        return database.read("read the random seed from", Schema::seed);
+        return seed.get();
     }
 
     @Override
@@ -259,13 +263,12 @@ sealed class SqliteStateReader implements StateReader permits SqliteStateStore {
      * last known good, and the loop reads both again and again.
      */
     static final class StoredDocuments {
-        private static final int REMEMBERED = 2_000;
-
+        /** As long as somebody else has the workload. */
         private final Cache<String, Workload> workloads =
-                CacheBuilder.newBuilder().maximumSize(REMEMBERED).build();
+                CacheBuilder.newBuilder().weakValues().build();
         /** By identity: to compare workloads takes as long as to print them. */
         private final Cache<Workload, String> texts =
-                CacheBuilder.newBuilder().weakKeys().maximumSize(REMEMBERED).build();
+                CacheBuilder.newBuilder().weakKeys().build();
 
         /** @throws IllegalArgumentException when it is no valid document */
         Workload read(String document) {

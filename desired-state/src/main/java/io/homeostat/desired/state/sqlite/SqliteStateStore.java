@@ -9,6 +9,7 @@ import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.Event;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.Outbox;
+import io.homeostat.desired.state.Pause;
 import io.homeostat.desired.state.StateStore;
 import io.homeostat.desired.state.history.WorkloadHistory;
 import java.sql.Connection;
@@ -18,6 +19,7 @@ import java.time.InstantSource;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 
 /** Keeps the state in one SQLite database; opened by {@link StateStores}. Each method that changes anything is one transaction. */
 public final class SqliteStateStore extends SqliteStateReader implements StateStore {
@@ -27,10 +29,50 @@ public final class SqliteStateStore extends SqliteStateReader implements StateSt
     private final SqliteOutbox outbox;
     private final InstantSource clock;
 
+    /**
+     * What has been read of workloads and not been changed since, so that a pass that finds all as it was asks the database nothing. Put
+     * and removed while the database is held; nobody else writes to it.
+     */
+    private final Map<WorkloadId, Remembered> remembered = new ConcurrentHashMap<>();
+
+    private record Remembered(WorkloadHistory history, ImmutableList<Instance> instances, Optional<Pause> pause) {
+        boolean isAny() {
+            return !history.equals(WorkloadHistory.NONE) || !instances.isEmpty() || pause.isPresent();
+        }
+    }
+
     SqliteStateStore(Database database, InstantSource clock) {
         super(database);
         this.clock = clock;
         this.outbox = new SqliteOutbox(database);
+    }
+
+    @Override
+    public WorkloadHistory history(WorkloadId id) {
+        return remembered(id).history();
+    }
+
+    @Override
+    public ImmutableList<Instance> instances(WorkloadId id) {
+        return remembered(id).instances();
+    }
+
+    @Override
+    public Optional<Pause> pause(WorkloadId id) {
+        return remembered(id).pause();
+    }
+
+    private Remembered remembered(WorkloadId id) {
+        Remembered known = remembered.get(id);
+        return known != null
+                ? known
+                : database.read("read the state of " + id + " from", connection -> {
+                    Remembered read = new Remembered(super.history(id), super.instances(id), super.pause(id));
+                    if (read.isAny()) {
+                        remembered.put(id, read);
+                    }
+                    return read;
+                });
     }
 
     @Override
@@ -40,6 +82,7 @@ public final class SqliteStateStore extends SqliteStateReader implements StateSt
         }
         String workload = change.workload().toString();
         write("store the state of " + workload + " in", connection -> {
+            remembered.remove(change.workload());
             if (change.dropHistory()) {
                 Database.update(connection, "DELETE FROM history WHERE workload = ?", workload);
                 revisions(connection, workload).forget();
@@ -123,6 +166,7 @@ public final class SqliteStateStore extends SqliteStateReader implements StateSt
             table.withdraw((workload, origin) -> WorkloadId.parse(workload)
                     .filter(change.withdrawn()::contains)
                     .isPresent());
+            remembered.keySet().removeAll(change.histories().keySet());
             for (Map.Entry<WorkloadId, WorkloadHistory> history :
                     change.histories().entrySet()) {
                 storeHistory(connection, history.getKey().toString(), history.getValue());
@@ -137,21 +181,22 @@ public final class SqliteStateStore extends SqliteStateReader implements StateSt
 
     @Override
     public boolean pause(WorkloadId id, String reason, Instant now) {
-        return changePause("pause " + id + " in", connection -> PauseTable.put(connection, id, reason, false, now));
+        return changePause(id, "pause " + id + " in", connection -> PauseTable.put(connection, id, reason, false, now));
     }
 
     @Override
     public boolean stop(WorkloadId id, String reason, Instant now) {
-        return changePause("stop " + id + " in", connection -> PauseTable.put(connection, id, reason, true, now));
+        return changePause(id, "stop " + id + " in", connection -> PauseTable.put(connection, id, reason, true, now));
     }
 
     @Override
     public boolean resume(WorkloadId id, String reason, Instant now) {
-        return changePause("resume " + id + " in", connection -> PauseTable.remove(connection, id, reason, now));
+        return changePause(id, "resume " + id + " in", connection -> PauseTable.remove(connection, id, reason, now));
     }
 
-    private boolean changePause(String tried, Database.Reading<Optional<Event>> change) {
+    private boolean changePause(WorkloadId id, String tried, Database.Reading<Optional<Event>> change) {
         return database.write(tried, connection -> {
+            remembered.remove(id);
             Optional<Event> event = change.from(connection);
             if (event.isPresent()) {
                 EventTable.add(connection, event.get());

@@ -2,14 +2,17 @@ package io.homeostat.desired.state.sqlite;
 
 import static io.homeostat.desired.state.sqlite.Samples.AGENT;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
+import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.StateReader.StoredDeclaration;
 import io.homeostat.desired.state.StateStore;
 import io.homeostat.desired.state.StateStore.Change;
@@ -292,5 +295,54 @@ final class SqliteStateStoreTest extends StateStoreContract {
 
     private static String permissions(Path file) throws IOException {
         return PosixFilePermissions.toString(Files.getPosixFilePermissions(file));
+    }
+
+    @Test
+    void whatHasNotChangedIsReadOnce() {
+        store.commit(Change.ofHistory(AGENT, Samples.withoutFormer(Samples.eventful())));
+        store.pause(AGENT, "a reason", Samples.NOON);
+
+        WorkloadHistory history = store.history(AGENT);
+
+        assertSame(history, store.history(AGENT));
+        assertSame(store.instances(AGENT), store.instances(AGENT));
+        assertSame(store.pause(AGENT).orElseThrow(), store.pause(AGENT).orElseThrow());
+    }
+
+    @Test
+    void whatHasBeenReadIsNotShownAfterAChange() {
+        WorkloadHistory history = Samples.withoutFormer(Samples.eventful());
+        Instance instance = Samples.instance(AGENT, "launch-1");
+        store.commit(Change.ofHistory(AGENT, history));
+        assertEquals(history, store.history(AGENT));
+
+        store.commit(Change.ofInstance(instance));
+        assertEquals(ImmutableList.of(instance), store.instances(AGENT));
+
+        store.pause(AGENT, "a reason", Samples.NOON);
+        assertTrue(store.pause(AGENT).isPresent());
+        store.stop(AGENT, "another", Samples.NOON);
+        assertTrue(store.pause(AGENT).orElseThrow().stopped());
+        store.resume(AGENT, "", Samples.NOON);
+        assertTrue(store.pause(AGENT).isEmpty());
+
+        store.receive(new StateStore.ControlPlaneChange(
+                ImmutableList.of(),
+                ImmutableSet.of(),
+                ImmutableMap.of(AGENT, WorkloadHistory.NONE),
+                ImmutableList.of()));
+        assertEquals(WorkloadHistory.NONE, store.history(AGENT));
+    }
+
+    @Test
+    void whatCouldNotBeStoredIsNotShown() throws IOException {
+        WorkloadHistory history = Samples.withoutFormer(Samples.eventful());
+        store.commit(Change.ofHistory(AGENT, history));
+        assertEquals(history, store.history(AGENT));
+        Files.delete(layout.database());
+
+        assertThrows(StoreException.class, () -> store.commit(Change.ofHistory(AGENT, WorkloadHistory.NONE)));
+
+        assertEquals(history, store.history(AGENT));
     }
 }
