@@ -39,6 +39,9 @@ public record CgroupHierarchy(
      */
     private static final Pattern OF_OTHERS = Pattern.compile("homeostat-[0-9a-f]{8}(\\.slice)?");
 
+    /** Its name and its own dot; each group below adds its two dots. Where directories count none this is never the number. */
+    private static final int LINKS_OF_A_LEAF = 2;
+
     public enum Version {
         V1,
         V2
@@ -88,6 +91,9 @@ public record CgroupHierarchy(
 
     /** The processes in a group and everything below it. */
     static ImmutableSortedSet<Long> members(Path group) throws IOException {
+        if (hasNoneBelow(group)) {
+            return ImmutableSortedSet.copyOf(processes(group));
+        }
         ImmutableSortedSet.Builder<Long> pids = ImmutableSortedSet.naturalOrder();
         try (Stream<Path> groups = Files.walk(group)) {
             for (Path each : groups.filter(Files::isDirectory).toList()) {
@@ -101,9 +107,21 @@ public record CgroupHierarchy(
         return pids.build();
     }
 
+    /** Walking a group asks each of its files what it is, of which there are dozens; its count of links tells as much at once. */
+    private static boolean hasNoneBelow(Path group) throws IOException {
+        try {
+            return (int) Files.getAttribute(group, "unix:nlink") == LINKS_OF_A_LEAF;
+        } catch (NoSuchFileException e) {
+            return true;
+        }
+    }
+
     /** The first group that has processes, else the first one. */
     Optional<Path> current(WorkloadId id) throws IOException {
         ImmutableList<Path> existing = existing(id);
+        if (existing.size() <= 1) {
+            return existing.stream().findFirst();
+        }
         for (Path group : existing) {
             if (!processes(group).isEmpty()) {
                 return Optional.of(group);

@@ -3,9 +3,12 @@ package io.homeostat.observe.process;
 import com.google.common.base.Splitter;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
+import com.google.common.primitives.Longs;
 import io.homeostat.desired.state.Identity.ProcessIdentity;
 import io.homeostat.observe.process.LaunchDirectory.LaunchMarks;
 import io.homeostat.observe.process.ProcFs.Stat;
+import java.io.FileInputStream;
+import java.io.FileNotFoundException;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.DirectoryIteratorException;
@@ -16,7 +19,7 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
-import java.util.List;
+import java.util.Arrays;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
@@ -33,6 +36,9 @@ public final class ProcFs {
     private static final long TICKS_PER_SECOND = 100;
 
     public static final long NANOS_PER_TICK = Duration.ofSeconds(1).toNanos() / TICKS_PER_SECOND;
+
+    /** More than a line of stat(5) takes. */
+    private static final int USUAL_BYTES = 1024;
 
     private final Path root;
     private final long self = ProcessHandle.current().pid();
@@ -81,6 +87,9 @@ public final class ProcFs {
             int threads,
             long startTicks,
             long residentPages) {
+        /** How many fields there are after the name, up to the last one that is wanted. */
+        private static final int WANTED = 22;
+
         /** Parses a line. The name is in parentheses and unescaped, so the last parenthesis closes it. */
         static Optional<Stat> parse(String line) {
             int open = line.indexOf('(');
@@ -88,24 +97,23 @@ public final class ProcFs {
             if (open < 1 || close < open) {
                 return Optional.empty();
             }
-            List<String> rest = Splitter.on(' ')
-                    .omitEmptyStrings()
-                    .splitToList(line.substring(close + 1).strip());
-            if (rest.size() < 22) {
+            // Thousands of these are read at a time: what nobody wants stays in one piece.
+            String[] rest = line.substring(close + 1).strip().split(" ", WANTED + 1);
+            if (rest.length < WANTED) {
                 return Optional.empty();
             }
             try {
                 return Optional.of(new Stat(
                         Long.parseLong(line.substring(0, open).strip()),
                         line.substring(open + 1, close),
-                        rest.get(0).charAt(0),
-                        Long.parseLong(rest.get(1)),
-                        Long.parseLong(rest.get(3)),
-                        Long.parseLong(rest.get(11)) + Long.parseLong(rest.get(12)),
-                        Long.parseLong(rest.get(13)) + Long.parseLong(rest.get(14)),
-                        Integer.parseInt(rest.get(17)),
-                        Long.parseLong(rest.get(19)),
-                        Long.parseLong(rest.get(21))));
+                        rest[0].charAt(0),
+                        Long.parseLong(rest[1]),
+                        Long.parseLong(rest[3]),
+                        Long.parseLong(rest[11]) + Long.parseLong(rest[12]),
+                        Long.parseLong(rest[13]) + Long.parseLong(rest[14]),
+                        Integer.parseInt(rest[17]),
+                        Long.parseLong(rest[19]),
+                        Long.parseLong(rest[21])));
             } catch (NumberFormatException e) {
                 return Optional.empty();
             }
@@ -203,9 +211,12 @@ public final class ProcFs {
     /** All processes, zombies included. */
     public ImmutableList<Stat> table() throws IOException {
         ImmutableList.Builder<Stat> found = ImmutableList.builder();
-        try (DirectoryStream<Path> entries = Files.newDirectoryStream(root, "[0-9]*")) {
+        try (DirectoryStream<Path> entries = Files.newDirectoryStream(root)) {
             for (Path entry : entries) {
-                stat(Long.parseLong(entry.getFileName().toString())).ifPresent(found::add);
+                Long pid = Longs.tryParse(entry.getFileName().toString());
+                if (pid != null) {
+                    stat(pid).ifPresent(found::add);
+                }
             }
         } catch (DirectoryIteratorException e) {
             throw e.getCause();
@@ -273,12 +284,30 @@ public final class ProcFs {
 
     private static String read(Path file) throws IOException {
         try {
-            return new String(Files.readAllBytes(file), StandardCharsets.ISO_8859_1);
+            return new String(bytes(file), StandardCharsets.ISO_8859_1);
         } catch (FileSystemException e) {
             throw e;
         } catch (IOException e) {
             // Unlike an error of opening, one of reading does not name the file.
             throw new IOException(file + " can't be read: " + e.getMessage(), e);
+        }
+    }
+
+    /** With half the system calls of {@link Files#readAllBytes}, which asks for sizes that files of /proc do not have. */
+    private static byte[] bytes(Path file) throws IOException {
+        byte[] bytes = new byte[USUAL_BYTES];
+        int length = 0;
+        try (FileInputStream in = new FileInputStream(file.toFile())) {
+            for (int more = 0; more >= 0; more = in.read(bytes, length, bytes.length - length)) {
+                length += more;
+                if (length == bytes.length) {
+                    bytes = Arrays.copyOf(bytes, 2 * length);
+                }
+            }
+            return Arrays.copyOf(bytes, length);
+        } catch (FileNotFoundException e) {
+            // For whatever reason; this one says for which.
+            return Files.readAllBytes(file);
         }
     }
 

@@ -98,6 +98,14 @@ class ProcFsTest {
     }
 
     @Test
+    void anEnvironmentOfAnyLengthIsReadAsAWhole() throws Exception {
+        proc.line(7, FakeProc.line(7, "sh", "S", 3, 5, 2, 4711));
+        Files.writeString(root.resolve("7/environ"), "LONG=" + "x".repeat(100_000) + "\0MARK=abc\0");
+
+        assertTrue(proc.procFs.carries(7, "MARK", "abc"));
+    }
+
+    @Test
     void ageAndBootComeFromTheKernelsCount() throws Exception {
         proc.uptime("1000.25");
 
