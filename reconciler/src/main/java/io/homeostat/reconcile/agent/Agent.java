@@ -250,11 +250,8 @@ public final class Agent implements ControlPlane.Host, AutoCloseable {
         Scope scope = updates.scope();
         Duration resync = config.resync();
         for (WorkloadId id : scope.all()) {
-            // What is declared comes up by its own cadence; all at once would be a stampede every time.
-            Duration spread = scope.declared().contains(id)
-                    ? Duration.ofNanos((long) (resync.toNanos() * chance()))
-                    : Duration.ZERO;
-            reconciler.hint(id, Trigger.RESYNC, spread);
+            // What is declared comes up by its own cadence, spread over that time, and sooner than this.
+            reconciler.hint(id, Trigger.RESYNC, scope.declared().contains(id) ? resync : Duration.ZERO);
         }
     }
 

@@ -119,8 +119,10 @@ public final class Reconciler implements AutoCloseable {
         try {
             while (!queue.isClosed()) {
                 Optional<Taken<WorkloadId>> taken = queue.take(ROUND);
-                workers.execute(heartbeat);
-                taken.ifPresent(due -> workers.execute(() -> reconcile(due)));
+                workers.execute(() -> {
+                    heartbeat.run();
+                    taken.ifPresent(this::reconcile);
+                });
             }
         } catch (RejectedExecutionException e) {
             LOG.debug("closed while a pass was to begin", e);
