@@ -26,7 +26,7 @@ import org.slf4j.LoggerFactory;
  */
 public final class FileChanges implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(FileChanges.class);
-    private static final Duration QUIET = Duration.ofMillis(100);
+    private static final Duration QUIET = Duration.ofMillis(20);
     private static final Duration LONGEST_DELAY = Duration.ofSeconds(1);
     private static final Duration RETRY = Duration.ofSeconds(10);
     private static final Duration PATIENCE_AT_CLOSE = Duration.ofSeconds(5);
