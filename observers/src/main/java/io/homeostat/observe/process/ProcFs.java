@@ -2,7 +2,6 @@ package io.homeostat.observe.process;
 
 import com.google.common.base.Splitter;
 import com.google.common.collect.ImmutableList;
-import com.google.common.collect.ImmutableMap;
 import com.google.common.primitives.Longs;
 import io.homeostat.desired.state.Identity.ProcessIdentity;
 import io.homeostat.observe.process.LaunchDirectory.LaunchMarks;
@@ -183,29 +182,37 @@ public final class ProcFs {
         }
     }
 
+    /** The children of a process's main thread; none when the process is gone, or the kernel does not tell (CONFIG_PROC_CHILDREN). */
+    public ImmutableList<Long> children(long pid) {
+        try {
+            String number = Long.toString(pid);
+            return Splitter.on(' ')
+                    .omitEmptyStrings()
+                    .splitToStream(
+                            read(path(number, "task", number, "children")).strip())
+                    .map(Long::valueOf)
+                    .collect(ImmutableList.toImmutableList());
+        } catch (IOException e) {
+            return ImmutableList.of();
+        }
+    }
+
     /** All processes, without zombies. */
     public ImmutableList<Stat> processes() throws IOException {
         return table().stream().filter(Stat::alive).collect(ImmutableList.toImmutableList());
     }
 
     /**
-     * All running processes, with the launches that their environments name. Read once for all callers that ask at the same time, and
-     * never before they asked: a thousand workloads stopped at once would otherwise each read a thousand processes.
+     * All running processes. Read once for all callers that ask at the same time, and never before they asked: a thousand workloads stopped at once would otherwise each read a thousand processes.
      */
     public RunningProcesses running() throws IOException {
         return everything.answer();
     }
 
     private RunningProcesses lookAtEverything() throws IOException {
-        ImmutableList.Builder<Stat> found = ImmutableList.builder();
-        ImmutableMap.Builder<Long, String> marks = ImmutableMap.builder();
-        for (Stat stat : processes()) {
-            if (stat.pid() != self) {
-                found.add(stat);
-                variable(stat.pid(), LaunchMarks.LAUNCH).ifPresent(mark -> marks.put(stat.pid(), mark));
-            }
-        }
-        return new RunningProcesses(found.build(), marks.buildKeepingLast());
+        return new RunningProcesses(
+                processes().stream().filter(stat -> stat.pid() != self).toList(),
+                pid -> variable(pid, LaunchMarks.LAUNCH));
     }
 
     /** All processes, zombies included. */

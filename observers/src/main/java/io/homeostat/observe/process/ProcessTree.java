@@ -75,7 +75,8 @@ public final class ProcessTree {
         if (main != null) {
             add(running.of(main.pid()), found, stat -> stat.is(main));
         }
-        addAll(running.marked(launchId), found);
+        // Nothing that is older was started by it.
+        addAll(running.marked(launchId, main == null ? 0 : main.startTicks()), found);
         addGrouped(running, found);
         addSession(running, found, end);
         addChildren(running, found);

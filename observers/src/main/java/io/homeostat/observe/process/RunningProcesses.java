@@ -6,6 +6,9 @@ import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.Multimaps;
 import io.homeostat.observe.process.ProcFs.Stat;
 import java.util.Optional;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentMap;
+import java.util.function.LongFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -14,28 +17,22 @@ import org.jspecify.annotations.Nullable;
  */
 public final class RunningProcesses {
     private final ImmutableMap<Long, Stat> byPid;
-    private final ImmutableMap<Long, String> marks;
+    private final LongFunction<Optional<String>> environment;
+    private final ConcurrentMap<Long, Optional<String>> marks = new ConcurrentHashMap<>();
     private final ImmutableListMultimap<Long, Stat> byParent;
     private final ImmutableListMultimap<Long, Stat> bySession;
-    private final ImmutableListMultimap<String, Stat> byLaunch;
 
-    /** @param marks the launch that each process's environment names, by pid */
-    RunningProcesses(Iterable<Stat> running, ImmutableMap<Long, String> marks) {
+    /** @param environment the launch that a process's environment names, by pid; asked when that matters, and once */
+    RunningProcesses(Iterable<Stat> running, LongFunction<Optional<String>> environment) {
         ImmutableMap.Builder<Long, Stat> numbered = ImmutableMap.builder();
-        ImmutableListMultimap.Builder<String, Stat> launched = ImmutableListMultimap.builder();
         for (Stat stat : running) {
             numbered.put(stat.pid(), stat);
-            String mark = marks.get(stat.pid());
-            if (mark != null) {
-                launched.put(mark, stat);
-            }
         }
         // A directory that changes while it is read may list a name twice.
         this.byPid = numbered.buildKeepingLast();
-        this.marks = marks;
+        this.environment = environment;
         this.byParent = Multimaps.index(byPid.values(), Stat::parent);
         this.bySession = Multimaps.index(byPid.values(), Stat::session);
-        this.byLaunch = launched.build();
     }
 
     @Nullable
@@ -44,11 +41,15 @@ public final class RunningProcesses {
     }
 
     Optional<String> mark(long pid) {
-        return Optional.ofNullable(marks.get(pid));
+        return marks.computeIfAbsent(pid, environment::apply);
     }
 
-    ImmutableList<Stat> marked(String launchId) {
-        return byLaunch.get(launchId);
+    /** Those with a launch's mark that are not older than this, in ticks since boot. */
+    ImmutableList<Stat> marked(String launchId, long since) {
+        return byPid.values().stream()
+                .filter(stat -> stat.startTicks() >= since
+                        && mark(stat.pid()).filter(launchId::equals).isPresent())
+                .collect(ImmutableList.toImmutableList());
     }
 
     ImmutableList<Stat> session(long session) {
