@@ -9,7 +9,7 @@ import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The steps that change directories, each of them durable when it returns. Whatever has to survive a crash in between is composed of
+ * The steps that change directories, each of them durable when it returns unless it says otherwise. Whatever has to survive a crash in between is composed of
  * these steps, so that a test can fail each of them.
  */
 public interface Disk {
@@ -33,6 +33,9 @@ public interface Disk {
 
     /** Replaces a small file of ours as a whole: readers see either all of it or its predecessor. */
     void write(Path file, byte[] content) throws IOException;
+
+    /** The same, but not durable: a power failure may leave the predecessor, none, or any part of it. */
+    void replace(Path file, byte[] content) throws IOException;
 
     /** Makes the names in a directory durable; does nothing for null. */
     void syncDirectory(@Nullable Path directory) throws IOException;

@@ -87,14 +87,25 @@ public final class LocalDisk implements Disk {
 
     @Override
     public void write(Path file, byte[] content) throws IOException {
+        rename(fresh(file, content, true), file);
+    }
+
+    @Override
+    public void replace(Path file, byte[] content) throws IOException {
+        Files.move(fresh(file, content, false), file, StandardCopyOption.ATOMIC_MOVE);
+    }
+
+    private static Path fresh(Path file, byte[] content, boolean synced) throws IOException {
         Path fresh = file.resolveSibling(file.getFileName() + ".new");
         Files.deleteIfExists(fresh);
         try (FileChannel out = FileChannel.open(
                 fresh, Set.of(StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE), SecureDirectories.OUR_FILE)) {
             Chunk.writeFully(out, content, content.length);
-            out.force(true);
+            if (synced) {
+                out.force(true);
+            }
         }
-        rename(fresh, file);
+        return fresh;
     }
 
     @Override

@@ -34,8 +34,16 @@ public final class SecureDirectories {
      * as it is.
      */
     public static void create(Path directory, Set<PosixFilePermission> rights) throws IOException {
+        Path parent = directory.toAbsolutePath().getParent();
+        if (createUnsynced(directory, rights) && parent != null) {
+            sync(parent);
+        }
+    }
+
+    /** The same for what tells of processes, of which a power failure leaves none; missing parents are durable. */
+    public static boolean createUnsynced(Path directory, Set<PosixFilePermission> rights) throws IOException {
         if (Files.isDirectory(directory)) {
-            return;
+            return false;
         }
         Path parent = directory.toAbsolutePath().getParent();
         if (parent != null) {
@@ -46,15 +54,13 @@ public final class SecureDirectories {
             Files.createDirectory(directory, PosixFilePermissions.asFileAttribute(OURS));
         } catch (FileAlreadyExistsException e) {
             if (Files.isDirectory(directory)) {
-                return;
+                return false;
             }
             throw new FileSystemException(directory.toString(), null, "is not a directory");
         }
         // Also for private ones: a umask may have taken even the owner's permissions.
         Files.setPosixFilePermissions(directory, rights);
-        if (parent != null) {
-            sync(parent);
-        }
+        return true;
     }
 
     /** Lets other users pass from a directory down to a file, without letting them list what else is there. */

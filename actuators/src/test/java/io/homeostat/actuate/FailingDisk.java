@@ -85,6 +85,11 @@ final class FailingDisk implements Disk {
     }
 
     @Override
+    public void replace(Path file, byte[] content) throws IOException {
+        step(() -> disk.replace(file, content));
+    }
+
+    @Override
     public void syncTree(Path directory) throws IOException {
         step(() -> disk.syncTree(directory));
     }

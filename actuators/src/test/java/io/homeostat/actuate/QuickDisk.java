@@ -50,6 +50,11 @@ public class QuickDisk implements Disk {
     }
 
     @Override
+    public void replace(Path file, byte[] content) throws IOException {
+        Files.write(file, content);
+    }
+
+    @Override
     public void syncDirectory(@Nullable Path directory) {}
 
     @Override

@@ -42,17 +42,16 @@ public final class LaunchDirectories {
     }
 
     /**
-     * Records what is known of a launch; durable when this returns. Called again when a plugin was started or has accepted a
+     * Records what is known of a launch, for as long as this boot lasts: after a power failure nothing is there to be adopted. Called again when a plugin was started or has accepted a
      * configuration, so that a later agent can adopt the plugin without its database.
      */
     public void write(Instance instance) throws ActuationFailure {
         LaunchDirectory directory = of(instance);
         try {
-            SecureDirectories.create(directory.path(), SecureDirectories.OURS);
+            SecureDirectories.createUnsynced(directory.path(), SecureDirectories.OURS);
             String bootId = directory.note().map(LaunchNote::bootId).orElse(null);
             LaunchNote note = new LaunchNote(instance, bootId == null ? procFs.bootId() : bootId);
-            disk.write(directory.noteFile(), note.toJson().getBytes(StandardCharsets.UTF_8));
-            SecureDirectories.sync(layout.launches(instance.workload()));
+            disk.replace(directory.noteFile(), note.toJson().getBytes(StandardCharsets.UTF_8));
         } catch (IOException e) {
             throw new ActuationFailure(
                     "could not write down the launch of " + instance.workload().brief() + " in " + directory.path()

@@ -71,7 +71,7 @@ public final class LogEnds {
             return;
         }
         SecureDirectories.create(layout.logTimes(id), SecureDirectories.OURS);
-        disk.write(file, ends.toString().getBytes(StandardCharsets.UTF_8));
+        disk.replace(file, ends.toString().getBytes(StandardCharsets.UTF_8));
     }
 
     /**

@@ -92,7 +92,7 @@ public final class ProcessObserver {
             for (Path directory : directories) {
                 if (!remembered.contains(directory.getFileName().toString())) {
                     // Without a note there never was a process: the note is complete before anything is started.
-                    new LaunchDirectory(directory).note().ifPresent(note -> found.add(note.instance()));
+                    note(new LaunchDirectory(directory)).ifPresent(note -> found.add(note.instance()));
                 }
             }
         } catch (NoSuchFileException e) {
@@ -101,6 +101,18 @@ public final class ProcessObserver {
             throw e.getCause();
         }
         return found;
+    }
+
+    /** None when a power failure has spoilt it. */
+    private Optional<LaunchNote> note(LaunchDirectory directory) throws IOException {
+        try {
+            return directory.note();
+        } catch (IOException e) {
+            if (Files.getLastModifiedTime(directory.noteFile()).toInstant().isBefore(procFs.bootTime())) {
+                return Optional.empty();
+            }
+            throw e;
+        }
     }
 
     private Liveness liveness(Instance instance, String bootId) throws IOException {
@@ -131,7 +143,7 @@ public final class ProcessObserver {
         if (recorded.isPresent()) {
             return new Liveness.Ended(recorded.get().exit());
         }
-        Optional<LaunchNote> note = directory.note();
+        Optional<LaunchNote> note = note(directory);
         if (note.isPresent() && !note.get().bootId().equals(bootId)) {
             return new Liveness.Ended(unknown(procFs.bootTime()));
         }

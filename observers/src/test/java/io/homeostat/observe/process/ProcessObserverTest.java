@@ -19,6 +19,7 @@ import io.homeostat.observe.limits.LimitObserver;
 import io.homeostat.observe.process.LaunchDirectory.LaunchMarks;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.FileTime;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
@@ -294,6 +295,17 @@ class ProcessObserverTest {
         Files.createDirectories(launches.directory(Launches.instance("l1")).noteFile());
 
         assertUnseen("launch.json");
+    }
+
+    @Test
+    void aNoteThatAPowerFailureHasSpoiltIsNone() throws Exception {
+        Path note = launches.directory(Launches.instance("l1")).noteFile();
+        Files.createDirectories(note.getParent());
+        Files.writeString(note, "{\"boot");
+        assertUnseen("launch.json");
+
+        Files.setLastModifiedTime(note, FileTime.from(Instant.EPOCH));
+        assertEquals(ImmutableList.of(), seen());
     }
 
     @Test
