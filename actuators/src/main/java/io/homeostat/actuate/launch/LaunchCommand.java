@@ -48,7 +48,7 @@ final class LaunchCommand {
      */
     ImmutableList<String> prefix() throws ActuationFailure, IOException, InterruptedException {
         check();
-        ImmutableList.Builder<String> command = ImmutableList.<String>builder().addAll(withoutIgnoredSignals());
+        ImmutableList.Builder<String> command = ImmutableList.builder();
         if (settings.rlimits() != null) {
             command.add(tool("prlimit"));
             for (Map.Entry<String, String> limit : settings.rlimits().entrySet()) {
@@ -68,11 +68,10 @@ final class LaunchCommand {
     }
 
     /**
-     * What this process ignores, as after nohup or in the background of a script, a program would ignore as well, and a shell script could
-     * not even trap. Coreutils before 8.31 can't help it; then it stays so.
+     * What precedes all that when ProcessBuilder starts it. What this process ignores, as after nohup or in the background of a script, a
+     * program would ignore as well, and a shell script could not even trap. Coreutils before 8.31 can't help it; then it stays so.
      */
-    private static ImmutableList<String> withoutIgnoredSignals()
-            throws ActuationFailure, IOException, InterruptedException {
+    static ImmutableList<String> withoutIgnoredSignals() throws ActuationFailure, IOException, InterruptedException {
         try (Stream<String> status = Files.lines(Path.of("/proc/self/status"), StandardCharsets.ISO_8859_1)) {
             boolean ignoresAny = status.filter(line -> line.startsWith(IGNORED_SIGNALS))
                     .map(line -> line.substring(IGNORED_SIGNALS.length()).strip())
@@ -205,7 +204,7 @@ final class LaunchCommand {
 
     private static String packageOf(String tool) {
         return switch (tool) {
-            case "mv", "nice", "id", "env", "true" -> "coreutils";
+            case "nice", "id", "env", "true" -> "coreutils";
             case "getent" -> "libc-bin (glibc-common)";
             default -> "util-linux";
         };

@@ -17,7 +17,6 @@ import io.homeostat.observe.process.LaunchDirectory;
 import io.homeostat.observe.process.LaunchDirectory.Born;
 import io.homeostat.observe.process.LaunchDirectory.LaunchMarks;
 import io.homeostat.observe.process.ProcFs;
-import java.io.File;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -26,7 +25,6 @@ import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Optional;
-import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -39,13 +37,15 @@ public final class Launcher {
     private static final String KEEPER_SCRIPT = "HOMEOSTAT_KEEPER_SCRIPT";
 
     private static final Duration BIRTH_TIME = Duration.ofSeconds(5);
-    private static final long BIRTH_POLL_MILLIS = 2;
+    private static final Duration BIRTH_POLL = Duration.ofMillis(1);
     private static final int OUTPUT_SHOWN = 1000;
 
     private final Layout layout;
     private final LaunchDirectories launches;
     private final LogEnds logEnds;
     private final ProcessProtocol protocol;
+    private final ProcFs procFs;
+    private final Keepers keepers = new Keepers();
     private final String keeperScript;
 
     public Launcher(Layout layout, ProcFs procFs, ProcessProtocol protocol) {
@@ -53,6 +53,7 @@ public final class Launcher {
         this.launches = new LaunchDirectories(layout, procFs);
         this.logEnds = new LogEnds(layout);
         this.protocol = protocol;
+        this.procFs = procFs;
         this.keeperScript = ProgramScript.read("keeper.sh");
     }
 
@@ -97,8 +98,8 @@ public final class Launcher {
             if (groups.oomKills() instanceof Observation.Seen<Long>(Long kills)) {
                 Files.writeString(directory.oomKillsFile(), Long.toString(kills));
             }
-            Process keeper = spawn(request, directory, user, becoming, groups, arguments);
-            return await(keeper, directory, id);
+            spawn(request, directory, user, becoming, groups, arguments);
+            return await(instance, directory);
         } catch (IOException | IllegalStateException e) {
             throw new ActuationFailure(
                     "could not launch " + id.brief() + " (" + request.executable() + "): " + e.getMessage(), false, e);
@@ -179,7 +180,7 @@ public final class Launcher {
         }
     }
 
-    private Process spawn(
+    private void spawn(
             LaunchRequest request,
             LaunchDirectory directory,
             Account user,
@@ -187,42 +188,27 @@ public final class Launcher {
             CgroupPlan groups,
             ImmutableList<String> arguments)
             throws ActuationFailure, IOException {
-        String setsid = LaunchCommand.tool("setsid");
-        ImmutableList.Builder<String> command = ImmutableList.<String>builder()
+        ImmutableList<String> command = ImmutableList.<String>builder()
                 .add(
-                        setsid,
                         ProgramScript.SHELL,
                         "-c",
                         ProgramScript.evaluated(KEEPER_SCRIPT),
                         "homeostat",
                         directory.path().toString(),
-                        LaunchCommand.tool("mv"),
+                        procFs.bootId(),
                         groups.required() ? "must" : "may",
                         Integer.toString(groups.procs().size()))
                 .addAll(groups.procs().stream().map(Path::toString).toList())
-                // Once more, because the keeper is outside the program's session and process group.
-                .add(setsid);
-        command.addAll(ProgramScript.command(
-                becoming,
-                layout.log(request.instance().workload()),
-                request.settings(),
-                request.executable(),
-                arguments));
-        ProcessBuilder builder = new ProcessBuilder(command.build())
-                // A workload should neither keep a file system busy nor depend on a directory that an upgrade removes.
-                .directory(new File("/"))
-                .redirectInput(ProcessBuilder.Redirect.from(new File("/dev/null")))
-                // Redirected separately: for merged output the JVM keeps a pipe open as long as the process lives.
-                .redirectError(
-                        ProcessBuilder.Redirect.appendTo(directory.outputFile().toFile()))
-                .redirectOutput(
-                        ProcessBuilder.Redirect.appendTo(directory.outputFile().toFile()));
-        builder.environment().clear();
-        builder.environment().putAll(environment(request, user));
-        if (!Files.exists(directory.outputFile())) {
-            Files.createFile(directory.outputFile(), SecureDirectories.OUR_FILE);
-        }
-        return builder.start();
+                // The keeper is outside the program's session and process group.
+                .add(LaunchCommand.tool("setsid"))
+                .addAll(ProgramScript.command(
+                        becoming,
+                        layout.log(request.instance().workload()),
+                        request.settings(),
+                        request.executable(),
+                        arguments))
+                .build();
+        keepers.start(request.instance().launchId(), command, environment(request, user));
     }
 
     /** All that the shells on the way get; nothing of our own environment. */
@@ -234,10 +220,11 @@ public final class Launcher {
                 .buildOrThrow();
     }
 
-    private static ProcessIdentity await(Process keeper, LaunchDirectory directory, WorkloadId id)
+    private ProcessIdentity await(Instance instance, LaunchDirectory directory)
             throws ActuationFailure, IOException, InterruptedException {
-        for (long looks = BIRTH_TIME.toMillis() / BIRTH_POLL_MILLIS; looks > 0; looks--) {
-            boolean ended = keeper.waitFor(BIRTH_POLL_MILLIS, TimeUnit.MILLISECONDS);
+        WorkloadId id = instance.workload();
+        for (long looks = BIRTH_TIME.dividedBy(BIRTH_POLL); looks > 0; looks--) {
+            boolean ended = keepers.hasEnded(instance.launchId());
             Optional<Born> born = directory.born();
             if (born.isPresent()) {
                 return born.get().identity();
@@ -248,6 +235,7 @@ public final class Launcher {
                         "could not launch " + id.brief() + ": no process came of it" + output(directory),
                         false);
             }
+            Thread.sleep(BIRTH_POLL);
         }
         throw new ActuationFailure(
                 FailureCause.Kind.TIMED_OUT,
@@ -256,9 +244,17 @@ public final class Launcher {
                 false);
     }
 
+    /** Removes what is left of a launch whose exit is stored: the notes on it, and its keeper from the table of processes. */
+    public void forget(WorkloadId id, String launchId) throws ActuationFailure {
+        launches.forget(id, launchId);
+        keepers.collect(launchId);
+    }
+
     private static String output(LaunchDirectory directory) throws IOException {
-        String text = Files.readString(directory.outputFile(), StandardCharsets.ISO_8859_1)
-                .strip();
+        Path file = directory.outputFile();
+        String text = Files.exists(file)
+                ? Files.readString(file, StandardCharsets.ISO_8859_1).strip()
+                : "";
         if (text.isEmpty()) {
             return "";
         }

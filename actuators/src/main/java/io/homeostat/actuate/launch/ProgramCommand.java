@@ -84,12 +84,15 @@ public final class ProgramCommand {
                         FailureCause.Kind.FILE_MISSING,
                         what + " is not there, or may not be executed; install it or correct spec.reload.exec.command",
                         false));
-        ProcessBuilder builder = new ProcessBuilder(ProgramScript.command(
-                        new LaunchCommand(program.instance().workload(), user, program.settings()).prefix(),
-                        null,
-                        program.settings(),
-                        file,
-                        command.subList(1, command.size())))
+        ProcessBuilder builder = new ProcessBuilder(ImmutableList.<String>builder()
+                        .addAll(LaunchCommand.withoutIgnoredSignals())
+                        .addAll(ProgramScript.command(
+                                new LaunchCommand(program.instance().workload(), user, program.settings()).prefix(),
+                                null,
+                                program.settings(),
+                                file,
+                                command.subList(1, command.size())))
+                        .build())
                 .directory(new File("/"))
                 .redirectInput(ProcessBuilder.Redirect.from(new File("/dev/null")))
                 .redirectErrorStream(true);

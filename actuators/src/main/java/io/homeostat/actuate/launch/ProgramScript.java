@@ -8,6 +8,7 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.Map;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -63,9 +64,14 @@ final class ProgramScript {
         return "eval \"$" + variable + "\"";
     }
 
+    /** Without its comments: each process on the way carries the text. */
     static String read(String name) {
         try {
-            return Resources.toString(Resources.getResource(ProgramScript.class, name), StandardCharsets.UTF_8);
+            return Resources.toString(Resources.getResource(ProgramScript.class, name), StandardCharsets.UTF_8)
+                    .lines()
+                    .map(String::strip)
+                    .filter(line -> !line.isEmpty() && !line.startsWith("#"))
+                    .collect(Collectors.joining("\n", "", "\n"));
         } catch (IOException e) {
             throw new IllegalStateException("the program is damaged: " + name + " can't be read", e);
         }

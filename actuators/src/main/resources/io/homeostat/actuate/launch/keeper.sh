@@ -1,11 +1,15 @@
 # Keeps one launch: starts the program, waits for it, writes down how it ended.
-# $1 the launch's directory, $2 the command mv; $3 whether the program must be in all of its control groups or may be outside,
+# $1 the launch's directory, $2 the boot id; $3 whether the program must be in all of its control groups or may be outside,
 # $4 how many there are, then their cgroup.procs; the rest is what to execute.
 # Nothing in this text comes from outside: whatever varies is a positional parameter.
+# It executes no command but the program's: each would cost as much as all of this. So nothing is renamed: what is written is
+# short, at once and ends with a newline, without which nobody takes it for written.
 
-# What is written here is for nobody else; the program gets the umask that was.
-homeostat_mask=$(umask)
+# What is written here is for nobody else; program.sh sets the program's own.
 umask 077
+
+# A workload should neither keep a file system busy nor depend on a directory that an upgrade removes.
+cd / && exec < /dev/null >> "$1/output" 2>&1 || exit 75
 
 # Whoever creates the claim may run the launch; a second keeper of the same launch ends here.
 set -C
@@ -18,7 +22,7 @@ trap : HUP INT QUIT TERM USR1 USR2 ALRM
 
 # In the foreground: a background job of this shell would ignore SIGINT and SIGQUIT, and so would the program.
 (
-  homeostat_directory=$1 homeostat_mv=$2 homeostat_must=$3 homeostat_groups=$4
+  homeostat_directory=$1 homeostat_boot=$2 homeostat_must=$3 homeostat_groups=$4
   shift 4
   while [ "$homeostat_groups" -gt 0 ]
   do
@@ -29,17 +33,13 @@ trap : HUP INT QUIT TERM USR1 USR2 ALRM
   done
   {
     IFS= read -r homeostat_stat < /proc/self/stat &&
-    IFS= read -r homeostat_boot < /proc/sys/kernel/random/boot_id &&
-    printf '%s\n%s\n' "$homeostat_stat" "$homeostat_boot" > "$homeostat_directory/identity.tmp" &&
-    "$homeostat_mv" -f "$homeostat_directory/identity.tmp" "$homeostat_directory/identity"
+    printf '%s\n%s\n' "$homeostat_stat" "$homeostat_boot" > "$homeostat_directory/identity"
   } || exit 125
-  umask "$homeostat_mask"
-  unset homeostat_mask homeostat_stat homeostat_boot HOMEOSTAT_KEEPER HOMEOSTAT_KEEPER_SCRIPT
-  unset homeostat_directory homeostat_mv homeostat_must homeostat_groups
+  unset homeostat_stat homeostat_boot HOMEOSTAT_KEEPER HOMEOSTAT_KEEPER_SCRIPT
+  unset homeostat_directory homeostat_must homeostat_groups
   exec "$@"
 )
-set -- "$1" "$2" "$?"
+set -- "$1" "$?"
 
 IFS= read -r homeostat_uptime < /proc/uptime
-printf '%s %s\n' "$3" "$homeostat_uptime" > "$1/exit.tmp" &&
-"$2" -f "$1/exit.tmp" "$1/exit"
+printf '%s %s\n' "$2" "$homeostat_uptime" > "$1/exit"

@@ -90,6 +90,21 @@ class KeeperTest {
     }
 
     @Test
+    void aKeeperDoesNotStayInTheTableOfProcessesWhenItsLaunchIsForgotten() throws Exception {
+        Instance instance = bed.launch(TestBed.PROCESS, Path.of("/bin/sleep"), "1000");
+        long keeper = bed.directory(instance).born().orElseThrow().keeper();
+        TestBed.signal("KILL", TestBed.pid(instance));
+        bed.ended(instance);
+        TestBed.soon()
+                .until(() -> bed.procFs.stat(keeper).map(stat -> !stat.alive()).orElse(false));
+
+        bed.launcher.forget(TestBed.PROCESS, instance.launchId());
+
+        assertFalse(Files.exists(Path.of("/proc/" + keeper)));
+        assertFalse(Files.exists(bed.directory(instance).path()));
+    }
+
+    @Test
     void aSignalToTheKeeperDoesNotEndIt() throws Exception {
         Path go = root.resolve("go");
         Instance instance = bed.launch(

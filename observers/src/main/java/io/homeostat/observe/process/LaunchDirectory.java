@@ -16,7 +16,10 @@ import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
 
-/** Reads the notes on one launch. Each file appears complete, by a rename. */
+/**
+ * Reads the notes on one launch. The agent's appear complete, by a rename; the keeper's are complete when they end with a newline. None is
+ * synced: after a power failure none of the processes is there that they tell of.
+ */
 public record LaunchDirectory(Path path) {
     private static final int SIGNAL_BASE = 128;
     private static final int LAST_SIGNAL = 64;
@@ -24,7 +27,7 @@ public record LaunchDirectory(Path path) {
     /** Between a child's end and its record there are a few system calls, which take longer on a busy machine. */
     private static final Duration RECORD_WITHIN = Duration.ofMillis(200);
 
-    private static final Duration POLL = Duration.ofMillis(2);
+    private static final Duration POLL = Duration.ofNanos(500_000);
 
     /** What was launched: a {@link LaunchNote}. */
     public Path noteFile() {
@@ -75,9 +78,9 @@ public record LaunchDirectory(Path path) {
         }
     }
 
-    /** Empty when the process has not got that far, or when a power failure took the file's content. */
+    /** Empty when the process has not got that far. */
     public Optional<Born> born() throws IOException {
-        Optional<String> text = read(identityFile());
+        Optional<String> text = recorded(identityFile());
         if (text.isEmpty()) {
             return Optional.empty();
         }
@@ -94,7 +97,7 @@ public record LaunchDirectory(Path path) {
 
     /** Empty when no exit was recorded. */
     public Optional<Recorded> exit() throws IOException {
-        Optional<String> text = read(exitFile());
+        Optional<String> text = recorded(exitFile());
         if (text.isEmpty()) {
             return Optional.empty();
         }
@@ -145,6 +148,11 @@ public record LaunchDirectory(Path path) {
         return signal >= 1 && signal <= LAST_SIGNAL
                 ? new Exit(status, signal, Exit.Reason.SIGNALED, at)
                 : new Exit(status, null, Exit.Reason.EXITED, at);
+    }
+
+    /** What a keeper has written. */
+    private static Optional<String> recorded(Path file) throws IOException {
+        return read(file).filter(text -> text.endsWith("\n"));
     }
 
     private static Optional<String> read(Path file) throws IOException {

@@ -182,21 +182,6 @@ public final class ProcFs {
         }
     }
 
-    /** The children of a process's main thread; none when the process is gone, or the kernel does not tell (CONFIG_PROC_CHILDREN). */
-    public ImmutableList<Long> children(long pid) {
-        try {
-            String number = Long.toString(pid);
-            return Splitter.on(' ')
-                    .omitEmptyStrings()
-                    .splitToStream(
-                            read(path(number, "task", number, "children")).strip())
-                    .map(Long::valueOf)
-                    .collect(ImmutableList.toImmutableList());
-        } catch (IOException e) {
-            return ImmutableList.of();
-        }
-    }
-
     /** All processes, without zombies. */
     public ImmutableList<Stat> processes() throws IOException {
         return table().stream().filter(Stat::alive).collect(ImmutableList.toImmutableList());

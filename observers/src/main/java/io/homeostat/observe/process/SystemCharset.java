@@ -14,6 +14,10 @@ public final class SystemCharset {
 
     private SystemCharset() {}
 
+    public static Charset get() {
+        return SYSTEM;
+    }
+
     /** What is wrong with a text that would not reach the system unchanged; begins with a verb. */
     public static Optional<String> problem(String text) {
         if (SYSTEM.newEncoder().canEncode(text)) {

@@ -126,8 +126,15 @@ class LaunchDirectoryTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"", "7 (sh) R", "7 (sh) R 6\n\n", "\nboot\n"})
-    void whatAPowerFailureLeftOfAnIdentityIsNone(String text) throws Exception {
+    @ValueSource(
+            strings = {
+                "",
+                "7 (sh) R",
+                "7 (sh) R 6\n\n",
+                "\nboot\n",
+                "7 (sh) R 6 6 6 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 4711 0 9\nbo"
+            })
+    void anIdentityThatIsNotCompleteIsNone(String text) throws Exception {
         Files.writeString(directory().identityFile(), text);
 
         assertEquals(Optional.empty(), directory().born());
@@ -159,8 +166,8 @@ class LaunchDirectoryTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"", "\n", "3"})
-    void whatAPowerFailureLeftOfAnExitIsNone(String text) throws Exception {
+    @ValueSource(strings = {"", "\n", "3", "3 12.3"})
+    void anExitThatIsNotCompleteIsNone(String text) throws Exception {
         Files.writeString(directory().exitFile(), text);
 
         assertEquals(Optional.empty(), directory().exit());

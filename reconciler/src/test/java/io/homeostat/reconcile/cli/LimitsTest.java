@@ -189,7 +189,7 @@ class LimitsTest {
 
     @Test
     void whatDiesOfItsLimitsBeforeItBeginsSaysSo() throws IOException {
-        declare("limits: {memory: 64Ki}\n  start: {attempts: 1}", "sleep 600");
+        declare("limits: {memory: 4Ki}\n  start: {attempts: 1}", "sleep 600");
 
         Result apply = shell.run("apply", "-f", directory + "/a.yaml", "--timeout", "20s");
 

@@ -72,7 +72,7 @@ final class HostChecks {
 
     Finding tools() {
         List<String> missing = new ArrayList<>();
-        for (String tool : ImmutableList.of("sh", "mv", "setsid")) {
+        for (String tool : ImmutableList.of("sh", "setsid")) {
             if (Executables.find(tool).isEmpty()) {
                 missing.add(tool);
             }

@@ -1,0 +1,215 @@
+package io.homeostat.actuate.launch;
+
+import static java.lang.foreign.ValueLayout.ADDRESS;
+import static java.lang.foreign.ValueLayout.JAVA_BYTE;
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+import static java.lang.foreign.ValueLayout.JAVA_SHORT;
+
+import io.homeostat.observe.process.SystemCharset;
+import java.io.IOException;
+import java.lang.foreign.Arena;
+import java.lang.foreign.FunctionDescriptor;
+import java.lang.foreign.Linker;
+import java.lang.foreign.MemorySegment;
+import java.lang.invoke.MethodHandle;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentMap;
+import java.util.stream.Stream;
+
+/**
+ * Starts the keepers of launches with posix_spawn(3), each in a session of its own, and collects those that have ended. ProcessBuilder would
+ * execute a helper before each of them, and have a thread wait for each as long as its program runs.
+ */
+final class Keepers {
+    /** More than posix_spawnattr_t, posix_spawn_file_actions_t and sigset_t have in glibc and musl. */
+    private static final long ROOMY = 1024;
+
+    /** POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSID, spawn.h. */
+    private static final short FLAGS = 0x04 | 0x08 | 0x80;
+
+    private static final int FIRST_OTHER_DESCRIPTOR = 3;
+
+    /** How many descriptors others may open between our look and the spawn. */
+    private static final int OPENED_MEANWHILE = 256;
+
+    private static final int LAST_SIGNAL = 64;
+
+    /** SIGKILL and SIGSTOP, whose handling can't be set. */
+    private static final List<Integer> UNTOUCHED = List.of(9, 19);
+
+    /** WNOHANG, waitpid(2). */
+    private static final int AT_ONCE = 1;
+
+    private static final Linker LINKER = Linker.nativeLinker();
+    private static final FunctionDescriptor OF_ONE = FunctionDescriptor.of(JAVA_INT, ADDRESS);
+    private static final FunctionDescriptor OF_TWO = FunctionDescriptor.of(JAVA_INT, ADDRESS, ADDRESS);
+    private static final FunctionDescriptor OF_DESCRIPTOR = FunctionDescriptor.of(JAVA_INT, ADDRESS, JAVA_INT);
+
+    private static final MethodHandle ATTRIBUTES_INIT = function("posix_spawnattr_init", OF_ONE);
+    private static final MethodHandle ATTRIBUTES_DESTROY = function("posix_spawnattr_destroy", OF_ONE);
+    private static final MethodHandle SET_FLAGS =
+            function("posix_spawnattr_setflags", FunctionDescriptor.of(JAVA_INT, ADDRESS, JAVA_SHORT));
+    private static final MethodHandle SET_DEFAULT_SIGNALS = function("posix_spawnattr_setsigdefault", OF_TWO);
+    private static final MethodHandle SET_BLOCKED_SIGNALS = function("posix_spawnattr_setsigmask", OF_TWO);
+    private static final MethodHandle ACTIONS_INIT = function("posix_spawn_file_actions_init", OF_ONE);
+    private static final MethodHandle ACTIONS_DESTROY = function("posix_spawn_file_actions_destroy", OF_ONE);
+    private static final MethodHandle ADD_CLOSE = function("posix_spawn_file_actions_addclose", OF_DESCRIPTOR);
+
+    /** glibc before 2.34 and musl don't have it. */
+    static final Optional<MethodHandle> CLOSE_FROM = LINKER.defaultLookup()
+            .find("posix_spawn_file_actions_addclosefrom_np")
+            .map(address -> LINKER.downcallHandle(address, OF_DESCRIPTOR));
+
+    private static final MethodHandle SPAWN = function(
+            "posix_spawn", FunctionDescriptor.of(JAVA_INT, ADDRESS, ADDRESS, ADDRESS, ADDRESS, ADDRESS, ADDRESS));
+    private static final MethodHandle WAITPID =
+            function("waitpid", FunctionDescriptor.of(JAVA_INT, JAVA_INT, ADDRESS, JAVA_INT));
+
+    private final Optional<MethodHandle> closeFrom;
+
+    /** By launch. While a child is in here it has not been collected, so nobody else can have its number. */
+    private final ConcurrentMap<String, Integer> children = new ConcurrentHashMap<>();
+
+    private final Set<String> over = ConcurrentHashMap.newKeySet();
+
+    Keepers() {
+        this(CLOSE_FROM);
+    }
+
+    /** @param closeFrom empty where the C library does not have it */
+    Keepers(Optional<MethodHandle> closeFrom) {
+        this.closeFrom = closeFrom;
+    }
+
+    /**
+     * Starts one, without any of our descriptors but the standard ones, and with no signal ignored or blocked.
+     *
+     * @param command an absolute path and its arguments
+     * @param environment all that it gets
+     * @throws IOException when the system refuses
+     */
+    void start(String launchId, List<String> command, Map<String, String> environment) throws IOException {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment attributes = arena.allocate(ROOMY);
+            MemorySegment actions = arena.allocate(ROOMY);
+            check("posix_spawnattr_init", (int) ATTRIBUTES_INIT.invokeExact(attributes));
+            try {
+                check("posix_spawn_file_actions_init", (int) ACTIONS_INIT.invokeExact(actions));
+                try {
+                    check("posix_spawnattr_setflags", (int) SET_FLAGS.invokeExact(attributes, FLAGS));
+                    check("posix_spawnattr_setsigdefault", (int)
+                            SET_DEFAULT_SIGNALS.invokeExact(attributes, everySignal(arena)));
+                    check("posix_spawnattr_setsigmask", (int)
+                            SET_BLOCKED_SIGNALS.invokeExact(attributes, arena.allocate(ROOMY)));
+                    closeOthers(actions);
+                    MemorySegment child = arena.allocate(JAVA_INT);
+                    int error = (int) SPAWN.invokeExact(
+                            child,
+                            string(arena, command.getFirst()),
+                            actions,
+                            attributes,
+                            strings(arena, command),
+                            strings(
+                                    arena,
+                                    environment.entrySet().stream()
+                                            .map(each -> each.getKey() + "=" + each.getValue())
+                                            .toList()));
+                    check("posix_spawn of " + command.getFirst(), error);
+                    children.put(launchId, child.get(JAVA_INT, 0));
+                } finally {
+                    int _ = (int) ACTIONS_DESTROY.invokeExact(actions);
+                }
+            } finally {
+                int _ = (int) ATTRIBUTES_DESTROY.invokeExact(attributes);
+            }
+        } catch (IOException | RuntimeException | Error e) {
+            throw e;
+        } catch (Throwable e) {
+            throw new AssertionError("a foreign function threw what it does not declare", e);
+        }
+    }
+
+    private void closeOthers(MemorySegment actions) throws Throwable {
+        if (closeFrom.isPresent()) {
+            check("posix_spawn_file_actions_addclosefrom_np", (int)
+                    closeFrom.get().invokeExact(actions, FIRST_OTHER_DESCRIPTOR));
+            return;
+        }
+        int highest;
+        try (Stream<Path> open = Files.list(Path.of("/proc/self/fd"))) {
+            highest = open.mapToInt(each -> Integer.parseInt(each.getFileName().toString()))
+                    .max()
+                    .orElse(FIRST_OTHER_DESCRIPTOR);
+        }
+        for (int descriptor = FIRST_OTHER_DESCRIPTOR; descriptor <= highest + OPENED_MEANWHILE; descriptor++) {
+            check("posix_spawn_file_actions_addclose", (int) ADD_CLOSE.invokeExact(actions, descriptor));
+        }
+    }
+
+    /** Whether the keeper of a launch has ended; also when we have not started it. */
+    boolean hasEnded(String launchId) {
+        Integer child = children.get(launchId);
+        if (child == null) {
+            return true;
+        }
+        int collected;
+        try {
+            collected = (int) WAITPID.invokeExact((int) child, MemorySegment.NULL, AT_ONCE);
+        } catch (RuntimeException | Error e) {
+            throw e;
+        } catch (Throwable e) {
+            throw new AssertionError("a foreign function threw what it does not declare", e);
+        }
+        // Where we were started with SIGCHLD ignored, the kernel collects what ends.
+        boolean ended = collected > 0 || (collected < 0 && Files.notExists(Path.of("/proc", child.toString())));
+        if (ended) {
+            children.remove(launchId, child);
+        }
+        return ended;
+    }
+
+    /** Collects the keeper of a launch that is over, so that it does not stay in the table of processes. One that has not quite ended is collected with a later one. */
+    void collect(String launchId) {
+        over.add(launchId);
+        over.removeIf(this::hasEnded);
+    }
+
+    private static MemorySegment everySignal(Arena arena) {
+        MemorySegment signals = arena.allocate(ROOMY);
+        for (int signal = 1; signal <= LAST_SIGNAL; signal++) {
+            if (!UNTOUCHED.contains(signal)) {
+                int at = (signal - 1) / Byte.SIZE;
+                signals.set(JAVA_BYTE, at, (byte) (signals.get(JAVA_BYTE, at) | 1 << (signal - 1) % Byte.SIZE));
+            }
+        }
+        return signals;
+    }
+
+    private static MemorySegment strings(Arena arena, List<String> texts) {
+        MemorySegment pointers = arena.allocate(ADDRESS, texts.size() + 1L);
+        for (int i = 0; i < texts.size(); i++) {
+            pointers.setAtIndex(ADDRESS, i, string(arena, texts.get(i)));
+        }
+        return pointers;
+    }
+
+    private static MemorySegment string(Arena arena, String text) {
+        return arena.allocateFrom(text, SystemCharset.get());
+    }
+
+    private static void check(String call, int error) throws IOException {
+        if (error != 0) {
+            throw new IOException(call + " failed with errno " + error);
+        }
+    }
+
+    private static MethodHandle function(String name, FunctionDescriptor type) {
+        return LINKER.downcallHandle(LINKER.defaultLookup().findOrThrow(name), type);
+    }
+}
