@@ -1,20 +1,29 @@
 package io.homeostat.desired.source;
 
 import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.model.SourceName;
+import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.state.StateStore.ToApply;
 import io.homeostat.desired.yaml.DocumentReader;
 import io.homeostat.desired.yaml.DocumentReader.Input;
 import io.homeostat.desired.yaml.DocumentReader.ReadResult;
+import io.homeostat.desired.yaml.DocumentReader.Texts;
+import io.homeostat.desired.yaml.Problem;
 import java.nio.file.Path;
 import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /** The source {@code files}: YAML in directories that are read again and again. Reads the disk; storing is up to the caller. */
 public final class FilesSource {
     private final ImmutableList<Path> paths;
     private final InstantSource clock;
+
+    /** Parsing takes a hundred times as long as reading, and files mostly stay as they are. */
+    private volatile @Nullable Parsed latest;
 
     /**
      * @param paths directories and files, in the order that decides which declaration of a workload is the first
@@ -37,9 +46,37 @@ public final class FilesSource {
                 inputs.add(new Input.Watched(path));
             }
         }
-        ReadResult read = DocumentReader.parse(DocumentReader.collect(inputs), stored.originById());
-        read.workloads().forEach(found -> retention.declared(found.workload(), found.file()));
+        Parsed read = parsed(DocumentReader.collect(inputs), stored.originById());
+        read.documents().forEach(retention::declared);
         read.errors().forEach(retention::problem);
         return retention.reading();
+    }
+
+    private Parsed parsed(Texts texts, ImmutableMap<WorkloadId, String> inForce) {
+        Parsed before = latest;
+        if (before != null && before.holds(texts, inForce)) {
+            return before;
+        }
+        ReadResult read = DocumentReader.parse(texts, inForce);
+        Parsed now = new Parsed(
+                texts,
+                inForce,
+                read.workloads().stream()
+                        .map(found -> new ToApply(found.workload(), found.file()))
+                        .collect(ImmutableList.toImmutableList()),
+                read.errors());
+        latest = now;
+        return now;
+    }
+
+    private record Parsed(
+            Texts texts,
+            ImmutableMap<WorkloadId, String> inForce,
+            ImmutableList<ToApply> documents,
+            ImmutableList<Problem> errors) {
+        /** Which of several declarations of a workload is in force matters only where there are several, which is an error. */
+        boolean holds(Texts now, ImmutableMap<WorkloadId, String> inForceNow) {
+            return texts.equals(now) && (errors.isEmpty() || inForce.equals(inForceNow));
+        }
     }
 }

@@ -64,7 +64,11 @@ final class Retention {
     }
 
     void declared(Workload workload, String origin) {
-        documents.add(new ToApply(workload, origin));
+        declared(new ToApply(workload, origin));
+    }
+
+    void declared(ToApply document) {
+        documents.add(document);
     }
 
     /**

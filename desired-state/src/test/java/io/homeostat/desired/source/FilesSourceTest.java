@@ -5,10 +5,12 @@ import static io.homeostat.desired.source.SourceFixture.messages;
 import static io.homeostat.desired.source.SourceFixture.names;
 import static io.homeostat.desired.source.SourceFixture.process;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
+import io.homeostat.desired.state.StateStore.ToApply;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -43,6 +45,16 @@ class FilesSourceTest {
         assertEquals(file.toString(), reading.content().documents().getLast().origin());
         assertEquals(ImmutableList.of(), reading.content().problems());
         assertEquals(Optional.empty(), reading.lookAgain());
+    }
+
+    @Test
+    void whatIsWrittenAsBeforeIsNotParsedAgain() throws IOException {
+        files.write("a.yaml", process("one"));
+        ToApply first = read().content().documents().getFirst();
+        assertSame(first, read().content().documents().getFirst());
+
+        files.write("a.yaml", process("two"));
+        assertEquals(List.of("two"), names(read()));
     }
 
     @Test
