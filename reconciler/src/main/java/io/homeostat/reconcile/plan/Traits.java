@@ -1,5 +1,7 @@
 package io.homeostat.reconcile.plan;
 
+import com.google.common.cache.Cache;
+import com.google.common.cache.CacheBuilder;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
@@ -42,6 +44,9 @@ public record Traits(
         @Nullable String entryPoint,
         Optional<WorkloadId> parent,
         boolean recreatedWithParent) {
+    /** By identity: a pass asks for those of the same declaration dozens of times, and they contain digests. */
+    private static final Cache<Workload, Traits> KNOWN =
+            CacheBuilder.newBuilder().weakKeys().build();
 
     /** Of what runs as soon as it is created, and until its end; whatever is special is added. */
     public Traits(ImmutableList<LaunchInput> inputs, @Nullable String entryPoint, boolean limitable) {
@@ -119,9 +124,24 @@ public record Traits(
      *
      * @param added whether versions that launched what still runs did not know it: nothing of it is then the same as no record of it
      * @param files whose contents, as they are at the launch, are part of it
+     * @param hash of the parts
      */
     public record LaunchInput(
-            String name, ImmutableList<String> parts, Reason changed, boolean added, ImmutableList<LaunchFile> files) {
+            String name,
+            ImmutableList<String> parts,
+            Reason changed,
+            boolean added,
+            ImmutableList<LaunchFile> files,
+            String hash) {
+        public LaunchInput(
+                String name,
+                ImmutableList<String> parts,
+                Reason changed,
+                boolean added,
+                ImmutableList<LaunchFile> files) {
+            this(name, parts, changed, added, files, hash(parts));
+        }
+
         public LaunchInput(String name, ImmutableList<String> parts, Reason changed, boolean added) {
             this(name, parts, changed, added, ImmutableList.of());
         }
@@ -134,7 +154,7 @@ public record Traits(
             return !added || !parts.isEmpty();
         }
 
-        String hash() {
+        private static String hash(ImmutableList<String> parts) {
             Hasher hasher = Hashing.sha256().newHasher();
             for (String part : parts) {
                 hasher.putInt(part.length()).putString(part, StandardCharsets.UTF_8);
@@ -165,7 +185,12 @@ public record Traits(
      * @throws IllegalArgumentException when nobody provides those of its kind
      */
     public static Traits of(Workload workload) {
-        return KindTraits.of(workload.id().kind()).traits(workload.spec());
+        Traits known = KNOWN.getIfPresent(workload);
+        if (known == null) {
+            known = KindTraits.of(workload.id().kind()).traits(workload.spec());
+            KNOWN.put(workload, known);
+        }
+        return known;
     }
 
     /** The files that are read at each launch. */

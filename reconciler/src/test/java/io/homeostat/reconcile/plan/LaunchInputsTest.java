@@ -2,6 +2,7 @@ package io.homeostat.reconcile.plan;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.common.collect.ImmutableList;
@@ -36,6 +37,11 @@ class LaunchInputsTest {
                 ImmutableList.of(Reason.PROCESS_SETTINGS_CHANGED),
                 difference(PLAIN, process("rlimits: {nofile: \"9\"}")));
         assertEquals(ImmutableList.of(), difference(NICE, NICE));
+    }
+
+    @Test
+    void theTraitsOfADeclarationAreWorkedOutOnce() {
+        assertSame(Traits.of(PLAIN), Traits.of(PLAIN));
     }
 
     private static ImmutableList<Reason> difference(Workload before, Workload wanted) {
