@@ -35,6 +35,9 @@ public interface StateReader extends AutoCloseable {
 
     WorkloadHistory history(WorkloadId id);
 
+    /** The workloads that have a history or an instance, declared or not. */
+    ImmutableSet<WorkloadId> remembered();
+
     /** The histories of all workloads that have one. */
     ImmutableMap<WorkloadId, WorkloadHistory> histories();
 

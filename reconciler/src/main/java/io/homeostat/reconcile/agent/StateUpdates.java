@@ -8,7 +8,6 @@ import io.homeostat.desired.model.DesiredState;
 import io.homeostat.desired.model.DesiredState.Policy;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.source.StoredState;
-import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.StateReader;
 import io.homeostat.desired.state.StateStore;
 import io.homeostat.observe.Observation;
@@ -57,8 +56,7 @@ final class StateUpdates {
                     ImmutableSortedSet.copyOf(desired.declarations().keySet());
             TreeSet<WorkloadId> all = new TreeSet<>(wanted);
             // These are known even when traces can't be seen, at which a command would give up.
-            all.addAll(store.histories().keySet());
-            store.instances().stream().map(Instance::workload).forEach(all::add);
+            all.addAll(store.remembered());
             all.addAll(traces);
             return new Scope(ImmutableSortedSet.copyOf(all), wanted);
         }

@@ -10,7 +10,6 @@ import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.platform.MetadataClient;
 import io.homeostat.desired.source.StoredState;
-import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.Pause;
 import io.homeostat.desired.state.StateStore;
 import io.homeostat.desired.state.sqlite.StateLock;
@@ -188,8 +187,7 @@ public final class DirectEnforcer implements Enforcer {
             Runtimes runtimes = new Runtimes(instances);
             TreeSet<WorkloadId> all = new TreeSet<>(declared);
             // What never ran has left nothing else, and is forgotten by the pass that finds it declared by nobody.
-            all.addAll(store.histories().keySet());
-            store.instances().stream().map(Instance::workload).forEach(all::add);
+            all.addAll(store.remembered());
             all.addAll(workspace.traces());
             new Housekeeping(layout, store).collectLeftovers(declared, ImmutableSet.copyOf(all), clock.instant());
             all.retainAll(goal.touched(all, desired));

@@ -65,6 +65,14 @@ public class MemoryStore implements StateStore {
     }
 
     @Override
+    public synchronized ImmutableSet<WorkloadId> remembered() {
+        return ImmutableSet.<WorkloadId>builder()
+                .addAll(histories.keySet())
+                .addAll(instances.values().stream().map(Instance::workload).iterator())
+                .build();
+    }
+
+    @Override
     public synchronized ImmutableMap<WorkloadId, WorkloadHistory> histories() {
         return ImmutableMap.copyOf(histories);
     }

@@ -19,6 +19,7 @@ import io.homeostat.desired.state.StateReader;
 import io.homeostat.desired.state.StoreException;
 import io.homeostat.desired.state.history.WorkloadHistory;
 import io.homeostat.desired.yaml.DocumentCodec;
+import java.sql.Connection;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.util.Comparator;
@@ -29,7 +30,7 @@ import org.slf4j.LoggerFactory;
 /** Reads the tables of {@link Schema}: one query a call, however many workloads there are. */
 sealed class SqliteStateReader implements StateReader permits SqliteStateStore {
     private static final Logger log = LoggerFactory.getLogger(SqliteStateReader.class);
-    private static final Comparator<Instance> OLDEST_FIRST =
+    static final Comparator<Instance> OLDEST_FIRST =
             Comparator.comparing(Instance::launchedAt).thenComparing(Instance::launchId);
 
     final Database database;
@@ -133,6 +134,33 @@ sealed class SqliteStateReader implements StateReader permits SqliteStateStore {
     }
 
     @Override
+    public ImmutableSet<WorkloadId> remembered() {
+        return database.read(
+                "read which workloads are known from",
+                connection -> ImmutableSet.<WorkloadId>builder()
+                        .addAll(withHistory(connection))
+                        .addAll(withInstances(connection))
+                        .build());
+    }
+
+    static ImmutableList<WorkloadId> withHistory(Connection connection) throws SQLException {
+        ImmutableList.Builder<WorkloadId> found = ImmutableList.builder();
+        Database.query(
+                connection,
+                "SELECT workload FROM history",
+                row -> known(row.getString(1)).ifPresent(found::add));
+        return found.build();
+    }
+
+    ImmutableList<WorkloadId> withInstances(Connection connection) throws SQLException {
+        return Database.list(connection, "SELECT DISTINCT workload FROM instance", row -> {
+            String text = row.getString(1);
+            return WorkloadId.parse(text)
+                    .orElseThrow(() -> invalidInstance("of " + text, new IllegalArgumentException("workload " + text)));
+        });
+    }
+
+    @Override
     public ImmutableMap<WorkloadId, WorkloadHistory> histories() {
         return database.read("read the histories from", connection -> {
             ImmutableMap.Builder<WorkloadId, WorkloadHistory> all = ImmutableMap.builder();
@@ -199,12 +227,17 @@ sealed class SqliteStateReader implements StateReader permits SqliteStateStore {
         try {
             return records.read(Instance.class, row.getString("document"));
         } catch (IllegalArgumentException e) {
-            // Never skipped: a process whose instance is overlooked would be started a second time.
-            throw new StoreException(
-                    "cannot read the instance " + launchId + " in " + database.file() + ": its row is not valid (" + e
-                            + "). Move the database away; what can be observed is adopted again",
-                    e);
+            throw invalidInstance(launchId, e);
         }
+    }
+
+    /** Never skipped: a process whose instance is overlooked would be started a second time. */
+    private StoreException invalidInstance(String which, IllegalArgumentException cause) {
+        return new StoreException(
+                "cannot read the instance " + which + " in " + database.file() + ": its row is not valid ("
+                        + cause
+                        + "). Move the database away; what can be observed is adopted again",
+                cause);
     }
 
     private StoredDeclaration declaration(ResultSet row) throws SQLException {

@@ -62,6 +62,24 @@ public final class SqliteStateStore extends SqliteStateReader implements StateSt
         return remembered(id).pause();
     }
 
+    @Override
+    public ImmutableMap<WorkloadId, WorkloadHistory> histories() {
+        return database.read(
+                "read the histories from",
+                connection ->
+                        withHistory(connection).stream().collect(ImmutableMap.toImmutableMap(id -> id, this::history)));
+    }
+
+    @Override
+    public ImmutableList<Instance> instances() {
+        return database.read(
+                "read the instances from",
+                connection -> withInstances(connection).stream()
+                        .flatMap(id -> instances(id).stream())
+                        .sorted(OLDEST_FIRST)
+                        .collect(ImmutableList.toImmutableList()));
+    }
+
     private Remembered remembered(WorkloadId id) {
         Remembered known = remembered.get(id);
         return known != null

@@ -237,6 +237,20 @@ public abstract class StateStoreContract {
     }
 
     @Test
+    void whatHasAHistoryOrAnInstanceIsRemembered() {
+        StateStore store = store();
+        Instance instance = Samples.instance(WorkloadId.process("exporter"), "launch-1");
+        store.commit(Samples.history(AGENT, Samples.eventful()));
+        store.commit(Change.ofInstance(instance));
+
+        assertEquals(ImmutableSet.of(AGENT, instance.workload()), store.remembered());
+        assertEquals(ImmutableSet.of(AGENT), store.histories().keySet());
+
+        store.commit(Change.ofEnd(instance));
+        assertEquals(ImmutableSet.of(AGENT), store.remembered());
+    }
+
+    @Test
     void handlesComeInTheOrderOfTheirLaunch() {
         StateStore store = store();
         Instance late = launchedAt("a", "2026-11-20T12:00:00.500Z");
