@@ -69,6 +69,22 @@ class StartScriptTest {
         assertTrue(start(home, "version").toString().contains("AOTCache"));
     }
 
+    /** Else all of it is written to, and the memory of this process alone. */
+    @Test
+    void theCacheIsMappedWhereItsAddressesSayAlsoByAJvmThatDoesNotKnowHow() throws Exception {
+        List<String> said = start(installation(), "run");
+        assertTrue(said.contains("-XX:ArchiveRelocationMode=0"), said::toString);
+        assertTrue(
+                said.indexOf("-XX:+IgnoreUnrecognizedVMOptions") < said.indexOf("-XX:ArchiveRelocationMode=0"),
+                said::toString);
+    }
+
+    @Test
+    void onlyTheAgentGivesBackWhatItDoesNotNeed() throws Exception {
+        assertTrue(start(DIST, "run").toString().contains("TrimNativeHeapInterval"));
+        assertFalse(start(DIST, "status").toString().contains("TrimNativeHeapInterval"));
+    }
+
     private Path installation() throws IOException {
         Path home = Files.createDirectory(directory.toRealPath().resolve("home"));
         for (String file : new String[] {"bin/homeostat", "share/find-java.sh"}) {
