@@ -21,10 +21,15 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
-import picocli.CommandLine.ParseResult;
 
 /** What was typed, with types: on the whole command line, and after the command's name. */
-record Arguments(ParseResult whole, ParseResult command) {
+record Arguments(Typed whole, Typed command) {
+    /**
+     * What stands in one place.
+     *
+     * @param options the value of each, by all its names
+     */
+    record Typed(ImmutableMap<String, Object> options, ImmutableList<String> words) {}
 
     GlobalOptions global() {
         return new GlobalOptions(
@@ -51,12 +56,12 @@ record Arguments(ParseResult whole, ParseResult command) {
     }
 
     boolean flag(String option) {
-        return this.<Boolean>option(command, option).orElse(false);
+        return Arguments.<Boolean>option(command, option).orElse(false);
     }
 
     ImmutableList<String> files() {
         return ImmutableList.copyOf(
-                this.<List<String>>option(command, Syntax.FILES).orElse(List.of()));
+                Arguments.<List<String>>option(command, Syntax.FILES).orElse(List.of()));
     }
 
     Optional<String> config() {
@@ -90,7 +95,7 @@ record Arguments(ParseResult whole, ParseResult command) {
     }
 
     String revision() {
-        return this.<String>option(command, Syntax.REVISION).orElse("");
+        return Arguments.<String>option(command, Syntax.REVISION).orElse("");
     }
 
     /** @throws UsageException when it is negative */
@@ -127,7 +132,7 @@ record Arguments(ParseResult whole, ParseResult command) {
      * @throws UsageException when it is said in several ways
      */
     Selection about() {
-        ImmutableList<WorkloadId> named = this.<List<String>>option(command, Syntax.FOR).orElse(List.of()).stream()
+        ImmutableList<WorkloadId> named = Arguments.<List<String>>option(command, Syntax.FOR).orElse(List.of()).stream()
                 .map(RequestFields::workload)
                 .collect(ImmutableList.toImmutableList());
         return flag(Syntax.ALL) ? new Selection(named, labels(), true) : EventsCommand.selection(named, labels());
@@ -139,23 +144,20 @@ record Arguments(ParseResult whole, ParseResult command) {
     }
 
     int code() {
-        return this.<Integer>option(command, Syntax.CODE).orElse(0);
+        return Arguments.<Integer>option(command, Syntax.CODE).orElse(0);
     }
 
     Optional<String> word() {
-        return command.hasMatchedPositional(0) ? Optional.of(command.matchedPositionalValue(0, "")) : Optional.empty();
+        return words().stream().findFirst();
     }
 
     ImmutableList<String> words() {
-        return command.hasMatchedPositional(0)
-                ? ImmutableList.copyOf(command.<List<String>>matchedPositionalValue(0, List.of()))
-                : ImmutableList.of();
+        return command.words();
     }
 
     /** @throws UsageException when one is not of the form KIND/NAME */
     ImmutableList<WorkloadId> workloads() {
-        List<String> words = command.hasMatchedPositional(0) ? command.matchedPositionalValue(0, List.of()) : List.of();
-        return words.stream()
+        return words().stream()
                 .map(word -> WorkloadId.parse(word)
                         .filter(id -> !id.name().isEmpty())
                         .orElseThrow(() -> new UsageException(
@@ -203,9 +205,8 @@ record Arguments(ParseResult whole, ParseResult command) {
         return near.isPresent() ? near : option(whole, name);
     }
 
-    private <T> Optional<T> option(ParseResult parsed, String name) {
-        return parsed.hasMatchedOption(name)
-                ? Optional.of(parsed.matchedOption(name).<T>getValue())
-                : Optional.empty();
+    @SuppressWarnings("unchecked")
+    private static <T> Optional<T> option(Typed typed, String name) {
+        return Optional.ofNullable((T) typed.options().get(name));
     }
 }

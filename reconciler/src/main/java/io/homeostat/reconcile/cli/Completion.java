@@ -87,7 +87,7 @@ final class Completion {
     private void answer(List<String> before, String current) {
         ImmutableSet<String> typed = ImmutableSet.copyOf(before);
         CommandSpec root =
-                Syntax.commandLine(verb -> typed.contains(verb.word())).getCommandSpec();
+                Usage.commandLine(verb -> typed.contains(verb.word())).getCommandSpec();
         CommandSpec spec = root;
         OptionSpec open = null;
         boolean more = false;

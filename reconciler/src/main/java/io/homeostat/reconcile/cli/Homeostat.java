@@ -1,8 +1,5 @@
 package io.homeostat.reconcile.cli;
 
-import com.google.common.collect.ImmutableList;
-import com.google.common.collect.ImmutableSet;
-import io.homeostat.desired.yaml.Suggestion;
 import io.homeostat.reconcile.command.environment.Environment;
 import io.homeostat.reconcile.command.environment.ExitStatus;
 import io.homeostat.reconcile.command.environment.GlobalOptions;
@@ -12,10 +9,10 @@ import io.homeostat.reconcile.command.output.Ansi;
 import io.homeostat.reconcile.command.output.Console;
 import java.io.PrintStream;
 import java.util.Arrays;
+import java.util.Optional;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.ParseResult;
 import picocli.CommandLine.UnmatchedArgumentException;
@@ -39,54 +36,10 @@ public final class Homeostat {
     }
 
     private int run(String[] args) {
-        ParseResult parsed;
-        try {
-            parsed = parsed(withoutHelpAsCommand(args));
-            if (!parsed.hasSubcommand() && !parsed.unmatched().isEmpty()) {
-                // Whoever asks for help on a word that is no command is told so all the same.
-                throw new UnmatchedArgumentException(parsed.commandSpec().commandLine(), parsed.unmatched());
-            }
-        } catch (ParameterException e) {
-            return misunderstood(Arguments.asksForJson(args), e.getCommandLine(), words(e));
-        }
-        ParseResult command = parsed;
-        while (command.hasSubcommand()) {
-            command = command.subcommand();
-        }
-        Arguments arguments = new Arguments(parsed, command);
-        GlobalOptions options = arguments.global();
-        if (command.isUsageHelpRequested()) {
-            usage(
-                    command.commandSpec().commandLine(),
-                    environment.out(),
-                    isColoured(options, environment.outIsTerminal()));
-            return ExitStatus.OK;
-        }
-        if (!parsed.hasSubcommand() && !parsed.isVersionHelpRequested()) {
-            CommandLine line = parsed.commandSpec().commandLine();
-            if (options.format() == OutputFormat.JSON) {
-                return misunderstood(true, line, "no command was given");
-            }
-            usage(line, environment.err(), isColoured(options, environment.errIsTerminal()));
-            return ExitStatus.USAGE;
-        }
-        Verb verb = parsed.hasSubcommand() ? verb(command.commandSpec().name()) : Verb.VERSION;
-        return run(verb, arguments, options, command.commandSpec().commandLine());
-    }
-
-    /** Describing a command takes as long as running many of them: all are described only for help and for errors. */
-    private static ParseResult parsed(String[] args) {
-        ImmutableSet<String> words = ImmutableSet.copyOf(args);
-        try {
-            ParseResult parsed =
-                    Syntax.commandLine(verb -> words.contains(verb.word())).parseArgs(args);
-            if (parsed.hasSubcommand()) {
-                return parsed;
-            }
-        } catch (ParameterException e) {
-            // All commands together say more: which one may have been meant.
-        }
-        return Syntax.commandLine().parseArgs(args);
+        Optional<UsualLine> usual = UsualLine.of(args);
+        return usual.isPresent()
+                ? run(usual.get().verb(), usual.get().arguments())
+                : new Unusual().run(withoutHelpAsCommand(args));
     }
 
     /** What other programs call {@code help COMMAND} is {@code COMMAND --help} here. */
@@ -97,7 +50,8 @@ public final class Homeostat {
         return Stream.concat(Arrays.stream(args).skip(1), Stream.of("--help")).toArray(String[]::new);
     }
 
-    private int run(Verb verb, Arguments arguments, GlobalOptions options, CommandLine line) {
+    private int run(Verb verb, Arguments arguments) {
+        GlobalOptions options = arguments.global();
         options.logLevel().ifPresent(StandardErrorLog::use);
         Console console = new Console(
                 environment.out(),
@@ -116,61 +70,17 @@ public final class Homeostat {
             }
             return verb.exitStatus(status);
         } catch (UsageException e) {
-            return misunderstood(console.json(), line, e.getMessage());
+            return misunderstood(console.json(), verb.word(), "homeostat " + verb.word(), e.getMessage());
         } catch (InterruptedException e) {
             // Whoever was interrupted has said what it means.
             return ExitStatus.INTERRUPTED;
         }
     }
 
-    private static Verb verb(String word) {
-        for (Verb verb : Verb.values()) {
-            if (verb.word().equals(word)) {
-                return verb;
-            }
-        }
-        throw new IllegalStateException("no command " + word);
-    }
-
-    private int misunderstood(boolean json, CommandLine line, @Nullable String problem) {
+    private int misunderstood(boolean json, String command, String qualified, @Nullable String problem) {
         new Console(environment.out(), environment.err(), json ? OutputFormat.JSON : OutputFormat.TEXT, new Ansi(false))
-                .misunderstood(
-                        line.getCommandName(),
-                        problem + "; see " + line.getCommandSpec().qualifiedName() + " --help");
+                .misunderstood(command, problem + "; see " + qualified + " --help");
         return ExitStatus.USAGE;
-    }
-
-    private static String words(ParameterException e) {
-        String message = String.valueOf(e.getMessage());
-        if (e instanceof UnmatchedArgumentException unmatched
-                && !unmatched.getUnmatched().isEmpty()) {
-            String written = unmatched.getUnmatched().getFirst();
-            boolean isCommand = !written.startsWith("-")
-                    && !e.getCommandLine().getSubcommands().isEmpty();
-            return (isCommand ? "'" + written + "' is no command" : message)
-                    + Suggestion.of(written, meant(written, e.getCommandLine()))
-                            .map(meant -> "; did you mean " + meant + "?")
-                            .orElse("");
-        }
-        return message;
-    }
-
-    /** Nobody is led by a typing error to what can't be undone. */
-    private static ImmutableList<String> meant(String written, CommandLine line) {
-        CommandSpec spec = line.getCommandSpec();
-        if (written.startsWith("-")) {
-            return spec.optionsMap().keySet().stream()
-                    .filter(option -> option.startsWith("--") && !option.equals(Syntax.YES))
-                    .collect(ImmutableList.toImmutableList());
-        }
-        return Arrays.stream(Verb.values())
-                .filter(verb -> spec.subcommands().containsKey(verb.word()) && !verb.hidden() && !verb.destroys())
-                .map(Verb::word)
-                .collect(ImmutableList.toImmutableList());
-    }
-
-    private void usage(CommandLine line, PrintStream out, boolean coloured) {
-        line.usage(out, coloured ? CommandLine.Help.Ansi.ON : CommandLine.Help.Ansi.OFF);
     }
 
     /** https://no-color.org: any value but the empty one. */
@@ -179,5 +89,55 @@ public final class Homeostat {
                 && !options.noColor()
                 && environment.variable("NO_COLOR").isEmpty()
                 && !environment.variable("TERM").equals("dumb");
+    }
+
+    /** What is not plain: help, other ways to write it, and mistakes. */
+    private final class Unusual {
+        int run(String[] args) {
+            ParseResult parsed;
+            try {
+                parsed = Usage.parsed(args);
+                if (!parsed.hasSubcommand() && !parsed.unmatched().isEmpty()) {
+                    // Whoever asks for help on a word that is no command is told so all the same.
+                    throw new UnmatchedArgumentException(parsed.commandSpec().commandLine(), parsed.unmatched());
+                }
+            } catch (ParameterException e) {
+                return misunderstood(Arguments.asksForJson(args), e.getCommandLine(), Usage.words(e));
+            }
+            ParseResult command = parsed;
+            while (command.hasSubcommand()) {
+                command = command.subcommand();
+            }
+            Arguments arguments = Usage.arguments(parsed, command);
+            GlobalOptions options = arguments.global();
+            if (command.isUsageHelpRequested()) {
+                usage(
+                        command.commandSpec().commandLine(),
+                        environment.out(),
+                        isColoured(options, environment.outIsTerminal()));
+                return ExitStatus.OK;
+            }
+            if (!parsed.hasSubcommand() && !parsed.isVersionHelpRequested()) {
+                CommandLine line = parsed.commandSpec().commandLine();
+                if (options.format() == OutputFormat.JSON) {
+                    return misunderstood(true, line, "no command was given");
+                }
+                usage(line, environment.err(), isColoured(options, environment.errIsTerminal()));
+                return ExitStatus.USAGE;
+            }
+            Verb verb = parsed.hasSubcommand()
+                    ? Verb.of(command.commandSpec().name()).orElseThrow()
+                    : Verb.VERSION;
+            return Homeostat.this.run(verb, arguments);
+        }
+
+        private int misunderstood(boolean json, CommandLine line, @Nullable String problem) {
+            return Homeostat.this.misunderstood(
+                    json, line.getCommandName(), line.getCommandSpec().qualifiedName(), problem);
+        }
+
+        private static void usage(CommandLine line, PrintStream out, boolean coloured) {
+            line.usage(out, coloured ? CommandLine.Help.Ansi.ON : CommandLine.Help.Ansi.OFF);
+        }
     }
 }

@@ -2,19 +2,16 @@ package io.homeostat.reconcile.cli;
 
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
+import com.google.common.primitives.Ints;
 import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.reconcile.command.environment.GlobalOptions.OutputFormat;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
-import java.util.function.Predicate;
+import java.util.Optional;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
-import picocli.CommandLine;
-import picocli.CommandLine.ITypeConverter;
-import picocli.CommandLine.Model.CommandSpec;
-import picocli.CommandLine.Model.OptionSpec;
-import picocli.CommandLine.Model.PositionalParamSpec;
-import picocli.CommandLine.TypeConversionException;
 
 /** The options and parameters of one command, built in code: reading annotations by reflection takes longer than many a command. */
 final class Syntax {
@@ -53,66 +50,82 @@ final class Syntax {
     static final String HELP = "-h";
     static final String VERSION = "--version";
 
-    private final CommandSpec spec;
+    /**
+     * What may stand after a dash.
+     *
+     * @param many whether it may be given again; its values are a list then
+     * @param greedy whether all words up to the next dash are its values
+     * @param words what its value may be; empty when that is not one of a few
+     * @param value of a word that was typed; empty when it has none. Nothing converts what is a text anyway
+     */
+    record Option(
+            ImmutableList<String> names,
+            Class<?> type,
+            boolean many,
+            boolean greedy,
+            boolean required,
+            String label,
+            ImmutableList<String> words,
+            Function<String, Optional<Object>> value,
+            String description) {
+        boolean isFlag() {
+            return type == boolean.class;
+        }
+
+        boolean isChoice() {
+            return !words.isEmpty();
+        }
+    }
+
+    /** What may stand without one: a word, or many. */
+    record Parameter(
+            String label,
+            boolean many,
+            boolean required,
+            @Nullable Iterable<String> candidates,
+            String description) {}
+
+    private final List<Option> options = new ArrayList<>();
+    private @Nullable Parameter parameter;
     private boolean isYaml;
 
-    private Syntax(CommandSpec spec) {
-        this.spec = spec;
+    private Syntax() {}
+
+    /** What may stand before the command, but for the version. */
+    static Syntax root() {
+        return new Syntax().global();
     }
 
-    /** The grammar of the whole command line. */
-    static CommandLine commandLine() {
-        return commandLine(verb -> true);
+    static Syntax of(Verb verb) {
+        Syntax syntax = new Syntax();
+        verb.declare(syntax);
+        return syntax.global();
     }
 
-    /** The grammar of a command line with some of the commands. */
-    static CommandLine commandLine(Predicate<Verb> described) {
-        CommandSpec root = CommandSpec.create().name("homeostat");
-        root.usageMessage()
-                .description("Keeps this machine at its declared state.")
-                .footer("", "homeostat COMMAND --help says more about a command.")
-                .synopsisSubcommandLabel("COMMAND")
-                .commandListHeading("%nCommands:%n")
-                .optionListHeading("%nOptions, before or after the command:%n");
-        new Syntax(root).global();
-        root.addOption(OptionSpec.builder("-V", VERSION)
-                .versionHelp(true)
-                .type(boolean.class)
-                .description("Print the version.")
-                .build());
-        for (Verb verb : Verb.values()) {
-            if (!described.test(verb)) {
-                continue;
-            }
-            CommandSpec spec = CommandSpec.create().name(verb.word());
-            spec.usageMessage()
-                    .description(verb.description())
-                    .optionListHeading("%n")
-                    .hidden(verb.hidden());
-            Syntax syntax = new Syntax(spec);
-            verb.declare(syntax);
-            syntax.global();
-            root.addSubcommand(verb.word(), new CommandLine(spec));
-        }
-        return new CommandLine(root).setExpandAtFiles(false).setUsageHelpAutoWidth(false);
+    ImmutableList<Option> options() {
+        return ImmutableList.copyOf(options);
+    }
+
+    Optional<Option> option(String name) {
+        return options.stream().filter(option -> option.names().contains(name)).findFirst();
+    }
+
+    Optional<Parameter> parameter() {
+        return Optional.ofNullable(parameter);
     }
 
     Syntax files(boolean required) {
-        return option(OptionSpec.builder(FILES, "--file")
-                .type(List.class)
-                .auxiliaryTypes(String.class)
-                .arity("1..*")
-                .required(required)
-                .paramLabel("PATH")
-                .description("A file, a directory with .yaml and .yml files, or - for standard input."));
+        return texts(
+                ImmutableList.of(FILES, "--file"),
+                true,
+                required,
+                "PATH",
+                "A file, a directory with .yaml and .yml files, or - for standard input.");
     }
 
     Syntax about() {
-        return option(OptionSpec.builder(FOR)
-                .type(List.class)
-                .auxiliaryTypes(String.class)
-                .paramLabel(WORKLOAD)
-                .description("Only what is about this workload; may be given again."));
+        return texts(
+                ImmutableList.of(FOR), false, false, WORKLOAD, "Only what is about this workload; may be given again.");
     }
 
     Syntax since() {
@@ -147,26 +160,37 @@ final class Syntax {
     }
 
     Syntax follow(String description) {
-        return option(OptionSpec.builder("-f", FOLLOW).type(boolean.class).description(description));
+        return flag(ImmutableList.of("-f", FOLLOW), description);
     }
 
     Syntax flag(String name, String description) {
-        return option(OptionSpec.builder(name).type(boolean.class).description(description));
+        return flag(ImmutableList.of(name), description);
     }
 
     Syntax text(String name, String label, String description, boolean required) {
-        return option(OptionSpec.builder(name)
-                .type(String.class)
-                .required(required)
-                .paramLabel(label)
-                .description(description));
+        return add(new Option(
+                ImmutableList.of(name),
+                String.class,
+                false,
+                false,
+                required,
+                label,
+                ImmutableList.of(),
+                Optional::of,
+                description));
     }
 
     Syntax number(String name, String description) {
-        return option(OptionSpec.builder(name)
-                .type(Integer.class)
-                .paramLabel("NUMBER")
-                .description(description));
+        return add(new Option(
+                ImmutableList.of(name),
+                Integer.class,
+                false,
+                false,
+                false,
+                "NUMBER",
+                ImmutableList.of(),
+                text -> Optional.ofNullable(Ints.tryParse(text)),
+                description));
     }
 
     /** One or more workloads, or a choice of them. */
@@ -180,14 +204,7 @@ final class Syntax {
     }
 
     private Syntax selection(String label) {
-        spec.addPositional(PositionalParamSpec.builder()
-                .index("0..*")
-                .type(List.class)
-                .auxiliaryTypes(String.class)
-                .arity("0..*")
-                .paramLabel(label)
-                .description("Such as plugin/ops-agent.")
-                .build());
+        parameter = new Parameter(label, true, false, null, "Such as plugin/ops-agent.");
         return labels().flag(ALL, "All workloads that are declared.");
     }
 
@@ -201,26 +218,13 @@ final class Syntax {
 
     /** @param candidates what it may be, for completion; null when it is not one of a few words */
     Syntax word(String label, boolean required, String description, @Nullable Iterable<String> candidates) {
-        spec.addPositional(PositionalParamSpec.builder()
-                .index("0")
-                .type(String.class)
-                .arity(required ? "1" : "0..1")
-                .paramLabel(label)
-                .completionCandidates(candidates)
-                .description(description)
-                .build());
+        parameter = new Parameter(label, false, required, candidates, description);
         return this;
     }
 
     /** Any words, of which {@code --} has to stand before those that begin with a dash. */
     Syntax words() {
-        spec.addPositional(PositionalParamSpec.builder()
-                .index("0..*")
-                .type(List.class)
-                .auxiliaryTypes(String.class)
-                .arity("0..*")
-                .paramLabel("WORD")
-                .build());
+        parameter = new Parameter("WORD", true, false, null, "");
         return this;
     }
 
@@ -242,10 +246,7 @@ final class Syntax {
                         "LEVEL",
                         "error, warn (the default; for run what agent.yaml says), info, debug or trace.")
                 .flag(NO_COLOR, "No colours, as with NO_COLOR in the environment.")
-                .option(OptionSpec.builder(HELP, "--help")
-                        .usageHelp(true)
-                        .type(boolean.class)
-                        .description("Print this help."));
+                .flag(ImmutableList.of(HELP, "--help"), "Print this help.");
     }
 
     private static <E extends Enum<E>> ImmutableList<String> words(Class<E> type) {
@@ -266,24 +267,43 @@ final class Syntax {
             ImmutableList<String> words,
             String label,
             String description) {
-        ITypeConverter<E> converter = text -> {
-            String word = text.toLowerCase(Locale.ROOT);
-            int index = Math.max(words.indexOf(word), words(type).indexOf(word));
-            if (index < 0) {
-                throw new TypeConversionException("'" + text + "' is none of " + String.join(", ", words));
-            }
-            return type.getEnumConstants()[index];
-        };
-        return option(OptionSpec.builder(ImmutableSet.of(name, longName).toArray(String[]::new))
-                .type(type)
-                .converters(converter)
-                .completionCandidates(words)
-                .paramLabel(label)
-                .description(description));
+        return add(new Option(
+                ImmutableSet.of(name, longName).asList(),
+                type,
+                false,
+                false,
+                false,
+                label,
+                words,
+                text -> {
+                    String word = text.toLowerCase(Locale.ROOT);
+                    int index = Math.max(words.indexOf(word), words(type).indexOf(word));
+                    return index < 0 ? Optional.empty() : Optional.of(type.getEnumConstants()[index]);
+                },
+                description));
     }
 
-    private Syntax option(OptionSpec.Builder option) {
-        spec.addOption(option.build());
+    private Syntax flag(ImmutableList<String> names, String description) {
+        return add(new Option(
+                names,
+                boolean.class,
+                false,
+                false,
+                false,
+                "",
+                ImmutableList.of(),
+                text -> Optional.empty(),
+                description));
+    }
+
+    private Syntax texts(
+            ImmutableList<String> names, boolean greedy, boolean required, String label, String description) {
+        return add(new Option(
+                names, String.class, true, greedy, required, label, ImmutableList.of(), Optional::of, description));
+    }
+
+    private Syntax add(Option option) {
+        options.add(option);
         return this;
     }
 }

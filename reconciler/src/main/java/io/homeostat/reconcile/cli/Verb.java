@@ -32,8 +32,10 @@ import io.homeostat.reconcile.command.plugin.VmEventCommand;
 import io.homeostat.reconcile.command.plugin.WatchCommand;
 import java.nio.file.Files;
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
+import java.util.Optional;
 
 /**
  * All commands, in the order of the help, one row each: its syntax, the command to run as typed or as requested of an agent, its
@@ -388,6 +390,10 @@ public enum Verb {
     /** What it does can't be undone. */
     boolean destroys() {
         return this == DELETE || this == RESET;
+    }
+
+    static Optional<Verb> of(String word) {
+        return Arrays.stream(values()).filter(verb -> verb.word().equals(word)).findFirst();
     }
 
     void declare(Syntax command) {

@@ -167,11 +167,11 @@ class VerbTest {
                         ? directory.resolve(word).toString()
                         : word)
                 .toArray(String[]::new);
-        ParseResult parsed = Syntax.commandLine().parseArgs(words);
+        ParseResult parsed = Usage.commandLine().parseArgs(words);
         return new Invocation(
                 verb.word(),
                 environment,
                 new Console(nowhere, nowhere, OutputFormat.TEXT, new Ansi(false)),
-                new Arguments(parsed, parsed.subcommand()));
+                Usage.arguments(parsed, parsed.subcommand()));
     }
 }
