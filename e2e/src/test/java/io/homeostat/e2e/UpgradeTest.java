@@ -208,7 +208,7 @@ final class UpgradeTest {
         sh("for library in '" + installed + "'/lib/picocli*.jar; do : >\"$library\"; done");
 
         homeostat
-                .checked(homeostat.start(installed, "version").await(Patience.LONGEST))
+                .checked(homeostat.start(installed, "version", "--help").await(Patience.LONGEST))
                 .exits(1)
                 .says("this program is being overwritten, or its installation is damaged")
                 .doesNotSay("\tat ");
