@@ -85,6 +85,17 @@ class StartScriptTest {
         assertFalse(start(DIST, "status").toString().contains("TrimNativeHeapInterval"));
     }
 
+    @Test
+    void itsOwnRuntimeIsUsedUnlessAnotherOneIsWanted() throws Exception {
+        Path home = installation();
+        Path own = Files.createDirectories(home.resolve("runtime/bin")).resolve("java");
+        Files.writeString(own, "#!/bin/sh\necho own\n");
+        Files.setPosixFilePermissions(own, PosixFilePermissions.fromString("rwxr-xr-x"));
+
+        assertEquals("own", start(home, "version", "HOMEOSTAT_JAVA_HOME=").getLast());
+        assertEquals("version", start(home, "version").getLast());
+    }
+
     private Path installation() throws IOException {
         Path home = Files.createDirectory(directory.toRealPath().resolve("home"));
         for (String file : new String[] {"bin/homeostat", "share/find-java.sh"}) {
