@@ -1,5 +1,6 @@
 package io.homeostat.actuate.fetch;
 
+import com.google.common.util.concurrent.Uninterruptibles;
 import io.homeostat.actuate.Chunk;
 import io.homeostat.actuate.fetch.DownloadAttempt.Fetched;
 import io.homeostat.actuate.fetch.DownloadAttempt.Fetched.Body;
@@ -8,32 +9,31 @@ import io.homeostat.desired.model.Redaction;
 import io.homeostat.desired.platform.HttpRequests;
 import io.homeostat.desired.state.history.FailureCause;
 import io.homeostat.desired.state.history.FailureCause.Kind;
-import java.io.EOFException;
 import java.io.IOException;
+import java.io.InputStream;
 import java.net.ConnectException;
+import java.net.HttpURLConnection;
+import java.net.ProtocolException;
 import java.net.URI;
 import java.net.URISyntaxException;
-import java.net.http.HttpClient;
+import java.net.UnknownHostException;
 import java.net.http.HttpHeaders;
-import java.net.http.HttpRequest;
-import java.net.http.HttpResponse;
-import java.net.http.HttpResponse.BodySubscriber;
-import java.nio.ByteBuffer;
-import java.nio.channels.UnresolvedAddressException;
 import java.time.DateTimeException;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
 import java.time.ZonedDateTime;
 import java.time.format.DateTimeFormatter;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Optional;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionStage;
+import java.util.Set;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
-import java.util.concurrent.Flow;
-import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.regex.Matcher;
@@ -42,12 +42,15 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Requests an archive, or the rest of one, from an HTTP server. Follows redirects itself, so that none leads away from HTTP or from TLS.
+ *
+ * <p>With the JDK's blocking client: the other one, java.net.http, costs a quarter of a second of processor time at its first request.
  */
 final class HttpFetch implements AutoCloseable {
     private static final int MAX_REDIRECTS = 5;
+    private static final int MAX_PORT = 65535;
 
     private final InstantSource clock;
-    private @Nullable HttpClient client;
+    private final Set<Thread> waiting = ConcurrentHashMap.newKeySet();
 
     HttpFetch(InstantSource clock) {
         this.clock = clock;
@@ -58,18 +61,18 @@ final class HttpFetch implements AutoCloseable {
             throws FailedAttempt, InterruptedException {
         URI uri = declared;
         for (int redirects = 0; redirects <= MAX_REDIRECTS; redirects++) {
-            HttpResponse<HttpBody> response = send(request(uri, redirects == 0, offset, validator), uri, deadline);
+            Answer answer = send(request(uri, redirects == 0, offset, validator), uri, deadline);
             boolean accepted = false;
             try {
-                if (!isRedirect(response.statusCode())) {
-                    Fetched fetched = HttpAnswer.read(response, offset, clock);
+                if (!isRedirect(answer.status())) {
+                    Fetched fetched = answer.read(offset, clock);
                     accepted = true;
                     return fetched;
                 }
-                uri = redirected(uri, response.headers());
+                uri = redirected(uri, answer.headers());
             } finally {
                 if (!accepted) {
-                    response.body().close();
+                    answer.body().close();
                 }
             }
         }
@@ -77,48 +80,62 @@ final class HttpFetch implements AutoCloseable {
                 FailureCause.of(Kind.REDIRECT), "the server redirects more than " + MAX_REDIRECTS + " times");
     }
 
-    private static HttpRequest request(URI uri, boolean declared, long offset, String validator) throws FailedAttempt {
+    private static HttpURLConnection request(URI uri, boolean declared, long offset, String validator)
+            throws FailedAttempt {
         try {
-            HttpRequest.Builder request = (declared ? HttpRequests.authorized(uri) : HttpRequests.anonymous(uri))
-                    .header("User-Agent", "homeostat")
-                    .header("Accept-Encoding", "identity");
-            if (offset > 0) {
-                request.header("Range", "bytes=" + offset + "-").header("If-Range", validator);
+            URI target = HttpRequests.target(uri);
+            if (!(target.toURL().openConnection() instanceof HttpURLConnection request)
+                    || target.getPort() > MAX_PORT) {
+                throw new IllegalArgumentException("no HTTP");
             }
-            return request.build();
-        } catch (IllegalArgumentException e) {
+            request.setInstanceFollowRedirects(false);
+            request.setUseCaches(false);
+            request.setRequestProperty("User-Agent", "homeostat");
+            request.setRequestProperty("Accept", "*/*");
+            request.setRequestProperty("Accept-Encoding", "identity");
+            request.setRequestProperty("Connection", "close");
+            if (declared) {
+                HttpRequests.credentials(uri).ifPresent(user -> request.setRequestProperty("Authorization", user));
+            }
+            if (offset > 0) {
+                request.setRequestProperty("Range", "bytes=" + offset + "-");
+                request.setRequestProperty("If-Range", validator);
+            }
+            return request;
+        } catch (IllegalArgumentException | IOException e) {
             // Its message quotes the URL with its query.
             throw FailedAttempt.fatal(
                     FailureCause.of(Kind.URL), "this is not a URL that can be fetched; correct source.url");
         }
     }
 
-    private HttpResponse<HttpBody> send(HttpRequest request, URI uri, Deadline deadline)
+    private Answer send(HttpURLConnection request, URI uri, Deadline deadline)
             throws FailedAttempt, InterruptedException {
-        CompletableFuture<HttpResponse<HttpBody>> answer = client().sendAsync(request, headers -> new HttpBody());
         try {
-            return answer.get(deadline.remaining(), TimeUnit.NANOSECONDS);
-        } catch (TimeoutException e) {
-            throw deadline.expired();
-        } catch (ExecutionException e) {
-            throw FailedAttempt.again(problem(uri, e.getCause()), e.getCause());
-        } finally {
-            // Closes the connection when nobody waits for the answer any more; does nothing once it is there.
-            answer.cancel(true);
+            return new Blocking<>(() -> {
+                        int status = request.getResponseCode();
+                        if (status < 0) {
+                            throw new ProtocolException("the answer is not HTTP");
+                        }
+                        Map<String, List<String>> fields = new HashMap<>(request.getHeaderFields());
+                        // The status line.
+                        fields.remove(null);
+                        return new Answer(status, HttpHeaders.of(fields, (name, value) -> true), new HttpBody(request));
+                    })
+                    .within(deadline);
+        } catch (IOException e) {
+            throw FailedAttempt.again(problem(uri, e), e);
         }
     }
 
-    private static String problem(URI uri, @Nullable Throwable cause) {
+    private static String problem(URI uri, IOException cause) {
         String host = uri.getHost() + (uri.getPort() < 0 ? "" : ":" + uri.getPort());
-        for (Throwable each = cause; each != null; each = each.getCause()) {
-            if (each instanceof UnresolvedAddressException) {
-                return "the host " + host + " can't be found";
-            }
-        }
-        if (cause instanceof ConnectException) {
-            return "no connection to " + host + (cause.getMessage() == null ? "" : ": " + cause.getMessage());
-        }
-        return cause instanceof IOException e ? brokenConnection(e) : "the request failed: " + cause;
+        return switch (cause) {
+            case UnknownHostException unknown -> "the host " + host + " can't be found";
+            case ConnectException refused ->
+                "no connection to " + host + (refused.getMessage() == null ? "" : ": " + refused.getMessage());
+            default -> brokenConnection(cause);
+        };
     }
 
     /** Describes an exception of the client, without what it may quote of a URL. */
@@ -155,48 +172,66 @@ final class HttpFetch implements AutoCloseable {
         return to;
     }
 
-    /** Created on first use, so that a machine that downloads nothing has no selector thread. */
-    private synchronized HttpClient client() {
-        if (client == null) {
-            client = HttpClient.newBuilder()
-                    .version(HttpClient.Version.HTTP_1_1)
-                    .followRedirects(HttpClient.Redirect.NEVER)
-                    .build();
-        }
-        return client;
-    }
-
+    /** Breaks off what waits for a server. */
     @Override
-    public synchronized void close() {
-        if (client != null) {
-            client.shutdownNow();
-            client = null;
+    public void close() {
+        waiting.forEach(Thread::interrupt);
+    }
+
+    /**
+     * Something that waits for a server, on a virtual thread of its own, which closes its socket when it is interrupted. Other threads
+     * would wait on, and the client's own timeouts are for a single read.
+     */
+    private final class Blocking<T> {
+        private final FutureTask<T> task;
+        private final Thread thread;
+
+        Blocking(Callable<T> work) {
+            task = new FutureTask<>(work);
+            thread = Thread.ofVirtual().name("http").unstarted(task);
+            waiting.add(thread);
+            thread.start();
+        }
+
+        /** What came of it; when that is not in time, it is broken off. */
+        T within(Deadline deadline) throws IOException, FailedAttempt, InterruptedException {
+            try {
+                return task.get(deadline.remaining(), TimeUnit.NANOSECONDS);
+            } catch (TimeoutException e) {
+                throw deadline.expired();
+            } catch (ExecutionException e) {
+                throw e.getCause() instanceof IOException cause ? cause : new IOException("the request failed", e);
+            } finally {
+                waiting.remove(thread);
+                thread.interrupt();
+            }
+        }
+
+        /** Waits until it is over, which is soon after {@link #within}, unless it looks up a host's address. */
+        void join() {
+            Uninterruptibles.joinUninterruptibly(thread);
         }
     }
 
-    /** Interprets a server's answer to a request for an archive (RFC 9110). */
-    private static final class HttpAnswer {
+    /** The beginning of a server's answer to a request for an archive (RFC 9110). */
+    private record Answer(int status, HttpHeaders headers, HttpBody body) {
         /** The longest pause that a server is granted; the caller comes back later anyway. */
         static final Duration LONGEST_RETRY_AFTER = Duration.ofSeconds(30);
 
         private static final Pattern CONTENT_RANGE =
                 Pattern.compile("bytes +([0-9]{1,18})-([0-9]{1,18})/([0-9]{1,18}|\\*)");
 
-        private HttpAnswer() {}
-
-        static Fetched read(HttpResponse<HttpBody> response, long offset, InstantSource clock) throws FailedAttempt {
-            HttpHeaders headers = response.headers();
-            int status = response.statusCode();
+        Fetched read(long offset, InstantSource clock) throws FailedAttempt {
             FailureCause cause = new FailureCause(Kind.HTTP_STATUS, status);
             return switch (status) {
                 case 200 ->
                     new Fetched(
-                            response.body(),
+                            body,
                             0,
                             headers.firstValueAsLong("Content-Length").orElse(-1),
                             validator(headers),
                             isHtml(headers));
-                case 206 -> rest(response, offset);
+                case 206 -> rest(offset);
                 case 416 ->
                     throw offset > 0
                             ? FailedAttempt.againFromZero(
@@ -227,8 +262,8 @@ final class HttpFetch implements AutoCloseable {
             };
         }
 
-        private static Fetched rest(HttpResponse<HttpBody> response, long offset) throws FailedAttempt {
-            String range = response.headers().firstValue("Content-Range").orElse("");
+        private Fetched rest(long offset) throws FailedAttempt {
+            String range = headers.firstValue("Content-Range").orElse("");
             Matcher matcher = CONTENT_RANGE.matcher(range);
             if (offset == 0 || !matcher.matches() || Long.parseLong(matcher.group(1)) != offset) {
                 throw FailedAttempt.againFromZero(
@@ -236,8 +271,7 @@ final class HttpFetch implements AutoCloseable {
                         "asked for everything from byte " + offset + ", the server sent the range '" + range + "'");
             }
             long total = matcher.group(3).equals("*") ? -1 : Long.parseLong(matcher.group(3));
-            return new Fetched(
-                    response.body(), offset, total, validator(response.headers()), isHtml(response.headers()));
+            return new Fetched(body, offset, total, validator(headers), isHtml(headers));
         }
 
         /**
@@ -292,116 +326,41 @@ final class HttpFetch implements AutoCloseable {
         }
     }
 
-    /**
-     * The body of an HTTP response for a reader with a deadline: the client's own timeout ends with the headers, and its streams wait
-     * without one.
-     */
-    private static final class HttpBody implements BodySubscriber<HttpBody>, Body {
-        /** How many parts (of up to 16 KiB) may be queued for the reader. */
-        private static final int WINDOW = 64;
+    private final class HttpBody implements Body {
+        private final HttpURLConnection connection;
+        private @Nullable InputStream content;
 
-        private final LinkedBlockingQueue<Part> parts = new LinkedBlockingQueue<>();
-        private final CompletableFuture<Flow.Subscription> subscription = new CompletableFuture<>();
-        private List<ByteBuffer> current = List.of();
-        private int next;
-        private boolean reading;
-
-        private sealed interface Part {
-            record Bytes(List<ByteBuffer> buffers) implements Part {}
-
-            record End() implements Part {}
-
-            record Broken(Throwable cause) implements Part {}
-        }
-
-        @Override
-        public CompletionStage<HttpBody> getBody() {
-            return CompletableFuture.completedFuture(this);
-        }
-
-        @Override
-        public void onSubscribe(Flow.Subscription incoming) {
-            if (!subscription.complete(incoming)) {
-                incoming.cancel();
-            }
-        }
-
-        private void ask(int count) {
-            CompletableFuture<Void> _ = subscription.thenAccept(running -> running.request(count));
-        }
-
-        @Override
-        public void onNext(List<ByteBuffer> buffers) {
-            parts.add(new Part.Bytes(buffers));
-        }
-
-        @Override
-        public void onError(Throwable cause) {
-            parts.add(new Part.Broken(cause));
-        }
-
-        @Override
-        public void onComplete() {
-            parts.add(new Part.End());
+        HttpBody(HttpURLConnection connection) {
+            this.connection = connection;
         }
 
         @Override
         public boolean fill(Chunk chunk, Deadline deadline) throws IOException, InterruptedException, FailedAttempt {
-            // If the connection breaks before the client has handed over the response, it hands over only the failure,
-            // and what has come is lost: nothing may come before there is a reader.
-            if (!reading) {
-                reading = true;
-                ask(WINDOW);
-            }
-            while (true) {
-                drain(chunk);
-                Part part = chunk.length == 0
-                        ? parts.poll(deadline.remaining(), TimeUnit.NANOSECONDS)
-                        : chunk.room() > 0 ? parts.poll() : null;
-                if (part == null) {
-                    if (chunk.length > 0) {
-                        return true;
-                    }
-                    throw deadline.expired();
-                }
-                switch (part) {
-                    case Part.Bytes(List<ByteBuffer> buffers) -> {
-                        current = buffers;
-                        next = 0;
-                        ask(1);
-                    }
-                    case Part.End() -> {
-                        parts.add(part);
-                        return chunk.length > 0;
-                    }
-                    case Part.Broken(Throwable cause) -> {
-                        parts.add(part);
-                        if (chunk.length > 0) {
-                            return true;
-                        }
-                        throw cause instanceof IOException e ? e : new IOException("the connection broke", cause);
-                    }
-                }
+            Blocking<Boolean> reading = new Blocking<>(() -> read(chunk));
+            try {
+                return reading.within(deadline);
+            } finally {
+                // It has to let go of the chunk, which is used for other bytes next.
+                reading.join();
             }
         }
 
-        private void drain(Chunk chunk) {
-            while (next < current.size() && chunk.room() > 0) {
-                ByteBuffer buffer = current.get(next);
-                int count = Math.min(buffer.remaining(), chunk.room());
-                buffer.get(chunk.bytes, chunk.length, count);
+        private boolean read(Chunk chunk) throws IOException {
+            InputStream in = content == null ? connection.getInputStream() : content;
+            content = in;
+            do {
+                int count = in.read(chunk.bytes, chunk.length, chunk.room());
+                if (count < 0) {
+                    return chunk.length > 0;
+                }
                 chunk.length += count;
-                if (!buffer.hasRemaining()) {
-                    next++;
-                }
-            }
+            } while (chunk.room() > 0 && in.available() > 0);
+            return true;
         }
 
-        /** Closes the connection unless the whole body has been read. */
         @Override
         public void close() {
-            CompletableFuture<Void> _ = subscription.thenAccept(Flow.Subscription::cancel);
-            parts.add(new Part.Broken(new EOFException("closed")));
+            connection.disconnect();
         }
     }
 }

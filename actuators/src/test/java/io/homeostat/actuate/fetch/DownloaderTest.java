@@ -8,6 +8,7 @@ import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -220,6 +221,24 @@ final class DownloaderTest extends DownloadTestBed {
         });
 
         assertThrows(InterruptedException.class, () -> downloader.download(key, source(), Progress.NONE));
+    }
+
+    @Test
+    void closingBreaksOffWhatWaitsForAServer() throws Exception {
+        Thread stuck = fetchesFromWhatHangs(Duration.ofMinutes(1));
+
+        downloader.close();
+        stuck.join();
+
+        assertMessage(assertInstanceOf(ActuationFailure.class, failed.get()), "the connection broke");
+    }
+
+    @Test
+    void aPortThatNoneCanBeIsFinal() {
+        ActuationFailure failure = failure(source("http://127.0.0.1:99999/x?token=sesame", key, 1));
+
+        assertTrue(failure.fatal());
+        assertMessage(failure, "correct source.url");
     }
 
     @Test

@@ -5,22 +5,20 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import java.net.URI;
 import java.net.http.HttpRequest;
 import java.util.Base64;
+import java.util.Optional;
 
 /** Requests to URLs that may name a user: what quotes a request's URL can't quote a password. */
 public final class HttpRequests {
     private HttpRequests() {}
 
     /**
-     * As the user that the URL names, if any, by basic authentication (RFC 7617).
+     * As the user that the URL names, if any.
      *
      * @throws IllegalArgumentException when nothing can be sent there; the message quotes the URL
      */
     public static HttpRequest.Builder authorized(URI url) {
         HttpRequest.Builder request = anonymous(url);
-        if (url.getUserInfo() != null) {
-            String basic = Base64.getEncoder().encodeToString(url.getUserInfo().getBytes(UTF_8));
-            request.header("Authorization", "Basic " + basic);
-        }
+        credentials(url).ifPresent(user -> request.header("Authorization", user));
         return request;
     }
 
@@ -30,12 +28,27 @@ public final class HttpRequests {
      * @throws IllegalArgumentException when nothing can be sent there; the message quotes the URL
      */
     public static HttpRequest.Builder anonymous(URI url) {
+        return HttpRequest.newBuilder(target(url));
+    }
+
+    /** The user that a URL names, for the header {@code Authorization} (RFC 7617). */
+    public static Optional<String> credentials(URI url) {
+        return Optional.ofNullable(url.getUserInfo())
+                .map(user -> "Basic " + Base64.getEncoder().encodeToString(user.getBytes(UTF_8)));
+    }
+
+    /**
+     * A URL without the user that it may name and without its fragment.
+     *
+     * @throws IllegalArgumentException when it names no host
+     */
+    public static URI target(URI url) {
         String authority = url.getRawAuthority();
         if (authority == null) {
             throw new IllegalArgumentException("no host");
         }
         String query = url.getRawQuery() == null ? "" : "?" + url.getRawQuery();
-        return HttpRequest.newBuilder(URI.create(url.getScheme() + "://"
-                + authority.substring(authority.lastIndexOf('@') + 1) + url.getRawPath() + query));
+        return URI.create(url.getScheme() + "://" + authority.substring(authority.lastIndexOf('@') + 1)
+                + url.getRawPath() + query);
     }
 }
