@@ -71,6 +71,7 @@ public final class Libc {
     private static final MethodHandle FCNTL = function(
             "fcntl", FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_INT, JAVA_INT), Linker.Option.firstVariadicArg(2));
     private static final MethodHandle CLOSE = function("close", FunctionDescriptor.of(JAVA_INT, JAVA_INT));
+    private static final MethodHandle SYNCFS = function("syncfs", FunctionDescriptor.of(JAVA_INT, JAVA_INT));
 
     private static final MethodHandle GETPAGESIZE = function("getpagesize", FunctionDescriptor.of(JAVA_INT));
 
@@ -170,6 +171,11 @@ public final class Libc {
 
     public static int close(int descriptor) {
         return (int) result(errno -> (int) CLOSE.invokeExact(errno, descriptor));
+    }
+
+    /** Makes the whole file system of a descriptor durable, syncfs(2). */
+    public static int syncfs(int descriptor) {
+        return (int) result(errno -> (int) SYNCFS.invokeExact(errno, descriptor));
     }
 
     private interface Call {
