@@ -2,6 +2,7 @@ package io.homeostat.actuate.fetch;
 
 import io.homeostat.actuate.Chunk;
 import io.homeostat.actuate.Disk;
+import io.homeostat.actuate.WriteBehind;
 import io.homeostat.actuate.archive.ArchiveStore;
 import io.homeostat.actuate.archive.Sha256;
 import io.homeostat.actuate.fetch.Timing.Deadline;
@@ -42,6 +43,7 @@ final class PartialDownload implements AutoCloseable {
     private final String shownUrl;
     private final FileChannel channel;
     private HashingThread hashing = new HashingThread();
+    private WriteBehind behind;
     private String validator = "";
     private long total = -1;
     private long length;
@@ -54,6 +56,7 @@ final class PartialDownload implements AutoCloseable {
         this.key = key;
         this.shownUrl = shownUrl;
         this.channel = channel;
+        this.behind = new WriteBehind(file);
     }
 
     static PartialDownload open(Disk disk, Path file, String key, String shownUrl) throws IOException {
@@ -140,6 +143,7 @@ final class PartialDownload implements AutoCloseable {
     private void empty(String newValidator, long newTotal) throws IOException {
         channel.truncate(0);
         length = 0;
+        behind = new WriteBehind(file);
         hashed = true;
         if (hashing.isUsed()) {
             hashing.close();
@@ -182,6 +186,7 @@ final class PartialDownload implements AutoCloseable {
         while (bytes.hasRemaining()) {
             length += channel.write(bytes, length);
         }
+        behind.written(length);
         hashing.hash(chunk);
     }
 

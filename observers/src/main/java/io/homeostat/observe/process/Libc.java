@@ -178,6 +178,19 @@ public final class Libc {
         return (int) result(errno -> (int) SYNCFS.invokeExact(errno, descriptor));
     }
 
+    /** Has the kernel begin to write a part of a file to the disk, without waiting for it, sync_file_range(2). */
+    public static int startWriting(int descriptor, long offset, long bytes) {
+        return (int) result(
+                errno -> (int) Ranges.SYNC_FILE_RANGE.invokeExact(errno, descriptor, offset, bytes, Ranges.WRITE));
+    }
+
+    /** Linked when it is first used, which only large files do. */
+    private static final class Ranges {
+        static final int WRITE = 2;
+        static final MethodHandle SYNC_FILE_RANGE =
+                function("sync_file_range", FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_LONG, JAVA_LONG, JAVA_INT));
+    }
+
     private interface Call {
         long make(MemorySegment errno) throws Throwable;
     }
