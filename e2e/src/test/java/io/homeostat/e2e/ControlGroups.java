@@ -9,13 +9,13 @@ import java.util.List;
 import java.util.stream.Stream;
 
 /** The control groups that a test's state directory has on this machine: in each hierarchy one, named after the directory. */
-final class ControlGroups {
+public final class ControlGroups {
     private static final Path ROOT = Path.of("/sys/fs/cgroup");
 
     private ControlGroups() {}
 
     /** Removes what is empty of them; the kernel lets nobody remove a group with a process in it. */
-    static void removeEmpty(Path stateDir) {
+    public static void removeEmpty(Path stateDir) {
         String name = "homeostat-"
                 + Hashes.sha256(stateDir.toString().getBytes(StandardCharsets.UTF_8))
                         .substring(0, 8);

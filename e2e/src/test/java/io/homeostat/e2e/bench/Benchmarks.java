@@ -3,81 +3,160 @@ package io.homeostat.e2e.bench;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Deque;
 import java.util.List;
-import java.util.Locale;
-import java.util.Set;
+import java.util.Optional;
 
-/** Runs the benchmarks that are named, or all, and exits with 1 when one breaks its bound. */
+/** The command {@code e2e/bench}. */
 public final class Benchmarks {
-    private static final Set<String> NAMES = Set.of("apply", "plan", "install");
+    private static final int USAGE = 64;
+    private static final int TURNS = 3;
+
+    private boolean quick;
+    private boolean peers = true;
+    private int turns = TURNS;
+    private Optional<Path> json = Optional.empty();
+    private final List<String> words = new ArrayList<>();
 
     private Benchmarks() {}
 
-    /**
-     * One measured thing.
-     *
-     * @param value in the unit of the bound
-     * @param detail how the value came about
-     */
-    record Measured(String name, double value, double bound, String unit, String detail) {
-        boolean isKept() {
-            return value <= bound;
-        }
+    /** A mistake in the call. */
+    private static final class UsageException extends Exception {
+        private static final long serialVersionUID = 1;
 
-        String line() {
-            return String.format(
-                    Locale.ROOT,
-                    "%-46s %6.2f %-2s  bound %4.1f %-2s  %-6s  %s",
-                    name,
-                    value,
-                    unit,
-                    bound,
-                    unit,
-                    isKept() ? "kept" : "BROKEN",
-                    detail);
+        UsageException(String message) {
+            super(message);
         }
     }
 
     /** See README.md for the arguments. */
     public static void main(String[] arguments) throws IOException, InterruptedException {
-        List<String> wanted = arguments.length == 0 ? List.of("apply", "plan", "install") : List.of(arguments);
-        if (!NAMES.containsAll(wanted)) {
-            System.err.println("bench: choose from apply, plan, install; without arguments all are run");
-            System.exit(64);
+        int exit;
+        try {
+            exit = new Benchmarks().run(arguments);
+        } catch (UsageException e) {
+            System.err.println("bench: " + e.getMessage());
+            exit = USAGE;
         }
-        // The bounds are those of a machine that does nothing else.
-        System.out.printf(
-                "%d processors, load average before: %s%n",
-                Runtime.getRuntime().availableProcessors(),
-                Files.readString(Path.of("/proc/loadavg")).strip());
-        List<Measured> results = new ArrayList<>();
-        for (String name : wanted) {
-            System.err.println("bench: " + name + " ...");
-            try (Program program = new Program(Path.of(System.getProperty("homeostat.dist")))) {
-                switch (name) {
-                    case "apply" ->
-                        results.add(SecondApply.measure(program, Path.of(System.getProperty("homeostat.greeter"))));
-                    case "plan" -> results.addAll(ManyDocuments.measure(program));
-                    default -> results.add(LargeArchive.measure(program));
+        System.exit(exit);
+    }
+
+    private int run(String[] arguments) throws UsageException, IOException, InterruptedException {
+        List<String> all = List.of(arguments);
+        if (!all.isEmpty() && all.getFirst().equals("jmh")) {
+            return Microbenchmarks.run(distribution(), all.subList(1, all.size()));
+        }
+        read(new ArrayDeque<>(all));
+        return switch (words.isEmpty() ? "" : words.getFirst()) {
+            case "list" -> list();
+            case "report" -> report();
+            case "compare" -> compare();
+            default -> measure();
+        };
+    }
+
+    private void read(Deque<String> arguments) throws UsageException {
+        while (!arguments.isEmpty()) {
+            String word = arguments.removeFirst();
+            switch (word) {
+                case "--quick" -> quick = true;
+                case "--no-peers" -> peers = false;
+                case "--json" -> json = Optional.of(Path.of(value(word, arguments)));
+                case "--turns" -> turns = Integer.parseInt(value(word, arguments));
+                default -> {
+                    if (word.startsWith("-")) {
+                        throw new UsageException("unknown option " + word);
+                    }
+                    words.add(word);
                 }
             }
         }
-        results.forEach(result -> System.out.println(result.line()));
-        System.exit(results.stream().allMatch(Measured::isKept) ? 0 : 1);
     }
 
-    static double median(List<Double> values) {
-        List<Double> sorted = values.stream().sorted().toList();
-        int middle = sorted.size() / 2;
-        return sorted.size() % 2 == 1 ? sorted.get(middle) : (sorted.get(middle - 1) + sorted.get(middle)) / 2;
+    private static String value(String option, Deque<String> arguments) throws UsageException {
+        if (arguments.isEmpty()) {
+            throw new UsageException(option + " wants a value");
+        }
+        return arguments.removeFirst();
     }
 
-    /** For people: {@code 0.41 0.43 0.52}. */
-    static String list(List<Double> values) {
-        return values.stream()
-                .map(value -> String.format(Locale.ROOT, "%.2f", value))
-                .reduce((a, b) -> a + " " + b)
-                .orElse("");
+    private static Path distribution() {
+        return Path.of(System.getProperty("homeostat.dist"));
+    }
+
+    private static int list() {
+        for (Benchmark benchmark : Benchmark.values()) {
+            System.out.println(benchmark.word());
+            benchmark.figures().forEach(figure -> System.out.println("    " + figure.title()));
+        }
+        return 0;
+    }
+
+    private int report() throws UsageException, IOException {
+        if (words.size() != 2 && words.size() != 3) {
+            throw new UsageException("report FILE.json [DIRECTORY]");
+        }
+        Path directory = words.size() == 3 ? Path.of(words.get(2)) : Path.of("docs");
+        Report.write(Results.read(Path.of(words.get(1))), directory);
+        return 0;
+    }
+
+    private int compare() throws UsageException, IOException, InterruptedException {
+        if (words.size() < 3) {
+            throw new UsageException("compare DIST_A DIST_B [NAME...], each such as reconciler/target/homeostat");
+        }
+        List<Path> distributions = words.subList(1, 3).stream()
+                .map(word -> Path.of(word).toAbsolutePath())
+                .toList();
+        for (Path distribution : distributions) {
+            if (!Files.isExecutable(distribution.resolve("bin/homeostat"))) {
+                throw new UsageException(distribution + " is no built program: there is no bin/homeostat");
+            }
+        }
+        Compare.run(distributions.getFirst(), distributions.getLast(), chosen(words.subList(3, words.size())), turns)
+                .forEach(System.out::println);
+        return 0;
+    }
+
+    private int measure() throws UsageException, IOException, InterruptedException {
+        List<Benchmark> chosen = chosen(words);
+        // The goals are those of a machine that does nothing else.
+        Machine machine = Machine.here();
+        System.out.printf(
+                "%s, %d cores, %d MiB, %s, Java %s%n%s, commit %s, load before: %s%n",
+                machine.processor(),
+                machine.cores(),
+                machine.memoryMebibytes(),
+                machine.kernel(),
+                machine.java(),
+                machine.date(),
+                machine.commit(),
+                machine.load());
+        Bench bench = new Bench(distribution(), quick, peers);
+        for (Benchmark benchmark : chosen) {
+            System.err.println("bench: " + benchmark.word() + " ...");
+            benchmark.measure(bench);
+        }
+        Results results = new Results(machine, quick, bench.samples(), bench.skipped());
+        results.table().forEach(System.out::println);
+        if (json.isPresent()) {
+            Files.writeString(json.get(), results.json());
+        }
+        return results.breaksBound() || bench.hasFailed() ? 1 : 0;
+    }
+
+    private static List<Benchmark> chosen(List<String> names) throws UsageException {
+        List<Benchmark> chosen = new ArrayList<>();
+        for (String name : names) {
+            chosen.add(Arrays.stream(Benchmark.values())
+                    .filter(benchmark -> benchmark.word().equals(name))
+                    .findFirst()
+                    .orElseThrow(() -> new UsageException("there is no '" + name
+                            + "'; choose from what `e2e/bench list` prints, without names all are run")));
+        }
+        return names.isEmpty() ? List.of(Benchmark.values()) : chosen;
     }
 }

@@ -1,86 +1,93 @@
 package io.homeostat.e2e.bench;
 
-import com.sun.net.httpserver.HttpExchange;
 import com.sun.net.httpserver.HttpServer;
-import io.homeostat.e2e.bench.Benchmarks.Measured;
+import io.homeostat.e2e.measure.ProcFs;
+import io.homeostat.e2e.measure.Workplace;
 import java.io.BufferedWriter;
 import java.io.IOException;
-import java.io.OutputStream;
-import java.net.InetAddress;
-import java.net.InetSocketAddress;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Locale;
 import java.util.Random;
-import java.util.concurrent.Executors;
 
 /**
- * How long an archive of 200 MB takes from an HTTP server on loopback until its program runs, compared with {@code sha256sum} and
+ * How long an archive takes from an HTTP server on loopback until its program runs, compared with {@code sha256sum} and
  * {@code tar xzf} of the same file. Both in turn, so that a machine that changes its mind changes both.
  */
 final class LargeArchive {
-    private static final int RUNS = 5;
-    private static final double BOUND_RATIO = 1.3;
-    private static final int NOISE_FILES = 20;
     private static final int NOISE_BYTES = 10_000_000;
+    private static final int NOISE_FILES = 20;
+    private static final int MANY_NOISE_FILES = 98;
     private static final int TEXT_FILES = 100;
     private static final int TEXT_LINES = 10_000;
-    private static final double MILLION = 1e6;
 
-    private LargeArchive() {}
+    private final Program program;
+    private double peak;
 
-    static Measured measure(Program program) throws IOException, InterruptedException {
-        Path archive = create(program);
-        String sum = sum(program, archive);
-        HttpServer server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
-        server.setExecutor(Executors.newVirtualThreadPerTaskExecutor());
-        server.createContext("/", exchange -> send(archive, exchange));
-        server.start();
-        try {
-            Path file = declaration(program, server.getAddress().getPort(), sum);
-            List<Double> tools = new ArrayList<>();
-            List<Double> ours = new ArrayList<>();
-            List<Double> ratios = new ArrayList<>();
-            for (int i = 0; i < RUNS; i++) {
-                tools.add(tools(program, archive));
-                ours.add(install(program, file));
-                ratios.add(ours.getLast() / tools.getLast());
-            }
-            String detail = String.format(
-                    Locale.ROOT,
-                    "install %.2f s, sha256sum + tar xzf %.2f s; ratios %s",
-                    Benchmarks.median(ours),
-                    Benchmarks.median(tools),
-                    Benchmarks.list(ratios));
-            String name = String.format(
-                    Locale.ROOT, "install of %.0f MB against sha256sum + tar xzf", Files.size(archive) / MILLION);
-            return new Measured(name, Benchmarks.median(ratios), BOUND_RATIO, "x", detail);
-        } finally {
-            server.stop(0);
+    private LargeArchive(Program program) {
+        this.program = program;
+    }
+
+    static void measureInstall(Bench bench) throws IOException, InterruptedException {
+        try (Workplace place = new Workplace()) {
+            LargeArchive large = new LargeArchive(new Program(bench.distribution(), place));
+            bench.add(Figure.INSTALL, large.ratios(NOISE_FILES, bench.times(7, 3)));
         }
     }
 
-    private static double tools(Program program, Path archive) throws IOException, InterruptedException {
-        Path target = Files.createDirectory(program.root().resolve("tar"));
+    static void measureGigabyte(Bench bench) throws IOException, InterruptedException {
+        try (Workplace place = new Workplace()) {
+            Program program = new Program(bench.distribution(), place);
+            LargeArchive smaller = new LargeArchive(program);
+            List<Double> _ = smaller.ratios(NOISE_FILES, 1);
+            LargeArchive large = new LargeArchive(program);
+            bench.add(Figure.INSTALL_1_GB, large.ratios(MANY_NOISE_FILES, bench.times(3, 1)));
+            bench.add(Figure.INSTALL_1_GB_MEMORY, List.of(large.peak / smaller.peak));
+        }
+    }
+
+    private List<Double> ratios(int noiseFiles, int times) throws IOException, InterruptedException {
+        Path archive = create(noiseFiles);
+        String sum = program.place().run("sha256sum", archive.toString()).substring(0, 64);
+        HttpServer server = Download.serve((path, exchange) -> Files.copy(archive, exchange), Files.size(archive));
+        try {
+            Path file = declaration(server.getAddress().getPort(), sum);
+            List<Double> ratios = new ArrayList<>();
+            for (int i = 0; i < times; i++) {
+                double tools = tools(archive);
+                ratios.add(install(file) / tools);
+            }
+            return ratios;
+        } finally {
+            server.stop(0);
+            Files.delete(archive);
+        }
+    }
+
+    private double tools(Path archive) throws IOException, InterruptedException {
+        Path target = Files.createDirectory(program.place().path("tar"));
         program.settleDisk();
         double seconds = program.seconds("", List.of("sha256sum", archive.toString()))
                 + program.seconds("", List.of("tar", "xzf", archive.toString(), "-C", target.toString()));
-        Program.delete(target);
+        Workplace.delete(target);
         return seconds;
     }
 
-    private static double install(Program program, Path file) throws IOException, InterruptedException {
+    private double install(Path file) throws IOException, InterruptedException {
         program.settleDisk();
-        program.applied(List.of("process/large"));
-        double seconds = program.seconds("1 installed", "apply", "-f", file.toString());
+        double seconds = program.seconds(
+                "1 installed",
+                pid -> peak = Math.max(peak, ProcFs.mebibytes(pid, "status", "VmHWM")),
+                "apply",
+                "-f",
+                file.toString());
         program.reset();
         return seconds;
     }
 
-    private static Path declaration(Program program, int port, String sum) throws IOException {
-        return Files.writeString(program.root().resolve("large.yaml"), """
+    private Path declaration(int port, String sum) throws IOException {
+        return Files.writeString(program.place().path("large.yaml"), """
                 apiVersion: homeostat.io/v1
                 kind: Process
                 metadata: {name: large}
@@ -92,29 +99,12 @@ final class LargeArchive {
                 """.formatted(port, sum));
     }
 
-    private static String sum(Program program, Path archive) throws IOException, InterruptedException {
-        program.seconds("", List.of("sha256sum", archive.toString()));
-        return Files.readString(program.root().resolve("out")).substring(0, 64);
-    }
-
-    private static void send(Path archive, HttpExchange exchange) throws IOException {
-        exchange.getResponseHeaders().add("Content-Type", "application/gzip");
-        exchange.sendResponseHeaders(200, Files.size(archive));
-        try (OutputStream body = exchange.getResponseBody()) {
-            Files.copy(archive, body);
-        }
-    }
-
     /** Nine tenths of it can't be compressed, as programs and jars can't; the rest is text. */
-    private static Path create(Program program) throws IOException, InterruptedException {
-        Path tree = program.root().resolve("tree");
-        Files.createDirectories(tree.resolve("bin"));
-        Path run = Files.writeString(tree.resolve("bin").resolve("run"), "#!/bin/sh\nexec sleep 100000\n");
-        if (!run.toFile().setExecutable(true)) {
-            throw new IOException("cannot make " + run + " executable");
-        }
+    private Path create(int noiseFiles) throws IOException, InterruptedException {
+        Path tree = program.place().path("tree");
+        Path _ = program.place().executable("tree/bin/run", "#!/bin/sh\nexec sleep 100000\n");
         Random random = new Random(1);
-        for (int i = 0; i < NOISE_FILES; i++) {
+        for (int i = 0; i < noiseFiles; i++) {
             byte[] noise = new byte[NOISE_BYTES];
             random.nextBytes(noise);
             Files.write(tree.resolve("noise" + i), noise);
@@ -127,9 +117,10 @@ final class LargeArchive {
                 }
             }
         }
-        Path archive = program.root().resolve("large.tar.gz");
-        program.seconds("", List.of("tar", "czf", archive.toString(), "-C", tree.toString(), "."));
-        Program.delete(tree);
+        Path archive = program.place().path("large.tar.gz");
+        // Fast: what is measured is to unpack it.
+        String _ = program.place().run("sh", "-c", "tar cf - -C '%s' . | gzip -1 >'%s'".formatted(tree, archive));
+        Workplace.delete(tree);
         return archive;
     }
 }

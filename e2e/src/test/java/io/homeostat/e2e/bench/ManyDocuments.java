@@ -1,8 +1,7 @@
 package io.homeostat.e2e.bench;
 
-import io.homeostat.e2e.bench.Benchmarks.Measured;
+import io.homeostat.e2e.measure.Workplace;
 import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -10,31 +9,31 @@ import java.util.List;
 /** How long a plan of a thousand workloads takes, from one file and from a thousand. */
 final class ManyDocuments {
     private static final int DOCUMENTS = 1000;
-    private static final int RUNS = 7;
-    private static final double BOUND_SECONDS = 1;
 
     private ManyDocuments() {}
 
-    static List<Measured> measure(Program program) throws IOException, InterruptedException {
-        Path directory = Files.createDirectory(program.root().resolve("many"));
-        StringBuilder all = new StringBuilder();
-        for (int i = 0; i < DOCUMENTS; i++) {
-            String document = document(i);
-            all.append("---\n").append(document);
-            Files.writeString(directory.resolve("d" + i + ".yaml"), document);
+    static void measure(Bench bench) throws IOException, InterruptedException {
+        try (Workplace place = new Workplace()) {
+            Program program = new Program(bench.distribution(), place);
+            StringBuilder all = new StringBuilder();
+            for (int i = 0; i < DOCUMENTS; i++) {
+                String document = document(i);
+                all.append("---\n").append(document);
+                Path _ = place.write("many/d" + i + ".yaml", document);
+            }
+            Path file = place.write("many.yaml", all.toString());
+            bench.add(Figure.PLAN_ONE_FILE, seconds(bench, program, file));
+            bench.add(Figure.PLAN_MANY_FILES, seconds(bench, program, place.path("many")));
         }
-        Path file = Files.writeString(program.root().resolve("many.yaml"), all);
-        return List.of(
-                measure(program, "plan of " + DOCUMENTS + " documents in one file", file),
-                measure(program, "plan of " + DOCUMENTS + " documents in " + DOCUMENTS + " files", directory));
     }
 
-    private static Measured measure(Program program, String name, Path path) throws IOException, InterruptedException {
+    private static List<Double> seconds(Bench bench, Program program, Path path)
+            throws IOException, InterruptedException {
         List<Double> seconds = new ArrayList<>();
-        for (int i = 0; i < RUNS; i++) {
+        for (int i = 0; i < bench.times(7, 3); i++) {
             seconds.add(program.seconds(DOCUMENTS + " to install", "plan", "-f", path.toString()));
         }
-        return new Measured(name, Benchmarks.median(seconds), BOUND_SECONDS, "s", Benchmarks.list(seconds));
+        return seconds;
     }
 
     private static String document(int number) {

@@ -1,8 +1,7 @@
 package io.homeostat.e2e.bench;
 
-import io.homeostat.e2e.bench.Benchmarks.Measured;
+import io.homeostat.e2e.measure.Workplace;
 import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -11,16 +10,19 @@ import java.util.List;
 final class SecondApply {
     private static final int PROCESSES = 45;
     private static final int PLUGINS = 5;
-    private static final int RUNS = 7;
-    private static final double BOUND_SECONDS = 1;
 
     private SecondApply() {}
 
-    static Measured measure(Program program, Path greeter) throws IOException, InterruptedException {
+    static void measure(Bench bench) throws IOException, InterruptedException {
+        try (Workplace place = new Workplace()) {
+            bench.add(Figure.SECOND_APPLY, seconds(bench, new Program(bench.distribution(), place)));
+        }
+    }
+
+    private static List<Double> seconds(Bench bench, Program program) throws IOException, InterruptedException {
+        Path greeter = Path.of(System.getProperty("homeostat.greeter"));
         StringBuilder text = new StringBuilder();
-        List<String> workloads = new ArrayList<>();
         for (int i = 0; i < PROCESSES; i++) {
-            workloads.add("process/p" + i);
             text.append("""
                     ---
                     apiVersion: homeostat.io/v1
@@ -30,7 +32,6 @@ final class SecondApply {
                     """.formatted(i));
         }
         for (int i = 0; i < PLUGINS; i++) {
-            workloads.add("plugin/g" + i);
             text.append("""
                     ---
                     apiVersion: homeostat.io/v1
@@ -39,19 +40,13 @@ final class SecondApply {
                     spec: {revision: "1", source: {url: "%s"}, entryPoint: bin/greeter}
                     """.formatted(i, greeter));
         }
-        Path file = Files.writeString(program.root().resolve("many.yaml"), text);
-        program.applied(workloads);
+        Path file = program.place().write("many.yaml", text.toString());
         int count = PROCESSES + PLUGINS;
-        program.seconds(count + " installed", "apply", "-f", file.toString());
+        double _ = program.seconds(count + " installed", "apply", "-f", file.toString());
         List<Double> seconds = new ArrayList<>();
-        for (int i = 0; i < RUNS; i++) {
+        for (int i = 0; i < bench.times(7, 3); i++) {
             seconds.add(program.seconds(count + " unchanged", "apply", "-f", file.toString()));
         }
-        return new Measured(
-                "second apply of " + count + " converged workloads",
-                Benchmarks.median(seconds),
-                BOUND_SECONDS,
-                "s",
-                Benchmarks.list(seconds));
+        return seconds;
     }
 }

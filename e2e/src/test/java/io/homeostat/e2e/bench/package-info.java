@@ -1,4 +1,4 @@
-/** Measures the built program. Run by the JDK from its sources, so it uses nothing but the JDK. */
+/** Measures the built program, and others beside it: {@code e2e/bench}. */
 @NullMarked
 package io.homeostat.e2e.bench;
 

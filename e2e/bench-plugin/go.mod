@@ -1,0 +1,3 @@
+module homeostat.io/bench-plugin
+
+go 1.24
