@@ -43,7 +43,8 @@ public final class ProcFs {
         }
     }
 
-    static Path link(long pid, String name) {
+    /** Where a link of a process leads, such as {@code exe}; nowhere when it is gone. */
+    public static Path link(long pid, String name) {
         try {
             return Files.readSymbolicLink(of(pid).resolve(name));
         } catch (IOException e) {

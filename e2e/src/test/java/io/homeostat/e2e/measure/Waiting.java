@@ -19,12 +19,18 @@ public final class Waiting {
 
     /** Waits until something holds, or throws. */
     public static void until(String what, Duration patience, Check check) throws IOException, InterruptedException {
+        until(what, patience, LOOK, check);
+    }
+
+    /** The same with another pause between two looks. */
+    public static void until(String what, Duration patience, Duration pause, Check check)
+            throws IOException, InterruptedException {
         long deadline = System.nanoTime() + patience.toNanos();
         while (!check.holds()) {
             if (System.nanoTime() > deadline) {
                 throw new IOException("not within " + patience.toSeconds() + " s: " + what);
             }
-            LockSupport.parkNanos(LOOK.toNanos());
+            LockSupport.parkNanos(pause.toNanos());
         }
     }
 

@@ -4,6 +4,7 @@ import io.homeostat.e2e.ControlGroups;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.DirectoryNotEmptyException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
@@ -44,6 +45,7 @@ public final class Workplace implements AutoCloseable {
     }
 
     public Path write(String name, String text) throws IOException {
+        requireOpen();
         Path file = path(name);
         Files.createDirectories(file.getParent());
         return Files.writeString(file, text);
@@ -59,15 +61,19 @@ public final class Workplace implements AutoCloseable {
 
     /** Starts a program that writes what it says to a file in here. */
     public Process start(String output, List<String> line) throws IOException {
-        if (closed) {
-            throw new IOException("interrupted");
-        }
+        requireOpen();
         ProcessBuilder builder = new ProcessBuilder(line)
                 .redirectInput(Path.of("/dev/null").toFile())
                 .redirectErrorStream(true)
                 .redirectOutput(path(output).toFile());
         builder.environment().put(MARK, root.toString());
         return builder.start();
+    }
+
+    private void requireOpen() throws IOException {
+        if (closed) {
+            throw new IOException("interrupted");
+        }
     }
 
     /** Runs a program that has to succeed; returns what it said. */
@@ -151,9 +157,21 @@ public final class Workplace implements AutoCloseable {
         try {
             killAll();
             ControlGroups.removeEmpty(path("s"));
-            delete(root);
+            // On Ctrl-C somebody may be about to write the last file.
+            Waiting.until(root + " can be removed", KILLING, this::isRemoved);
         } catch (IOException e) {
             throw new UncheckedIOException(e);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    private boolean isRemoved() throws IOException {
+        try {
+            delete(root);
+            return true;
+        } catch (DirectoryNotEmptyException e) {
+            return false;
         }
     }
 

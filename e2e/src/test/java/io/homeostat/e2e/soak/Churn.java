@@ -21,7 +21,7 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /** What happens to a machine, in any order and much too often. */
-final class Churn {
+final class Churn implements Soak.Happenings {
     /** Of these there are always some; the other names are used once. */
     private static final int SCRIPTS = 8;
 
@@ -89,8 +89,8 @@ final class Churn {
         }
     }
 
-    /** Lets one thing happen, then a moment pass. */
-    void step() throws IOException, InterruptedException {
+    @Override
+    public void step() throws IOException, InterruptedException {
         number++;
         Happening next = next();
         happened.merge(next, 1, Integer::sum);
@@ -141,8 +141,8 @@ final class Churn {
         throw new IllegalStateException("weights");
     }
 
-    /** Repairs what it has broken, so that the agent can converge. */
-    void rest() throws IOException, InterruptedException {
+    @Override
+    public void rest() throws IOException, InterruptedException {
         declareAll();
         for (int i = 0; i < APPLIED; i++) {
             daemon.command("resume", "process/applied-" + i);
@@ -150,7 +150,8 @@ final class Churn {
         followers.forEach(Process::destroyForcibly);
     }
 
-    String summary() {
+    @Override
+    public String summary() {
         return happened.entrySet().stream()
                 .map(entry -> entry.getValue() + " "
                         + entry.getKey().name().toLowerCase(Locale.ROOT).replace('_', ' '))

@@ -17,6 +17,9 @@ final class Growth {
     private static final int SHOWN = 24;
     private static final long PERCENT = 100;
 
+    /** One in so many workloads may be on its way at a look, with what belongs to it. */
+    private static final int PART = 50;
+
     /**
      * One thing that must not grow.
      *
@@ -27,43 +30,60 @@ final class Growth {
     private record Limit(
             String name, long unit, ToLongFunction<Footprint> value, long percent, long slack, String why) {}
 
-    private static final List<Limit> LIMITS = List.of(
-            new Limit("heap", KIB, Footprint::heap, 10, 2 * MIB, "live objects: what is declared, and histories of it"),
-            new Limit("rss", KIB, Footprint::rss, 10, 8 * MIB, "the JVM compiles and loads classes for a long time"),
-            new Limit(
-                    "fds",
-                    1,
-                    Footprint::descriptors,
-                    0,
-                    12,
-                    "one for each process, some for each client: both come and go"),
-            new Limit(
-                    "threads",
-                    1,
-                    Footprint::threads,
-                    0,
-                    8,
-                    "one for each child of the agent, and carriers of virtual threads"),
-            new Limit(
-                    "database", KIB, Footprint::database, 0, 2 * MIB, "500 events and what a minute adds; its journal"),
-            new Limit(
-                    "state",
-                    KIB,
-                    Footprint::state,
-                    10,
-                    32 * MIB,
-                    "a plugin that is replaced is there twice, and its archive for a minute"),
-            new Limit("files", 1, Footprint::files, 10, 60, "so are their files"));
+    private static List<Limit> limits(int workloads) {
+        int some = workloads / PART;
+        return List.of(
+                new Limit(
+                        "heap",
+                        KIB,
+                        Footprint::heap,
+                        10,
+                        2 * MIB,
+                        "live objects: what is declared, and histories of it"),
+                new Limit(
+                        "rss", KIB, Footprint::rss, 10, 8 * MIB, "the JVM compiles and loads classes for a long time"),
+                new Limit("anon", KIB, Footprint::anonymous, 10, 8 * MIB, "as rss, without what is read from files"),
+                new Limit(
+                        "fds",
+                        1,
+                        Footprint::descriptors,
+                        0,
+                        12 + some,
+                        "one for each process, some for each client: both come and go"),
+                new Limit(
+                        "threads",
+                        1,
+                        Footprint::threads,
+                        0,
+                        8 + some,
+                        "one for each child of the agent, and carriers of virtual threads"),
+                new Limit("load", 1, Footprint::load, 30, 50, "thousandths of a core, for as much that happens"),
+                new Limit(
+                        "database",
+                        KIB,
+                        Footprint::database,
+                        0,
+                        2 * MIB,
+                        "500 events and what a minute adds; its journal"),
+                new Limit(
+                        "state",
+                        KIB,
+                        Footprint::state,
+                        10,
+                        32 * MIB,
+                        "a plugin that is replaced is there twice, and its archive for a minute"),
+                new Limit("files", 1, Footprint::files, 10, 60 + some, "so are their files"));
+    }
 
     private Growth() {}
 
     /** In words; empty when nothing grows. */
-    static List<String> found(List<Footprint> footprints) {
+    static List<String> found(List<Footprint> footprints, int workloads) {
         if (footprints.size() < FEWEST) {
             return List.of("only " + footprints.size() + " looks, which say nothing");
         }
         List<String> grown = new ArrayList<>();
-        for (Limit limit : LIMITS) {
+        for (Limit limit : limits(workloads)) {
             long before = median(quarter(footprints, 1), limit.value);
             long after = median(quarter(footprints, QUARTERS - 1), limit.value);
             long allowed = before + before * limit.percent / PERCENT + limit.slack;
@@ -79,8 +99,8 @@ final class Growth {
     static List<String> table(List<Footprint> footprints) {
         List<String> lines = new ArrayList<>();
         lines.add(String.format(Locale.ROOT, "%10s", "seconds")
-                + LIMITS.stream()
-                        .map(limit -> String.format(Locale.ROOT, "%14s", limit.name + " " + unit(limit)))
+                + limits(0).stream()
+                        .map(limit -> String.format(Locale.ROOT, "%12s", limit.name + " " + unit(limit)))
                         .reduce("", String::concat));
         int every = Math.max(1, footprints.size() / SHOWN);
         for (int i = 0; i < footprints.size(); i += every) {
@@ -96,8 +116,8 @@ final class Growth {
 
     private static String line(String title, List<Footprint> footprints) {
         return String.format(Locale.ROOT, "%10s", title)
-                + LIMITS.stream()
-                        .map(limit -> String.format(Locale.ROOT, "%14d", median(footprints, limit.value) / limit.unit))
+                + limits(0).stream()
+                        .map(limit -> String.format(Locale.ROOT, "%12d", median(footprints, limit.value) / limit.unit))
                         .reduce("", String::concat);
     }
 

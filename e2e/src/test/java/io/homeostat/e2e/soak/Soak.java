@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 import java.util.Random;
@@ -22,10 +23,38 @@ public final class Soak {
     private static final Duration MOST_OFTEN = Duration.ofSeconds(2);
     private static final Duration END = Duration.ofMinutes(2);
 
+    /** What happens, one thing after the other. */
+    interface Happenings {
+        /** Lets one thing happen, then a moment pass. */
+        void step() throws IOException, InterruptedException;
+
+        /** Repairs what it has broken, so that the agent can converge. */
+        void rest() throws IOException, InterruptedException;
+
+        String summary();
+    }
+
     private Soak() {}
 
     /** See README.md for the arguments. */
     public static void main(String[] arguments) throws IOException, InterruptedException {
+        List<String> wrong = arguments.length > 1 && arguments[0].equals("--workloads")
+                ? crowd(Arrays.copyOfRange(arguments, 1, arguments.length))
+                : several(arguments);
+        wrong.forEach(reason -> System.out.println("LEAK OR WORSE: " + reason));
+        System.out.println(wrong.isEmpty() ? "soak: flat" : "soak: not flat");
+        System.exit(wrong.isEmpty() ? 0 : 1);
+    }
+
+    private static Daemon daemon(String resync) throws IOException {
+        return new Daemon(
+                Path.of(System.getProperty("homeostat.dist")),
+                Path.of(System.getProperty("homeostat.greeter")),
+                resync);
+    }
+
+    /** Few workloads of all sorts. */
+    private static List<String> several(String[] arguments) throws IOException, InterruptedException {
         Duration length = arguments.length > 0 ? length(arguments[0]) : USUAL;
         long seed = arguments.length > 1 ? Long.parseLong(arguments[1]) : new Random().nextInt(1_000_000);
         if (length.compareTo(SHORTEST) < 0 || arguments.length > 2) {
@@ -35,36 +64,56 @@ public final class Soak {
         }
         System.out.println("soak: " + length.toSeconds() + " s, seed " + seed);
         List<String> wrong = new ArrayList<>();
-        List<Footprint> footprints = new ArrayList<>();
-        try (Daemon daemon = new Daemon(
-                Path.of(System.getProperty("homeostat.dist")), Path.of(System.getProperty("homeostat.greeter")))) {
+        try (Daemon daemon = daemon("10s")) {
             daemon.start();
-            churn(daemon, length, new Random(seed), footprints);
-            wrong.addAll(Growth.found(footprints));
+            wrong.addAll(churn(daemon, new Churn(daemon, new Random(seed)), length, 0));
             daemon.end(END).ifPresent(wrong::add);
         }
-        Growth.table(footprints).forEach(System.out::println);
-        wrong.forEach(reason -> System.out.println("LEAK OR WORSE: " + reason));
-        System.out.println(wrong.isEmpty() ? "soak: flat" : "soak: not flat; seed " + seed);
-        System.exit(wrong.isEmpty() ? 0 : 1);
+        return wrong;
     }
 
-    private static void churn(Daemon daemon, Duration length, Random random, List<Footprint> footprints)
+    /** Many processes, and nothing else. */
+    private static List<String> crowd(String[] arguments) throws IOException, InterruptedException {
+        int workloads = Integer.parseInt(arguments[0]);
+        Duration length = arguments.length > 1 ? length(arguments[1]) : USUAL;
+        long seed = arguments.length > 2 ? Long.parseLong(arguments[2]) : new Random().nextInt(1_000_000);
+        if (workloads < 1 || length.compareTo(SHORTEST) < 0 || arguments.length > 3) {
+            System.err.println(
+                    "soak: e2e/soak --workloads NUMBER [LENGTH [SEED]]; at least " + SHORTEST.toSeconds() + "s");
+            System.exit(64);
+        }
+        System.out.println("soak: " + workloads + " workloads, " + length.toSeconds() + " s, seed " + seed);
+        List<String> wrong = new ArrayList<>();
+        try (Daemon daemon = daemon("30s")) {
+            Crowd crowd = new Crowd(daemon, workloads, new Random(seed));
+            crowd.start();
+            wrong.addAll(churn(daemon, crowd, length, workloads));
+            crowd.end().ifPresent(wrong::add);
+        }
+        return wrong;
+    }
+
+    /** Returns what has grown. */
+    private static List<String> churn(Daemon daemon, Happenings happenings, Duration length, int workloads)
             throws IOException, InterruptedException {
         long start = System.nanoTime();
         long end = start + length.toNanos();
         Duration between = length.dividedBy(SAMPLES).compareTo(MOST_OFTEN) > 0 ? length.dividedBy(SAMPLES) : MOST_OFTEN;
         long due = start + between.toNanos();
-        Churn churn = new Churn(daemon, random);
+        Footprint last = Footprint.of(daemon);
+        List<Footprint> footprints = new ArrayList<>();
         while (System.nanoTime() < end) {
-            churn.step();
+            happenings.step();
             if (System.nanoTime() >= due) {
-                footprints.add(Footprint.of(daemon, Duration.ofNanos(System.nanoTime() - start)));
+                last = last.next(daemon, Duration.ofNanos(System.nanoTime() - start));
+                footprints.add(last);
                 due = System.nanoTime() + between.toNanos();
             }
         }
-        System.out.println("soak: " + churn.summary());
-        churn.rest();
+        System.out.println("soak: " + happenings.summary());
+        happenings.rest();
+        Growth.table(footprints).forEach(System.out::println);
+        return Growth.found(footprints, workloads);
     }
 
     private static Duration length(String word) {

@@ -1,4 +1,4 @@
-/** Shows whether a running agent leaks. Run by the JDK from its sources, so it uses nothing but the JDK. */
+/** Shows whether a running agent leaks: {@code e2e/soak}. */
 @NullMarked
 package io.homeostat.e2e.soak;
 
