@@ -12,7 +12,7 @@ import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Work that is done again and again, one piece at a time. A piece that throws is logged, and is done again when it is due the next time. */
+/** Work that is done again and again, one piece at a time, by a virtual thread: it waits most of the time. A piece that throws is logged, and is done again when it is due the next time. */
 final class PeriodicTasks implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(PeriodicTasks.class);
     private static final Duration PATIENCE_AT_CLOSE = Duration.ofSeconds(10);
@@ -22,7 +22,7 @@ final class PeriodicTasks implements AutoCloseable {
 
     PeriodicTasks(String name) {
         this.thread = Executors.newSingleThreadScheduledExecutor(
-                Thread.ofPlatform().name(name).daemon(true).factory());
+                Thread.ofVirtual().name(name).factory());
     }
 
     /** Soon, once. */

@@ -52,7 +52,7 @@ public final class ControlPlane implements AutoCloseable {
     private final RefusalLimit refusals = new RefusalLimit();
     private final EventTrimmer events;
     private final ScheduledExecutorService reporting = Executors.newSingleThreadScheduledExecutor(
-            Thread.ofPlatform().name("control-plane").daemon(true).factory());
+            Thread.ofVirtual().name("control-plane").factory());
 
     private volatile ImmutableSet<String> protectedPlugins = ImmutableSet.of();
     /** How many withheld refusals have been reported; used by the reporting thread. */

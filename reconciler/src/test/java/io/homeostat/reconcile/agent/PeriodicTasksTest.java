@@ -5,7 +5,9 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.time.Duration;
+import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
@@ -19,6 +21,14 @@ class PeriodicTasksTest {
     @AfterEach
     void close() {
         tasks.close();
+    }
+
+    @Test
+    void whatWaitsMostOfTheTimeHasNoThreadOfTheSystem() throws InterruptedException {
+        BlockingQueue<Boolean> virtual = new LinkedBlockingQueue<>();
+        tasks.soon("a piece", () -> virtual.add(Thread.currentThread().isVirtual()));
+
+        assertEquals(Boolean.TRUE, virtual.poll(1, TimeUnit.MINUTES));
     }
 
     @Test
