@@ -48,6 +48,9 @@ enum Figure {
     PLANNER_CONVERGED("planner", "planner alone, 10,000 converged workloads", "ms", goal(P50, 60)),
     PLANNER_NEW("planner", "planner alone, 10,000 new workloads", "ms", goal(P50, 60)),
 
+    SAMPLE_IN_GROUPS("sampling", "a sample of a workload, in control groups", "ms", bound(P50, 0.05)),
+    SAMPLE_BY_TREE("sampling", "a sample of a workload, by its tree of processes", "ms"),
+
     SECOND_APPLY("apply", "second apply of 45 processes and 5 plugins", "s", bound(P50, 1)),
     PLAN_ONE_FILE("plan", "plan of 1,000 plugins in one file", "s", bound(P50, 1)),
     PLAN_MANY_FILES("plan", "plan of 1,000 plugins in 1,000 files", "s", bound(P50, 1)),

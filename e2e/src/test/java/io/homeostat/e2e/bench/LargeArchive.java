@@ -118,8 +118,7 @@ final class LargeArchive {
             }
         }
         Path archive = program.place().path("large.tar.gz");
-        // Fast: what is measured is to unpack it.
-        String _ = program.place().run("sh", "-c", "tar cf - -C '%s' . | gzip -1 >'%s'".formatted(tree, archive));
+        String _ = program.place().run("tar", "czf", archive.toString(), "-C", tree.toString(), ".");
         Workplace.delete(tree);
         return archive;
     }

@@ -9,6 +9,7 @@ import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.Identity.ProcessIdentity;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.Instance.Phase;
+import io.homeostat.jmh.AsTheAgentRuns;
 import io.homeostat.observe.limits.CgroupHierarchy;
 import io.homeostat.observe.limits.CgroupHierarchy.Version;
 import io.homeostat.observe.limits.CgroupLayout;
@@ -20,42 +21,53 @@ import java.time.Clock;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
-import java.util.Locale;
 import java.util.concurrent.TimeUnit;
+import org.openjdk.jmh.annotations.Benchmark;
+import org.openjdk.jmh.annotations.BenchmarkMode;
+import org.openjdk.jmh.annotations.Fork;
+import org.openjdk.jmh.annotations.Measurement;
+import org.openjdk.jmh.annotations.Mode;
+import org.openjdk.jmh.annotations.OperationsPerInvocation;
+import org.openjdk.jmh.annotations.OutputTimeUnit;
+import org.openjdk.jmh.annotations.Param;
+import org.openjdk.jmh.annotations.Scope;
+import org.openjdk.jmh.annotations.Setup;
+import org.openjdk.jmh.annotations.State;
+import org.openjdk.jmh.annotations.TearDown;
+import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * Times samples of real processes: in real control groups, by their two counters, and of the same processes by a look at the whole
- * machine. Exits with 1 when a sample in groups costs more than its bound.
+ * What one sample of one workload costs, of a hundred real processes: in real control groups, by their two counters, and of the same
+ * processes by a look at the whole machine. Needs root.
  */
-final class SamplingBenchmark implements AutoCloseable {
-    private static final double BOUND_MILLIS = 0.05;
-    private static final int WARM_UP = 100;
-    private static final int ROUNDS = 300;
+@State(Scope.Benchmark)
+@BenchmarkMode(Mode.SampleTime)
+@OutputTimeUnit(TimeUnit.MILLISECONDS)
+@Warmup(iterations = 5, time = 2)
+@Measurement(iterations = 5, time = 2)
+@Fork(
+        value = 1,
+        jvmArgs = {AsTheAgentRuns.GC, AsTheAgentRuns.COMPILER, AsTheAgentRuns.HEAP, AsTheAgentRuns.NATIVE})
+public class SamplingBenchmark {
+    private static final int WORKLOADS = 100;
     private static final Duration INTERVAL = Duration.ofSeconds(10);
     private static final Path GROUPS = Path.of("/sys/fs/cgroup");
+
+    @Param({"groups", "tree"})
+    public String by = "";
 
     private final List<Process> processes = new ArrayList<>();
     private final List<Path> groups = new ArrayList<>();
     private final ProcFs procFs = new ProcFs();
     private long nanos;
+    private UsageSampler sampler = sampler(CgroupLayout.NONE);
 
-    private SamplingBenchmark() {}
-
-    /** The number of workloads is the only argument. */
-    public static void main(String[] arguments) throws Exception {
-        boolean kept;
-        try (SamplingBenchmark benchmark = new SamplingBenchmark()) {
-            kept = benchmark.measure(Integer.parseInt(arguments[0]));
-        }
-        System.exit(kept ? 0 : 1);
-    }
-
-    private boolean measure(int workloads) throws IOException {
-        CgroupLayout layout = layout();
-        ImmutableList.Builder<Instance> launches = ImmutableList.builder();
-        for (int i = 0; i < workloads; i++) {
+    @Setup
+    public void start() throws IOException {
+        CgroupLayout layout = by.equals("groups") ? layout() : CgroupLayout.NONE;
+        sampler = sampler(layout);
+        for (int i = 0; i < WORKLOADS; i++) {
             Process process = new ProcessBuilder("/bin/sleep", "3600").start();
             processes.add(process);
             WorkloadId id = WorkloadId.process("bench-" + i);
@@ -67,27 +79,17 @@ final class SamplingBenchmark implements AutoCloseable {
                 groups.add(Files.createDirectories(group));
                 Files.writeString(group.resolve("cgroup.procs"), Long.toString(process.pid()));
             }
-            launches.add(launch(id, process.pid()));
+            sampler.follow(id, new Metrics(INTERVAL, 60), ImmutableList.of(launch(id, process.pid())));
         }
-        ImmutableList<Instance> all = launches.build();
-        double grouped = millis(layout, all);
-        double tree = millis(CgroupLayout.NONE, all);
-        boolean kept = grouped <= BOUND_MILLIS;
-        System.out.printf(
-                Locale.ROOT,
-                "a sample in %s: %.4f ms, bound %.2f ms, %s%n",
-                layout.hierarchies().stream().map(CgroupHierarchy::home).toList(),
-                grouped,
-                BOUND_MILLIS,
-                kept ? "kept" : "BROKEN");
-        System.out.printf(
-                Locale.ROOT,
-                "a sample by the tree: %.4f ms of %d workloads, %.2f ms for all at once, of %d processes%n",
-                tree,
-                workloads,
-                tree * workloads,
-                procFs.table().size());
-        return kept;
+    }
+
+    private UsageSampler sampler(CgroupLayout layout) {
+        return new UsageSampler(layout, procFs, Clock.systemUTC(), new Ticker() {
+            @Override
+            public long read() {
+                return nanos;
+            }
+        });
     }
 
     /** Wherever both counters are: version 2, else version 1, in groups of this benchmark's own. */
@@ -107,33 +109,6 @@ final class SamplingBenchmark implements AutoCloseable {
                 ImmutableList.of());
     }
 
-    /** Of one sample, in the median of all rounds. */
-    private double millis(CgroupLayout layout, ImmutableList<Instance> launches) {
-        UsageSampler sampler = new UsageSampler(layout, procFs, Clock.systemUTC(), new Ticker() {
-            @Override
-            public long read() {
-                return nanos;
-            }
-        });
-        Metrics how = new Metrics(INTERVAL, 60);
-        launches.forEach(launch -> sampler.follow(launch.workload(), how, ImmutableList.of(launch)));
-        double[] rounds = new double[ROUNDS];
-        for (int i = -WARM_UP; i < ROUNDS; i++) {
-            nanos += INTERVAL.toNanos();
-            long begun = System.nanoTime();
-            sampler.sample();
-            if (i >= 0) {
-                rounds[i] = (System.nanoTime() - begun) / 1e6 / launches.size();
-            }
-        }
-        if (sampler.latest().size() != launches.size()) {
-            throw new IllegalStateException(
-                    "only " + sampler.latest().size() + " of " + launches.size() + " were sampled");
-        }
-        Arrays.sort(rounds);
-        return rounds[ROUNDS / 2];
-    }
-
     private Instance launch(WorkloadId id, long pid) throws IOException {
         return new Instance(
                 "launch-" + id.name(),
@@ -148,8 +123,16 @@ final class SamplingBenchmark implements AutoCloseable {
                 "");
     }
 
-    @Override
-    public void close() throws IOException, InterruptedException {
+    @Benchmark
+    @OperationsPerInvocation(WORKLOADS)
+    public void sample() {
+        nanos += INTERVAL.toNanos();
+        sampler.sample();
+    }
+
+    @TearDown
+    public void end() throws IOException, InterruptedException {
+        int sampled = sampler.latest().size();
         for (Process process : processes) {
             process.destroyForcibly();
             if (!process.waitFor(10, TimeUnit.SECONDS)) {
@@ -158,6 +141,9 @@ final class SamplingBenchmark implements AutoCloseable {
         }
         for (Path group : groups.reversed()) {
             Files.deleteIfExists(group);
+        }
+        if (sampled != WORKLOADS) {
+            throw new IllegalStateException("only " + sampled + " of " + WORKLOADS + " were sampled");
         }
     }
 }
