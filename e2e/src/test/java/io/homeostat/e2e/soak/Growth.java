@@ -17,6 +17,9 @@ final class Growth {
     private static final int SHOWN = 24;
     private static final long PERCENT = 100;
 
+    /** Of each workload are kept the ten declarations before; in one run only some of them come. */
+    private static final long HISTORY = 4 * KIB;
+
     /** One in so many workloads may be on its way at a look, with what belongs to it. */
     private static final int PART = 50;
 
@@ -63,8 +66,8 @@ final class Growth {
                         KIB,
                         Footprint::database,
                         0,
-                        2 * MIB,
-                        "500 events and what a minute adds; its journal"),
+                        2 * MIB + workloads * HISTORY,
+                        "500 events and what a minute adds, what workloads were before; its journal"),
                 new Limit(
                         "state",
                         KIB,

@@ -66,6 +66,17 @@ final class GrowthTest {
     }
 
     @Test
+    void ofManyWorkloadsMoreIsRemembered() {
+        List<Footprint> looks = IntStream.range(0, LOOKS)
+                .mapToObj(look -> new Footprint(
+                        Duration.ofSeconds(look), MIB, MIB, MIB, 30, 30, look < 8 ? MIB : 5 * MIB, MIB, 100, look, 100))
+                .toList();
+
+        assertEquals(1, Growth.found(looks, 0).size());
+        assertEquals(List.of(), Growth.found(looks, 1000));
+    }
+
+    @Test
     void fewLooksSayNothing() {
         List<Footprint> looks = looks(look -> MIB, look -> 100, look -> 100);
 
