@@ -8,6 +8,7 @@ import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
@@ -134,7 +135,10 @@ public record CgroupHierarchy(
     public static ImmutableList<Long> processes(Path group) throws IOException {
         Path file = group.resolve("cgroup.procs");
         try {
-            return Files.readAllLines(file).stream().map(Long::valueOf).collect(ImmutableList.toImmutableList());
+            return new String(KernelFile.bytes(file), StandardCharsets.US_ASCII)
+                    .lines()
+                    .map(Long::valueOf)
+                    .collect(ImmutableList.toImmutableList());
         } catch (NoSuchFileException e) {
             return ImmutableList.of();
         } catch (NumberFormatException e) {

@@ -7,6 +7,7 @@ import io.homeostat.desired.model.schema.Cpu;
 import io.homeostat.desired.model.schema.Size;
 import io.homeostat.observe.limits.CgroupHierarchy.Version;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
@@ -126,7 +127,7 @@ public final class LimitFiles {
 
     private static String read(Path file) throws IOException {
         try {
-            return Files.readString(file).strip();
+            return new String(KernelFile.bytes(file), StandardCharsets.US_ASCII).strip();
         } catch (NoSuchFileException e) {
             throw new IOException(file + " is not there: the kernel does not offer it, or the group is gone", e);
         }

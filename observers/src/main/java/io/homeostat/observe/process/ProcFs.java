@@ -4,10 +4,9 @@ import com.google.common.base.Splitter;
 import com.google.common.collect.ImmutableList;
 import com.google.common.primitives.Longs;
 import io.homeostat.desired.state.Identity.ProcessIdentity;
+import io.homeostat.observe.limits.KernelFile;
 import io.homeostat.observe.process.LaunchDirectory.LaunchMarks;
 import io.homeostat.observe.process.ProcFs.Stat;
-import java.io.FileInputStream;
-import java.io.FileNotFoundException;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.DirectoryIteratorException;
@@ -18,7 +17,6 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
-import java.util.Arrays;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
@@ -35,9 +33,6 @@ public final class ProcFs {
     private static final long TICKS_PER_SECOND = 100;
 
     public static final long NANOS_PER_TICK = Duration.ofSeconds(1).toNanos() / TICKS_PER_SECOND;
-
-    /** More than a line of stat(5) takes. */
-    private static final int USUAL_BYTES = 1024;
 
     private final Path root;
     private final long self = ProcessHandle.current().pid();
@@ -276,30 +271,12 @@ public final class ProcFs {
 
     private static String read(Path file) throws IOException {
         try {
-            return new String(bytes(file), StandardCharsets.ISO_8859_1);
+            return new String(KernelFile.bytes(file), StandardCharsets.ISO_8859_1);
         } catch (FileSystemException e) {
             throw e;
         } catch (IOException e) {
             // Unlike an error of opening, one of reading does not name the file.
             throw new IOException(file + " can't be read: " + e.getMessage(), e);
-        }
-    }
-
-    /** With half the system calls of {@link Files#readAllBytes}, which asks for sizes that files of /proc do not have. */
-    private static byte[] bytes(Path file) throws IOException {
-        byte[] bytes = new byte[USUAL_BYTES];
-        int length = 0;
-        try (FileInputStream in = new FileInputStream(file.toFile())) {
-            for (int more = 0; more >= 0; more = in.read(bytes, length, bytes.length - length)) {
-                length += more;
-                if (length == bytes.length) {
-                    bytes = Arrays.copyOf(bytes, 2 * length);
-                }
-            }
-            return Arrays.copyOf(bytes, length);
-        } catch (FileNotFoundException e) {
-            // For whatever reason; this one says for which.
-            return Files.readAllBytes(file);
         }
     }
 

@@ -12,6 +12,7 @@ import io.homeostat.observe.Observation;
 import io.homeostat.observe.limits.CgroupHierarchy;
 import io.homeostat.observe.limits.CgroupHierarchy.Version;
 import io.homeostat.observe.limits.CgroupLayout;
+import io.homeostat.observe.limits.KernelFile;
 import io.homeostat.observe.limits.LimitObserver;
 import io.homeostat.observe.process.Libc;
 import io.homeostat.observe.process.ProcFs;
@@ -245,7 +246,7 @@ final class UsageMeter {
         }
 
         private static String read(Path file) throws IOException {
-            return new String(Files.readAllBytes(file), StandardCharsets.US_ASCII);
+            return new String(KernelFile.bytes(file), StandardCharsets.US_ASCII);
         }
     }
 }
