@@ -12,6 +12,8 @@ import io.homeostat.reconcile.plan.Traits;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.BiFunction;
 import java.util.function.DoubleSupplier;
 import java.util.function.Function;
@@ -27,6 +29,7 @@ final class RequeuePolicy implements BiFunction<WorkloadId, PassResult, Optional
     private final InstantSource clock;
     private final Supplier<Duration> resync;
     private final DoubleSupplier chance;
+    private final Set<WorkloadId> settled = ConcurrentHashMap.newKeySet();
 
     /**
      * @param resync asked each time, since it can be configured anew
@@ -50,6 +53,7 @@ final class RequeuePolicy implements BiFunction<WorkloadId, PassResult, Optional
         Optional<Declaration> declared = desired.declaration(id);
         if (next instanceof PassResult.Settled && declared.isEmpty()) {
             // Nothing of it is left. Should it come back, the next resync finds it.
+            settled.remove(id);
             return Optional.empty();
         }
         // What runs may be a former revision, which has an interval of its own.
@@ -58,12 +62,25 @@ final class RequeuePolicy implements BiFunction<WorkloadId, PassResult, Optional
                         histories.apply(id).standIns().stream().map(LastKnownGood::workload))
                 .map(this::healthInterval)
                 .reduce(resync.get(), (a, b) -> a.compareTo(b) < 0 ? a : b);
-        return Reconciler.forEver(clock, sooner(longest)).apply(id, next);
+        return Reconciler.forEver(clock, sooner(longest, hasJustSettled(id, next)))
+                .apply(id, next);
     }
 
-    /** Up to a tenth: otherwise workloads that were started together would always be checked together. */
-    private Duration sooner(Duration longest) {
-        return longest.minus(Duration.ofNanos((long) (longest.toNanos() / SPREAD * chance.getAsDouble())));
+    private boolean hasJustSettled(WorkloadId id, PassResult next) {
+        if (next instanceof PassResult.Settled) {
+            return settled.add(id);
+        }
+        settled.remove(id);
+        return false;
+    }
+
+    /**
+     * Otherwise workloads that were started together would always be looked at together: the first time at any moment of the interval,
+     * then up to a tenth of it sooner.
+     */
+    private Duration sooner(Duration longest, boolean first) {
+        return longest.minus(
+                Duration.ofNanos((long) (longest.toNanos() / (first ? 1 : SPREAD) * chance.getAsDouble())));
     }
 
     private Duration healthInterval(Workload workload) {

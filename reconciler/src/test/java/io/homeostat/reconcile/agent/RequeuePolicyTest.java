@@ -108,7 +108,17 @@ class RequeuePolicyTest {
     void workloadsThatBeganTogetherComeApart() {
         declare("");
         chance = 0.5;
+        assertEquals(Optional.of(Duration.ofSeconds(15)), cadence.apply(ID, settled()));
         assertEquals(Optional.of(Duration.ofMillis(28_500)), cadence.apply(ID, settled()));
+    }
+
+    @Test
+    void whatWasChangedTogetherComesApartAgain() {
+        declare("");
+        chance = 0.5;
+        assertEquals(Optional.of(Duration.ofSeconds(15)), cadence.apply(ID, settled()));
+        assertEquals(Optional.of(Duration.ofSeconds(5)), cadence.apply(ID, later(NOW.plusSeconds(5))));
+        assertEquals(Optional.of(Duration.ofSeconds(15)), cadence.apply(ID, settled()));
     }
 
     private void declare(String more) {
