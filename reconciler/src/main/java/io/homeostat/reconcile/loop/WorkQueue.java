@@ -62,8 +62,7 @@ final class WorkQueue<K> {
                 if (known != null) {
                     waiting.remove(known);
                 }
-                waiting.add(due);
-                changed.signalAll();
+                await(due);
             }
         } finally {
             lock.unlock();
@@ -106,11 +105,18 @@ final class WorkQueue<K> {
             inWork.remove(key);
             Due<K> again = dueByKey.get(key);
             if (again != null) {
-                waiting.add(again);
+                await(again);
             }
-            changed.signalAll();
         } finally {
             lock.unlock();
+        }
+    }
+
+    /** Whoever takes keys sleeps until the first of them is due, and is woken only when that is another one now. */
+    private void await(Due<K> due) {
+        waiting.add(due);
+        if (waiting.first().equals(due)) {
+            changed.signalAll();
         }
     }
 
