@@ -22,7 +22,7 @@ public final class FilesSource {
     private final ImmutableList<Path> paths;
     private final InstantSource clock;
 
-    /** Parsing takes a hundred times as long as reading, and files mostly stay as they are. */
+    /** Parsing takes longer than reading, and files mostly stay as they are. */
     private volatile @Nullable Parsed latest;
 
     /**

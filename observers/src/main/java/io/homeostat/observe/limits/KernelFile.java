@@ -14,7 +14,7 @@ public final class KernelFile {
 
     private KernelFile() {}
 
-    /** With half the system calls of {@link Files#readAllBytes}, which asks for sizes that these do not have. */
+    /** With fewer system calls than {@link Files#readAllBytes}, which asks for a size that these do not have. */
     public static byte[] bytes(Path file) throws IOException {
         byte[] bytes = new byte[USUAL_BYTES];
         int length = 0;
