@@ -114,6 +114,7 @@ public final class Agent implements ControlPlane.Host, AutoCloseable {
         this.sources = new SourceWatcher(defaultFiles, config, store, clock, hinted, this::readSources);
         this.pluginSurvey = new PluginSurvey(declared, store, observer, logs, clock, PluginSurvey.PATIENCE);
         ImmutableList.Builder<PassListener> residents = ImmutableList.builder();
+        residents.add(new MovesAhead(machine.cgroups()));
         residents.addAll(telemetry.listeners()).add(boot);
         residents.add(pluginSurvey);
         this.usage = new UsageSampler(layout, procFs, clock, Ticker.systemTicker());
