@@ -120,8 +120,11 @@ public final class Reconciler implements AutoCloseable {
             while (!queue.isClosed()) {
                 Optional<Taken<WorkloadId>> taken = queue.take(ROUND);
                 workers.execute(() -> {
-                    heartbeat.run();
-                    taken.ifPresent(this::reconcile);
+                    try {
+                        heartbeat.run();
+                    } finally {
+                        taken.ifPresent(this::reconcile);
+                    }
                 });
             }
         } catch (RejectedExecutionException e) {
