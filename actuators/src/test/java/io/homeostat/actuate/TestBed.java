@@ -6,6 +6,7 @@ import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSortedMap;
 import com.google.common.collect.MoreCollectors;
+import io.homeostat.actuate.launch.Keepers;
 import io.homeostat.actuate.launch.LaunchDirectories;
 import io.homeostat.actuate.launch.Launcher;
 import io.homeostat.actuate.launch.Launcher.LaunchRequest;
@@ -58,6 +59,7 @@ public final class TestBed implements AutoCloseable {
     public final ProcFs procFs = new ProcFs();
     public final PluginChannel plugins = new PluginChannel(InstantSource.system());
     public final LaunchDirectories directories;
+    public final Keepers keepers = new Keepers();
     public final Launcher launcher;
     public final Stopper stopper;
     public final ProcessObserver observer;
@@ -73,7 +75,7 @@ public final class TestBed implements AutoCloseable {
         this.root = root;
         this.layout = new Layout(root.resolve("state"), run, "i-1");
         this.directories = new LaunchDirectories(layout, procFs);
-        this.launcher = new Launcher(layout, procFs, ProcessProtocol.NONE);
+        this.launcher = new Launcher(layout, procFs, ProcessProtocol.NONE, keepers);
         this.stopper = new Stopper(layout, procFs, ProcessProtocol.NONE, groups);
         this.observer = new ProcessObserver(layout, procFs, InstantSource.system(), groups);
     }
@@ -133,7 +135,9 @@ public final class TestBed implements AutoCloseable {
     }
 
     private Launcher launcherOf(Instance instance) {
-        return isPlugin(instance) ? new Launcher(layout, procFs, new PluginProtocol(layout, plugins)) : launcher;
+        return isPlugin(instance)
+                ? new Launcher(layout, procFs, new PluginProtocol(layout, plugins), keepers)
+                : launcher;
     }
 
     private static boolean isPlugin(Instance instance) {

@@ -19,14 +19,13 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.ConcurrentMap;
 import java.util.stream.Stream;
 
 /**
  * Starts the keepers of launches with posix_spawn(3), each in a session of its own, and collects those that have ended. ProcessBuilder would
  * execute a helper before each of them, and have a thread wait for each as long as its program runs.
  */
-final class Keepers {
+public final class Keepers {
     /** More than posix_spawnattr_t, posix_spawn_file_actions_t and sigset_t have in glibc and musl. */
     private static final long ROOMY = 1024;
 
@@ -37,6 +36,9 @@ final class Keepers {
 
     /** How many descriptors others may open between our look and the spawn. */
     private static final int OPENED_MEANWHILE = 256;
+
+    /** EBADF, of glibc before 2.34 for a descriptor that the limit of open files does not allow. */
+    private static final int BEYOND_THE_LIMIT = 9;
 
     private static final int LAST_SIGNAL = 64;
 
@@ -73,12 +75,10 @@ final class Keepers {
 
     private final Optional<MethodHandle> closeFrom;
 
-    /** By launch. While a child is in here it has not been collected, so nobody else can have its number. */
-    private final ConcurrentMap<String, Integer> children = new ConcurrentHashMap<>();
+    /** While a child is in here it has not been collected, so nobody else can have its number. */
+    private final Set<Integer> children = ConcurrentHashMap.newKeySet();
 
-    private final Set<String> over = ConcurrentHashMap.newKeySet();
-
-    Keepers() {
+    public Keepers() {
         this(CLOSE_FROM);
     }
 
@@ -92,9 +92,10 @@ final class Keepers {
      *
      * @param command an absolute path and its arguments
      * @param environment all that it gets
+     * @return its number
      * @throws IOException when the system refuses
      */
-    void start(String launchId, List<String> command, Map<String, String> environment) throws IOException {
+    int start(List<String> command, Map<String, String> environment) throws IOException {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment attributes = arena.allocate(ROOMY);
             MemorySegment actions = arena.allocate(ROOMY);
@@ -121,7 +122,9 @@ final class Keepers {
                                             .map(each -> each.getKey() + "=" + each.getValue())
                                             .toList()));
                     check("posix_spawn of " + command.getFirst(), error);
-                    children.put(launchId, child.get(JAVA_INT, 0));
+                    int pid = child.get(JAVA_INT, 0);
+                    children.add(pid);
+                    return pid;
                 } finally {
                     int _ = (int) ACTIONS_DESTROY.invokeExact(actions);
                 }
@@ -148,36 +151,45 @@ final class Keepers {
                     .orElse(FIRST_OTHER_DESCRIPTOR);
         }
         for (int descriptor = FIRST_OTHER_DESCRIPTOR; descriptor <= highest + OPENED_MEANWHILE; descriptor++) {
-            check("posix_spawn_file_actions_addclose", (int) ADD_CLOSE.invokeExact(actions, descriptor));
+            int error = (int) ADD_CLOSE.invokeExact(actions, descriptor);
+            if (error == BEYOND_THE_LIMIT) {
+                return;
+            }
+            check("posix_spawn_file_actions_addclose", error);
         }
     }
 
-    /** Whether the keeper of a launch has ended; also when we have not started it. */
-    boolean hasEnded(String launchId) {
-        Integer child = children.get(launchId);
-        if (child == null) {
+    /** Whether one of ours has ended; it is collected then. Others may ask at the same time. */
+    synchronized boolean hasEnded(int pid) {
+        if (!children.contains(pid)) {
             return true;
         }
         int collected;
         try {
-            collected = (int) WAITPID.invokeExact((int) child, MemorySegment.NULL, AT_ONCE);
+            collected = (int) WAITPID.invokeExact(pid, MemorySegment.NULL, AT_ONCE);
         } catch (RuntimeException | Error e) {
             throw e;
         } catch (Throwable e) {
             throw new AssertionError("a foreign function threw what it does not declare", e);
         }
-        // Where we were started with SIGCHLD ignored, the kernel collects what ends.
-        boolean ended = collected > 0 || (collected < 0 && Files.notExists(Path.of("/proc", child.toString())));
+        boolean ended = collected > 0 || (collected < 0 && !isOurChild(pid));
         if (ended) {
-            children.remove(launchId, child);
+            children.remove(pid);
         }
         return ended;
     }
 
-    /** Collects the keeper of a launch that is over, so that it does not stay in the table of processes. One that has not quite ended is collected with a later one. */
-    void collect(String launchId) {
-        over.add(launchId);
-        over.removeIf(this::hasEnded);
+    /** Where we were started with SIGCHLD ignored, the kernel collects what ends, and the number may be another's. */
+    private static boolean isOurChild(int pid) {
+        return ProcessHandle.of(pid)
+                .flatMap(ProcessHandle::parent)
+                .filter(ProcessHandle.current()::equals)
+                .isPresent();
+    }
+
+    /** Collects all that have ended, so that they don't stay in the table of processes. */
+    public void collect() {
+        children.forEach(this::hasEnded);
     }
 
     private static MemorySegment everySignal(Arena arena) {
@@ -200,12 +212,22 @@ final class Keepers {
     }
 
     private static MemorySegment string(Arena arena, String text) {
-        return arena.allocateFrom(text, SystemCharset.get());
+        byte[] bytes = text.getBytes(SystemCharset.get());
+        MemorySegment string = arena.allocate(bytes.length + 1L);
+        MemorySegment.copy(bytes, 0, string, JAVA_BYTE, 0, bytes.length);
+        return string;
     }
 
     private static void check(String call, int error) throws IOException {
         if (error != 0) {
-            throw new IOException(call + " failed with errno " + error);
+            String why = switch (error) {
+                case 2 -> "there is no such file";
+                case 7 -> "arguments and environment are too long together";
+                case 11 -> "the limit of processes is reached";
+                case 12 -> "there is not enough memory";
+                default -> "errno " + error;
+            };
+            throw new IOException(call + " failed: " + why);
         }
     }
 

@@ -45,10 +45,12 @@ public final class Launcher {
     private final LogEnds logEnds;
     private final ProcessProtocol protocol;
     private final ProcFs procFs;
-    private final Keepers keepers = new Keepers();
+    private final Keepers keepers;
     private final String keeperScript;
 
-    public Launcher(Layout layout, ProcFs procFs, ProcessProtocol protocol) {
+    /** @param keepers shared by all launchers of this process; collected by whoever has them */
+    public Launcher(Layout layout, ProcFs procFs, ProcessProtocol protocol, Keepers keepers) {
+        this.keepers = keepers;
         this.layout = layout;
         this.launches = new LaunchDirectories(layout, procFs);
         this.logEnds = new LogEnds(layout);
@@ -98,8 +100,8 @@ public final class Launcher {
             if (groups.oomKills() instanceof Observation.Seen<Long>(Long kills)) {
                 Files.writeString(directory.oomKillsFile(), Long.toString(kills));
             }
-            spawn(request, directory, user, becoming, groups, arguments);
-            return await(instance, directory);
+            int keeper = spawn(request, directory, user, becoming, groups, arguments);
+            return await(keeper, directory, id);
         } catch (IOException | IllegalStateException e) {
             throw new ActuationFailure(
                     "could not launch " + id.brief() + " (" + request.executable() + "): " + e.getMessage(), false, e);
@@ -180,7 +182,7 @@ public final class Launcher {
         }
     }
 
-    private void spawn(
+    private int spawn(
             LaunchRequest request,
             LaunchDirectory directory,
             Account user,
@@ -208,7 +210,7 @@ public final class Launcher {
                         request.executable(),
                         arguments))
                 .build();
-        keepers.start(request.instance().launchId(), command, environment(request, user));
+        return keepers.start(command, environment(request, user));
     }
 
     /** All that the shells on the way get; nothing of our own environment. */
@@ -220,11 +222,10 @@ public final class Launcher {
                 .buildOrThrow();
     }
 
-    private ProcessIdentity await(Instance instance, LaunchDirectory directory)
+    private ProcessIdentity await(int keeper, LaunchDirectory directory, WorkloadId id)
             throws ActuationFailure, IOException, InterruptedException {
-        WorkloadId id = instance.workload();
         for (long looks = BIRTH_TIME.dividedBy(BIRTH_POLL); looks > 0; looks--) {
-            boolean ended = keepers.hasEnded(instance.launchId());
+            boolean ended = keepers.hasEnded(keeper);
             Optional<Born> born = directory.born();
             if (born.isPresent()) {
                 return born.get().identity();
@@ -242,12 +243,6 @@ public final class Launcher {
                 "could not launch " + id.brief() + ": no process within " + BIRTH_TIME.toSeconds() + " s"
                         + output(directory),
                 false);
-    }
-
-    /** Removes what is left of a launch whose exit is stored: the notes on it, and its keeper from the table of processes. */
-    public void forget(WorkloadId id, String launchId) throws ActuationFailure {
-        launches.forget(id, launchId);
-        keepers.collect(launchId);
     }
 
     private static String output(LaunchDirectory directory) throws IOException {

@@ -61,7 +61,7 @@ public final class GracePeriod {
             if (own.isPresent()) {
                 files.write(own.get(), self);
             }
-        } catch (IOException | UncheckedIOException e) {
+        } catch (IOException | RuntimeException e) {
             LOG.debug("no grace period is begun ahead: {}", e.getMessage());
         } finally {
             underWay.set(false);

@@ -90,7 +90,7 @@ class KeeperTest {
     }
 
     @Test
-    void aKeeperDoesNotStayInTheTableOfProcessesWhenItsLaunchIsForgotten() throws Exception {
+    void aKeeperDoesNotStayInTheTableOfProcesses() throws Exception {
         Instance instance = bed.launch(TestBed.PROCESS, Path.of("/bin/sleep"), "1000");
         long keeper = bed.directory(instance).born().orElseThrow().keeper();
         TestBed.signal("KILL", TestBed.pid(instance));
@@ -98,10 +98,9 @@ class KeeperTest {
         TestBed.soon()
                 .until(() -> bed.procFs.stat(keeper).map(stat -> !stat.alive()).orElse(false));
 
-        bed.launcher.forget(TestBed.PROCESS, instance.launchId());
+        bed.keepers.collect();
 
         assertFalse(Files.exists(Path.of("/proc/" + keeper)));
-        assertFalse(Files.exists(bed.directory(instance).path()));
     }
 
     @Test

@@ -76,38 +76,47 @@ class KeepersTest {
 
     private String said(Keepers keepers, String script) throws Exception {
         Path out = root.resolve("out");
-        keepers.start("l", List.of("/bin/sh", "-c", "{ " + script + "; } > " + out), Map.of("A", "\u00e4"));
-        TestBed.soon().until(() -> keepers.hasEnded("l"));
+        int pid = keepers.start(List.of("/bin/sh", "-c", "{ " + script + "; } > " + out), Map.of("A", "\u00e4"));
+        TestBed.soon().until(() -> keepers.hasEnded(pid));
         return Files.readString(out);
     }
 
     @Test
     void whatCanNotBeExecutedIsAnError() {
         IOException failure =
-                assertThrows(IOException.class, () -> new Keepers().start("l", List.of("/no/such/shell"), Map.of()));
+                assertThrows(IOException.class, () -> new Keepers().start(List.of("/no/such/shell"), Map.of()));
 
-        assertEquals("posix_spawn of /no/such/shell failed with errno 2", failure.getMessage());
+        assertEquals("posix_spawn of /no/such/shell failed: there is no such file", failure.getMessage());
     }
 
     @Test
-    void oneThatHasNotQuiteEndedIsCollectedWithALaterOne() throws Exception {
-        Keepers keepers = new Keepers();
-        Path pid = root.resolve("pid");
-        Path go = root.resolve("go");
-        keepers.start(
-                "slow",
-                List.of("/bin/sh", "-c", "echo $$ > " + pid + "; while [ ! -e " + go + " ]; do sleep 0.02; done"),
-                Map.of("PATH", "/usr/bin:/bin"));
-        TestBed.soon().until(() -> Files.exists(pid) && Files.readString(pid).endsWith("\n"));
-        Path process = Path.of("/proc", Files.readString(pid).strip());
+    void whatIsTooLongIsSaidInWords() {
+        IOException failure = assertThrows(
+                IOException.class,
+                () -> new Keepers().start(List.of("/bin/sh", "-c", "exit", "x".repeat(3_000_000)), Map.of()));
 
-        keepers.collect("slow");
+        assertEquals(
+                "posix_spawn of /bin/sh failed: arguments and environment are too long together", failure.getMessage());
+    }
+
+    @Test
+    void whatRunsIsNotCollectedAndWhatHasEndedIs() throws Exception {
+        Keepers keepers = new Keepers();
+        Path go = root.resolve("go");
+        int pid = keepers.start(
+                List.of("/bin/sh", "-c", "while [ ! -e " + go + " ]; do sleep 0.02; done"),
+                Map.of("PATH", "/usr/bin:/bin"));
+        Path process = Path.of("/proc", Integer.toString(pid));
+
+        keepers.collect();
         assertTrue(Files.exists(process));
+        assertFalse(keepers.hasEnded(pid));
         Files.createFile(go);
 
         TestBed.soon().until(() -> {
-            keepers.collect("another");
+            keepers.collect();
             return Files.notExists(process);
         });
+        assertTrue(keepers.hasEnded(pid));
     }
 }

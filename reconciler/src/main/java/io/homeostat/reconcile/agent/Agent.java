@@ -5,6 +5,7 @@ import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
 import com.google.common.collect.ImmutableSortedSet;
 import io.homeostat.actuate.ActuationFailure;
+import io.homeostat.actuate.launch.Keepers;
 import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.model.DesiredState.Policy;
 import io.homeostat.desired.model.SourceName;
@@ -62,9 +63,13 @@ public final class Agent implements ControlPlane.Host, AutoCloseable {
     /** For steps under way when it is closed: a plugin in the middle of its Start would have to be started anew. */
     private static final Duration GRACE = Duration.ofSeconds(10);
 
+    /** How long what has ended may stay in the table of processes. */
+    private static final Duration COLLECTING = Duration.ofSeconds(5);
+
     private final Clock clock;
     private final InstanceObservers instances;
     private final LaunchedValues launched;
+    private final Keepers keepers;
     private final MachineObserver observer;
     private final MachineSteps steps;
     private final Turns turns = new Turns();
@@ -108,6 +113,7 @@ public final class Agent implements ControlPlane.Host, AutoCloseable {
         ProcFs procFs = new ProcFs();
         Machine machine = new Machine(layout, procFs, clock, store::instances);
         this.launched = machine.launched();
+        this.keepers = machine.keepers();
         this.instances = new InstanceObservers(machine);
         this.observer = instances.with(metadata);
         MaskedTails logs = new MaskedTails(new LogFiles(layout), declared::declaration, store, machine.launched());
@@ -180,6 +186,7 @@ public final class Agent implements ControlPlane.Host, AutoCloseable {
         updates.hint(scope.all(), Trigger.START);
         sources.every(() -> config.resync(), this::resync);
         maintenance.begin();
+        sampling.every(() -> COLLECTING, "collecting keepers that have ended", keepers::collect);
         sampling.every(usage::pause, "sampling what workloads use", usage::sample);
         modules.ran(Modules.Part.LOOP, began, clock.instant(), Optional.empty());
     }

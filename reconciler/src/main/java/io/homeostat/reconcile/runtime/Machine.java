@@ -1,6 +1,7 @@
 package io.homeostat.reconcile.runtime;
 
 import com.google.common.collect.ImmutableList;
+import io.homeostat.actuate.launch.Keepers;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.state.Instance;
@@ -17,6 +18,7 @@ import java.util.function.Function;
  *
  * @param instances what is remembered of those of a workload
  * @param launched what programs are launched with is remembered here
+ * @param keepers the children that keep launches
  */
 public record Machine(
         Layout layout,
@@ -24,13 +26,14 @@ public record Machine(
         CgroupLayout cgroups,
         InstantSource clock,
         Function<WorkloadId, ImmutableList<Instance>> instances,
-        LaunchedValues launched) {
+        LaunchedValues launched,
+        Keepers keepers) {
     public Machine(
             Layout layout,
             ProcFs procFs,
             InstantSource clock,
             Function<WorkloadId, ImmutableList<Instance>> instances) {
-        this(layout, procFs, CgroupLayout.detect(layout), clock, instances, new LaunchedValues());
+        this(layout, procFs, CgroupLayout.detect(layout), clock, instances, new LaunchedValues(), new Keepers());
     }
 
     /** The parent's instance that this one was launched in; empty when there was none, and when it has ended. */

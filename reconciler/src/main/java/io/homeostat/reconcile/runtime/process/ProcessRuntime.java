@@ -48,7 +48,7 @@ public final class ProcessRuntime implements KindRuntime, Reloadable, Limitable 
         this.launched = machine.launched();
         this.limits = new LimitSteps(layout, machine.procFs(), machine.cgroups());
         this.reloads = new ReloadSteps(machine.procFs());
-        this.launcher = new Launcher(layout, machine.procFs(), protocol);
+        this.launcher = new Launcher(layout, machine.procFs(), protocol, machine.keepers());
         this.launches = new LaunchDirectories(layout, machine.procFs());
         this.stopper = new Stopper(layout, machine.procFs(), protocol, limits.groups());
     }
