@@ -8,7 +8,6 @@ import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.reconcile.loop.PassListener;
 import io.homeostat.reconcile.loop.PassResult;
-import io.homeostat.reconcile.plan.Step;
 import java.util.Collection;
 import java.util.Set;
 import java.util.TreeSet;
@@ -45,9 +44,6 @@ final class BootGate implements PassListener {
             openIfNothingIsAwaited();
         }
     }
-
-    @Override
-    public void starting(Step step) {}
 
     @Override
     public synchronized void finished(WorkloadId id, PassResult next) {

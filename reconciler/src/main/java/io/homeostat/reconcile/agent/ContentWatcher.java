@@ -6,9 +6,7 @@ import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.observe.files.FileContent;
 import io.homeostat.observe.watch.FileChanges;
 import io.homeostat.reconcile.loop.PassListener;
-import io.homeostat.reconcile.loop.PassResult;
 import io.homeostat.reconcile.plan.Situation;
-import io.homeostat.reconcile.plan.Step;
 import io.homeostat.reconcile.plan.WorkloadPlan;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
@@ -88,15 +86,6 @@ final class ContentWatcher implements PassListener, AutoCloseable {
             }
         });
     }
-
-    @Override
-    public void starting(Step step) {}
-
-    @Override
-    public void finished(WorkloadId id, PassResult next) {}
-
-    @Override
-    public void broken(WorkloadId id, Throwable problem) {}
 
     private void release() {
         if (changes != null) {

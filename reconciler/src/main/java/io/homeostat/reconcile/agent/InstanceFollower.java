@@ -12,7 +12,6 @@ import io.homeostat.observe.usage.UsageSampler;
 import io.homeostat.reconcile.loop.DesiredSource;
 import io.homeostat.reconcile.loop.PassListener;
 import io.homeostat.reconcile.loop.PassResult;
-import io.homeostat.reconcile.plan.Step;
 import io.homeostat.reconcile.runtime.InstanceObservers;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
@@ -53,9 +52,6 @@ final class InstanceFollower implements PassListener, AutoCloseable {
     }
 
     @Override
-    public void starting(Step step) {}
-
-    @Override
     public void finished(WorkloadId id, PassResult result) {
         ImmutableList<Instance> instances = store.instances(id).stream()
                 .filter(instance -> !instance.isOver())
@@ -88,9 +84,6 @@ final class InstanceFollower implements PassListener, AutoCloseable {
             }
         }
     }
-
-    @Override
-    public void broken(WorkloadId id, Throwable problem) {}
 
     @Override
     public void close() {

@@ -1,12 +1,9 @@
 package io.homeostat.reconcile.agent;
 
 import io.homeostat.actuate.limits.GracePeriod;
-import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.observe.limits.CgroupLayout;
 import io.homeostat.reconcile.loop.PassId;
 import io.homeostat.reconcile.loop.PassListener;
-import io.homeostat.reconcile.loop.PassResult;
-import io.homeostat.reconcile.plan.Step;
 
 /** Has the kernel get ready for a launch while a pass that may lead to one looks and plans. */
 final class MovesAhead implements PassListener {
@@ -24,13 +21,4 @@ final class MovesAhead implements PassListener {
             case STEP, WAIT, START, RESYNC -> {}
         }
     }
-
-    @Override
-    public void starting(Step step) {}
-
-    @Override
-    public void finished(WorkloadId id, PassResult next) {}
-
-    @Override
-    public void broken(WorkloadId id, Throwable problem) {}
 }

@@ -22,16 +22,16 @@ public interface PassListener {
     }
 
     /** A step is about to be executed. */
-    void starting(Step step);
+    default void starting(Step step) {}
 
     /** A pass that is about to end may have changed something for these workloads; each of them gets a pass. */
     default void concerned(Set<WorkloadId> others) {}
 
     /** A pass is over. */
-    void finished(WorkloadId id, PassResult next);
+    default void finished(WorkloadId id, PassResult next) {}
 
     /** A pass failed with an unexpected exception; another one follows later. */
-    void broken(WorkloadId id, Throwable problem);
+    default void broken(WorkloadId id, Throwable problem) {}
 
     /** For people: that this is nobody's mistake but ours, what was thrown, and where, without its stack. */
     static String internalError(Throwable problem) {

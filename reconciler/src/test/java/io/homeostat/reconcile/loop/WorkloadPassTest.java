@@ -339,14 +339,5 @@ class WorkloadPassTest {
         }
     }
 
-    private static final class Listener implements PassListener {
-        @Override
-        public void starting(Step step) {}
-
-        @Override
-        public void finished(WorkloadId id, PassResult next) {}
-
-        @Override
-        public void broken(WorkloadId id, Throwable problem) {}
-    }
+    private static final class Listener implements PassListener {}
 }

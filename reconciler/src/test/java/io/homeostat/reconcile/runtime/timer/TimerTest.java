@@ -553,9 +553,6 @@ final class TimerTest {
         }
 
         @Override
-        public void finished(WorkloadId id, PassResult next) {}
-
-        @Override
         public void broken(WorkloadId id, Throwable problem) {
             throw new AssertionError(id + " broke", problem);
         }
