@@ -5,9 +5,8 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
 import com.google.common.collect.ImmutableSortedMap;
-import io.homeostat.desired.model.Lifecycle.Limits;
+import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadId;
-import io.homeostat.desired.model.schema.Size;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.StateReader.StoredDeclaration;
@@ -21,7 +20,7 @@ import io.homeostat.desired.state.history.WorkloadHistory;
 import io.homeostat.desired.state.history.WorkloadHistory.FailedRevision;
 import io.homeostat.desired.state.history.WorkloadHistory.LastKnownGood;
 import io.homeostat.desired.state.sqlite.StateStores;
-import io.homeostat.reconcile.plan.Example;
+import io.homeostat.reconcile.Written;
 import java.nio.file.Path;
 import java.time.Clock;
 import java.time.Instant;
@@ -155,7 +154,7 @@ class HistoryCommandTest {
         works("1");
         works("2");
         for (int megabytes = 64; megabytes < 80; megabytes++) {
-            works(Example.process().wants("2", new Limits(new Size((long) megabytes << 20), null, false)));
+            works(process("2", "limits: {memory: %dMi}".formatted(megabytes)));
         }
         assertEquals("1", former());
         works("2");
@@ -207,11 +206,11 @@ class HistoryCommandTest {
     }
 
     private void works(String revision) {
-        works(Example.process().wants(revision));
+        works(process(revision, ""));
     }
 
-    private void works(Example example) {
-        StoredDeclaration declared = declared(example);
+    private void works(Workload workload) {
+        StoredDeclaration declared = declared(workload);
         store.commit(Change.ofHistory(
                 ID,
                 store.history(ID)
@@ -221,16 +220,26 @@ class HistoryCommandTest {
     }
 
     private StoredDeclaration declared(String revision) {
-        return declared(Example.process().wants(revision));
+        return declared(process(revision, ""));
     }
 
-    private StoredDeclaration declared(Example example) {
-        store.apply(
-                ImmutableList.of(new ToApply(
-                        Objects.requireNonNull(example.situation().declared()).workload(), "/a.yaml")),
-                ImmutableSet.of("/a.yaml"),
-                false);
+    private StoredDeclaration declared(Workload workload) {
+        store.apply(ImmutableList.of(new ToApply(workload, "/a.yaml")), ImmutableSet.of("/a.yaml"), false);
         return store.declarations().getFirst();
+    }
+
+    /** Read from YAML, and so valid: what is stored is read again whenever nobody has it any more. */
+    private static Workload process(String revision, String more) {
+        return Written.workload("""
+                apiVersion: homeostat.io/v1
+                kind: Process
+                metadata: {name: p}
+                spec:
+                  revision: "%s"
+                  source: {url: "https://bucket/p.tar.gz"}
+                  entryPoint: bin/p
+                  %s
+                """.formatted(revision, more));
     }
 
     private String hash() {
