@@ -1,14 +1,20 @@
 package io.homeostat.desired.model;
 
+import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSortedMap;
 import java.util.Optional;
 
-/** What belongs on this machine: of each workload the declaration that wins. */
-public record DesiredState(ImmutableSortedMap<WorkloadId, Declaration> declarations, Policy policy) {
+/**
+ * What belongs on this machine: of each workload the declaration that wins.
+ *
+ * @param declarations in the order of their workloads
+ */
+public record DesiredState(ImmutableMap<WorkloadId, Declaration> declarations, Policy policy) {
     public static final DesiredState EMPTY = new DesiredState(ImmutableSortedMap.of());
 
     public DesiredState(ImmutableSortedMap<WorkloadId, Declaration> declarations) {
-        this(declarations, Policy.NONE);
+        // Each pass looks up its own workload and its neighbours, and a sorted map compares names for each.
+        this(ImmutableMap.copyOf(declarations), Policy.NONE);
     }
 
     public DesiredState under(Policy next) {

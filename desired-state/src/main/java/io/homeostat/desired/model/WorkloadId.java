@@ -2,7 +2,6 @@ package io.homeostat.desired.model;
 
 import java.io.ByteArrayOutputStream;
 import java.nio.charset.StandardCharsets;
-import java.util.Comparator;
 import java.util.HexFormat;
 import java.util.Optional;
 import java.util.regex.Pattern;
@@ -22,9 +21,6 @@ public record WorkloadId(Kind kind, String name) implements Comparable<WorkloadI
 
     private static final String PLAIN_MARKS = "._-+:@=~";
     private static final HexFormat HEX = HexFormat.of().withUpperCase();
-
-    private static final Comparator<WorkloadId> ORDER =
-            Comparator.comparing(WorkloadId::kind).thenComparing(WorkloadId::name);
 
     public static WorkloadId plugin(String name) {
         return new WorkloadId(Kind.PLUGIN, name);
@@ -46,7 +42,8 @@ public record WorkloadId(Kind kind, String name) implements Comparable<WorkloadI
 
     @Override
     public int compareTo(WorkloadId other) {
-        return ORDER.compare(this, other);
+        int byKind = kind.compareTo(other.kind);
+        return byKind == 0 ? name.compareTo(other.name) : byKind;
     }
 
     @Override

@@ -76,12 +76,14 @@ public final class LaunchInputs {
         } else if (!Objects.equals(oldDirectory, directory)) {
             differences.add(Reason.CONTENT_CHANGED);
         }
-        Traits.of(wanted).inputs().stream()
-                .filter(input -> input.isRecorded()
-                        ? !input.hash().equals(inputs.get(input.name()))
-                        : inputs.containsKey(input.name()))
-                .map(Traits.LaunchInput::changed)
-                .forEach(differences::add);
+        for (Traits.LaunchInput input : Traits.of(wanted).inputs()) {
+            boolean differs = input.isRecorded()
+                    ? !input.hash().equals(inputs.get(input.name()))
+                    : inputs.containsKey(input.name());
+            if (differs) {
+                differences.add(input.changed());
+            }
+        }
         return differences.build();
     }
 
@@ -120,8 +122,12 @@ public final class LaunchInputs {
      */
     static ImmutableList<LaunchFile> changedFiles(
             Instance instance, Workload wanted, ImmutableMap<String, FileContent> seen) {
+        ImmutableList<LaunchFile> files = Traits.of(wanted).launchFiles();
+        if (files.isEmpty()) {
+            return files;
+        }
         ImmutableMap<String, String> now = ofFiles(seen);
-        return Traits.of(wanted).launchFiles().stream()
+        return files.stream()
                 .filter(file -> {
                     String content = now.get(FILE + file.path());
                     String before = instance.inputs().get(FILE + file.path());

@@ -138,7 +138,7 @@ final class Preconditions {
     }
 
     private Optional<Hold> unusableFile(String consequence) {
-        return anyIs(Need.State.COMING)
+        return anyIs(Need.State.COMING) || target.traits().launchFiles().isEmpty()
                 ? Optional.empty()
                 : target.traits().launchFiles().stream()
                         .flatMap(file -> file.problem(situation.seen().files()).stream())
