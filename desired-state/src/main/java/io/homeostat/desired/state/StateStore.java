@@ -16,6 +16,7 @@ import io.homeostat.desired.state.history.WorkloadHistory;
 import io.homeostat.desired.state.history.WorkloadHistory.FailedRevision;
 import io.homeostat.desired.yaml.CanonicalDocument;
 import java.time.Instant;
+import java.time.InstantSource;
 import java.util.Comparator;
 import java.util.HashSet;
 import java.util.Set;
@@ -31,6 +32,12 @@ public interface StateStore extends StateReader {
 
     /** Stores one look's or step's outcome. */
     void commit(Change change);
+
+    /**
+     * As {@link #commit(Change)}, with the time at which it is stored in its events: those of several threads are in the order of their
+     * times.
+     */
+    void commit(Change change, InstantSource clock);
 
     /**
      * Declares workloads as given to {@code apply}. A declaration that is equal to the stored one keeps its generation.
@@ -220,6 +227,14 @@ public interface StateStore extends StateReader {
 
         public Change withEvents(ImmutableList<Event> others) {
             return new Change(workload, history, dropHistory, instances, ended, others);
+        }
+
+        public Change at(Instant time) {
+            return events.isEmpty()
+                    ? this
+                    : withEvents(events.stream()
+                            .map(event -> event.withTime(time))
+                            .collect(ImmutableList.toImmutableList()));
         }
 
         public boolean isEmpty() {

@@ -41,7 +41,6 @@ import java.util.concurrent.Executor;
 import java.util.concurrent.Executors;
 import java.util.concurrent.locks.Lock;
 import java.util.concurrent.locks.ReadWriteLock;
-import java.util.concurrent.locks.ReentrantLock;
 import java.util.concurrent.locks.ReentrantReadWriteLock;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
@@ -391,7 +390,6 @@ public final class WorkloadPass implements AutoCloseable {
         private final StateStore store;
         private final LogTails logs;
         private final InstantSource clock;
-        private final Lock order = new ReentrantLock();
 
         Journal(StateStore store, LogTails logs, InstantSource clock) {
             this.store = store;
@@ -407,12 +405,7 @@ public final class WorkloadPass implements AutoCloseable {
             ImmutableList<Event> told = change.events().stream()
                     .map(event -> tellsOfAnEnd(event.type(), change) ? withLogTail(event) : event)
                     .collect(ImmutableList.toImmutableList());
-            holding(order, () -> {
-                Instant now = clock.instant();
-                store.commit(change.withEvents(
-                        told.stream().map(event -> event.withTime(now)).collect(ImmutableList.toImmutableList())));
-                return true;
-            });
+            store.commit(change.withEvents(told), clock);
         }
 
         private Event withLogTail(Event event) {

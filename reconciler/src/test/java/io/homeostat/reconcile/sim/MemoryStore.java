@@ -20,6 +20,7 @@ import io.homeostat.desired.state.StateStore.ControlPlaneChange;
 import io.homeostat.desired.state.StateStore.SourceContent;
 import io.homeostat.desired.state.history.WorkloadHistory;
 import java.time.Instant;
+import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -49,6 +50,11 @@ public class MemoryStore implements StateStore {
         for (Event event : change.events()) {
             events.add(new StoredEvent(events.size() + 1L, event));
         }
+    }
+
+    @Override
+    public synchronized void commit(Change change, InstantSource clock) {
+        commit(change.at(clock.instant()));
     }
 
     /** All is lost but the store itself. */

@@ -11,14 +11,22 @@ import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.util.Objects;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * One connection, used by one thread at a time: SQLite has a single writer anyway, and our reads take microseconds. Turns what
  * SQLite reports into {@link StoreException}s.
  */
 final class Database implements AutoCloseable {
+    private static final Logger log = LoggerFactory.getLogger(Database.class);
+
     private final Connection connection;
     private final Path file;
 
@@ -26,6 +34,9 @@ final class Database implements AutoCloseable {
     private final @Nullable Object opened;
 
     private final ReentrantLock lock = new ReentrantLock();
+
+    /** What is to be written by whoever holds the lock next. */
+    private final Queue<Writing<?>> waiting = new ConcurrentLinkedQueue<>();
 
     /** @param file the database as the operator knows it, for messages */
     Database(Connection connection, Path file) {
@@ -51,28 +62,95 @@ final class Database implements AutoCloseable {
     }
 
     /**
-     * Runs a transaction: durable when this returns, undone when it throws.
+     * Writes: durable when this returns, undone when it throws. What several threads have to write is one transaction, and so one wait for
+     * the disk: while one waits, others gather. If anything of it fails, each writes in a transaction of its own.
      *
      * @param tried completes "cannot ... FILE"
+     * @param writing is done again if it was part of a transaction that failed
      */
     <T> T write(String tried, Reading<T> writing) {
+        return write(tried, writing, written -> {});
+    }
+
+    /**
+     * As {@link #write(String, Reading)}.
+     *
+     * @param committed is told what was written before anybody else can read or write
+     */
+    <T> T write(String tried, Reading<T> writing, Consumer<T> committed) {
+        Writing<T> own = new Writing<>(writing, committed);
+        waiting.add(own);
         lock.lock();
         try {
-            Sqlite.execute(connection, "BEGIN IMMEDIATE");
-            try {
-                T result = writing.from(connection);
-                // What is committed to a file without a name is gone when the process ends.
-                checkInPlace(tried);
-                Sqlite.execute(connection, "COMMIT");
-                return result;
-            } catch (SQLException | RuntimeException e) {
-                Sqlite.rollBackAfter(e, connection);
-                throw e;
+            if (waiting.contains(own)) {
+                writeTogether(tried);
             }
+            if (!own.done) {
+                transaction(tried, ImmutableList.of(own));
+            }
+            return own.result();
         } catch (SQLException e) {
             throw Sqlite.failure(tried, file, e);
         } finally {
             lock.unlock();
+        }
+    }
+
+    private void writeTogether(String tried) {
+        ImmutableList.Builder<Writing<?>> taken = ImmutableList.builder();
+        for (Writing<?> next = waiting.poll(); next != null; next = waiting.poll()) {
+            taken.add(next);
+        }
+        ImmutableList<Writing<?>> all = taken.build();
+        if (all.size() == 1) {
+            return;
+        }
+        try {
+            transaction(tried, all);
+        } catch (SQLException | RuntimeException e) {
+            log.debug("{} changes are stored one by one, since they can't be together", all.size(), e);
+        }
+    }
+
+    private void transaction(String tried, ImmutableList<Writing<?>> all) throws SQLException {
+        Sqlite.execute(connection, "BEGIN IMMEDIATE");
+        try {
+            for (Writing<?> each : all) {
+                each.write(connection);
+            }
+            // What is committed to a file without a name is gone when the process ends.
+            checkInPlace(tried);
+            Sqlite.execute(connection, "COMMIT");
+        } catch (SQLException | RuntimeException e) {
+            Sqlite.rollBackAfter(e, connection);
+            throw e;
+        }
+        all.forEach(Writing::committed);
+    }
+
+    /** Used by whoever holds the lock. */
+    private static final class Writing<T> {
+        private final Reading<T> work;
+        private final Consumer<T> told;
+        private @Nullable T written;
+        private boolean done;
+
+        Writing(Reading<T> work, Consumer<T> told) {
+            this.work = work;
+            this.told = told;
+        }
+
+        void write(Connection connection) throws SQLException {
+            written = work.from(connection);
+        }
+
+        void committed() {
+            done = true;
+            told.accept(result());
+        }
+
+        T result() {
+            return Objects.requireNonNull(written);
         }
     }
 

@@ -4,6 +4,7 @@ import com.google.common.collect.ImmutableCollection;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
+import com.google.common.collect.Iterables;
 import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.Event;
@@ -16,10 +17,13 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Instant;
 import java.time.InstantSource;
+import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 
 /** Keeps the state in one SQLite database; opened by {@link StateStores}. Each method that changes anything is one transaction. */
 public final class SqliteStateStore extends SqliteStateReader implements StateStore {
@@ -30,14 +34,33 @@ public final class SqliteStateStore extends SqliteStateReader implements StateSt
     private final InstantSource clock;
 
     /**
-     * What has been read of workloads and not been changed since, so that a pass that finds all as it was asks the database nothing. Put
-     * and removed while the database is held; nobody else writes to it.
+     * What is stored of workloads that were asked for, so that a pass that finds all as it was asks the database nothing. Changed while
+     * the database is held; nobody else writes to it.
      */
     private final Map<WorkloadId, Remembered> remembered = new ConcurrentHashMap<>();
 
     private record Remembered(WorkloadHistory history, ImmutableList<Instance> instances, Optional<Pause> pause) {
         boolean isAny() {
             return !history.equals(WorkloadHistory.NONE) || !instances.isEmpty() || pause.isPresent();
+        }
+
+        @Nullable
+        Remembered after(Change change) {
+            WorkloadHistory next =
+                    change.dropHistory() ? WorkloadHistory.NONE : change.history() == null ? history : change.history();
+            Map<String, Instance> left = new HashMap<>();
+            Iterables.concat(instances, change.instances()).forEach(one -> left.put(one.launchId(), one));
+            left.keySet().removeAll(change.ended());
+            return new Remembered(next, ImmutableList.sortedCopyOf(OLDEST_FIRST, left.values()), pause).orNull();
+        }
+
+        @Nullable
+        Remembered withHistory(WorkloadHistory next) {
+            return new Remembered(next, instances, pause).orNull();
+        }
+
+        private @Nullable Remembered orNull() {
+            return isAny() ? this : null;
         }
     }
 
@@ -95,30 +118,48 @@ public final class SqliteStateStore extends SqliteStateReader implements StateSt
 
     @Override
     public void commit(Change change) {
-        if (change.isEmpty()) {
+        store(change, () -> change);
+    }
+
+    @Override
+    public void commit(Change change, InstantSource now) {
+        store(change, () -> change.at(now.instant()));
+    }
+
+    /** @param dated asked when it is its turn to be stored */
+    private void store(Change undated, Supplier<Change> dated) {
+        if (undated.isEmpty()) {
             return;
         }
-        String workload = change.workload().toString();
-        write("store the state of " + workload + " in", connection -> {
-            remembered.remove(change.workload());
-            if (change.dropHistory()) {
-                Database.update(connection, "DELETE FROM history WHERE workload = ?", workload);
-                revisions(connection, workload).forget();
-            } else if (change.history() != null) {
-                storeHistory(connection, workload, change.history());
-            }
-            for (Instance instance : change.instances()) {
-                storeInstance(connection, instance);
-            }
-            for (String launchId : change.ended()) {
-                Database.update(
-                        connection, "DELETE FROM instance WHERE workload = ? AND launch_id = ?", workload, launchId);
-            }
-            for (Event event : change.events()) {
-                EventTable.add(connection, event);
-            }
-        });
-        outbox.stored(change.events());
+        String workload = undated.workload().toString();
+        String tried = "store the state of " + workload + " in";
+        Change stored = database.write(
+                tried,
+                connection -> {
+                    Change change = dated.get();
+                    if (change.dropHistory()) {
+                        Database.update(connection, "DELETE FROM history WHERE workload = ?", workload);
+                        revisions(connection, workload).forget();
+                    } else if (change.history() != null) {
+                        storeHistory(connection, workload, change.history());
+                    }
+                    for (Instance instance : change.instances()) {
+                        storeInstance(connection, instance);
+                    }
+                    for (String launchId : change.ended()) {
+                        Database.update(
+                                connection,
+                                "DELETE FROM instance WHERE workload = ? AND launch_id = ?",
+                                workload,
+                                launchId);
+                    }
+                    for (Event event : change.events()) {
+                        EventTable.add(connection, event);
+                    }
+                    return change;
+                },
+                change -> remembered.computeIfPresent(change.workload(), (id, known) -> known.after(change)));
+        outbox.stored(stored.events());
     }
 
     @Override
@@ -175,25 +216,30 @@ public final class SqliteStateStore extends SqliteStateReader implements StateSt
 
     @Override
     public void receive(ControlPlaneChange change) {
-        write("store what the control plane sent in", connection -> {
-            DeclarationTable table = new DeclarationTable(connection, SourceName.CONTROL_PLANE);
-            declare(table, change.declared());
-            if (!change.declared().isEmpty()) {
-                rememberThatSomethingWasDeclared(connection);
-            }
-            table.withdraw((workload, origin) -> WorkloadId.parse(workload)
-                    .filter(change.withdrawn()::contains)
-                    .isPresent());
-            remembered.keySet().removeAll(change.histories().keySet());
-            for (Map.Entry<WorkloadId, WorkloadHistory> history :
-                    change.histories().entrySet()) {
-                storeHistory(connection, history.getKey().toString(), history.getValue());
-            }
-            for (Event event : change.events()) {
-                EventTable.add(connection, event);
-            }
-            SqliteOutbox.withhold(connection, change.withheld());
-        });
+        database.<Boolean>write(
+                "store what the control plane sent in",
+                connection -> {
+                    DeclarationTable table = new DeclarationTable(connection, SourceName.CONTROL_PLANE);
+                    declare(table, change.declared());
+                    if (!change.declared().isEmpty()) {
+                        rememberThatSomethingWasDeclared(connection);
+                    }
+                    table.withdraw((workload, origin) -> WorkloadId.parse(workload)
+                            .filter(change.withdrawn()::contains)
+                            .isPresent());
+                    for (Map.Entry<WorkloadId, WorkloadHistory> history :
+                            change.histories().entrySet()) {
+                        storeHistory(connection, history.getKey().toString(), history.getValue());
+                    }
+                    for (Event event : change.events()) {
+                        EventTable.add(connection, event);
+                    }
+                    SqliteOutbox.withhold(connection, change.withheld());
+                    return true;
+                },
+                done -> change.histories()
+                        .forEach((id, history) ->
+                                remembered.computeIfPresent(id, (same, known) -> known.withHistory(history))));
         outbox.stored(change.events());
     }
 
@@ -213,14 +259,16 @@ public final class SqliteStateStore extends SqliteStateReader implements StateSt
     }
 
     private boolean changePause(WorkloadId id, String tried, Database.Reading<Optional<Event>> change) {
-        return database.write(tried, connection -> {
-            remembered.remove(id);
-            Optional<Event> event = change.from(connection);
-            if (event.isPresent()) {
-                EventTable.add(connection, event.get());
-            }
-            return event.isPresent();
-        });
+        return database.write(
+                tried,
+                connection -> {
+                    Optional<Event> event = change.from(connection);
+                    if (event.isPresent()) {
+                        EventTable.add(connection, event.get());
+                    }
+                    return event.isPresent();
+                },
+                changed -> remembered.remove(id));
     }
 
     @Override
