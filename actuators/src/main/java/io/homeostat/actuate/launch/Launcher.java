@@ -1,5 +1,6 @@
 package io.homeostat.actuate.launch;
 
+import com.google.common.collect.Comparators;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
 import io.homeostat.actuate.ActuationFailure;
@@ -38,6 +39,7 @@ public final class Launcher {
 
     private static final Duration BIRTH_TIME = Duration.ofSeconds(5);
     private static final Duration BIRTH_POLL = Duration.ofMillis(1);
+    private static final Duration BIRTH_POLL_AT_MOST = Duration.ofMillis(10);
     private static final int OUTPUT_SHOWN = 1000;
 
     private final Layout layout;
@@ -224,7 +226,10 @@ public final class Launcher {
 
     private ProcessIdentity await(int keeper, LaunchDirectory directory, WorkloadId id)
             throws ActuationFailure, IOException, InterruptedException {
-        for (long looks = BIRTH_TIME.dividedBy(BIRTH_POLL); looks > 0; looks--) {
+        // Ever less often: when hundreds are launched at once, looking would take a good part of the time that they
+        // wait for.
+        Duration pause = BIRTH_POLL;
+        for (Duration left = BIRTH_TIME; left.isPositive(); left = left.minus(pause)) {
             boolean ended = keepers.hasEnded(keeper);
             Optional<Born> born = directory.born();
             if (born.isPresent()) {
@@ -236,7 +241,8 @@ public final class Launcher {
                         "could not launch " + id.brief() + ": no process came of it" + output(directory),
                         false);
             }
-            Thread.sleep(BIRTH_POLL);
+            Thread.sleep(pause);
+            pause = Comparators.min(pause.multipliedBy(5).dividedBy(4), BIRTH_POLL_AT_MOST);
         }
         throw new ActuationFailure(
                 FailureCause.Kind.TIMED_OUT,
