@@ -85,6 +85,13 @@ class StartScriptTest {
         assertFalse(start(DIST, "status").toString().contains("TrimNativeHeapInterval"));
     }
 
+    /** A command that works for long works its way through much once, which is slow until it is compiled. */
+    @Test
+    void onlyTheAgentWaitsLongBeforeItCompiles() throws Exception {
+        assertTrue(start(DIST, "run").toString().contains("CompileThresholdScaling"));
+        assertFalse(start(DIST, "plan").toString().contains("CompileThresholdScaling"));
+    }
+
     @Test
     void itsOwnRuntimeIsUsedUnlessAnotherOneIsWanted() throws Exception {
         Path home = installation();
