@@ -109,7 +109,7 @@ record DiagnosticsFile(Invocation typed) {
         Layout layout =
                 new UserDirectories(environment).layout(typed.arguments().global(), config);
         Workspace workspace =
-                new Workspace(typed.word(), environment, typed.console(), layout, new DirectEnforcer(config));
+                new Workspace(typed.word(), environment, typed.console(), layout, new DirectEnforcer(() -> config));
         DiagnosticsArchive archive =
                 new DiagnosticsArchive(out, mask, environment.clock().instant());
         DiagnosticsBundle bundle = new DiagnosticsBundle(

@@ -1,5 +1,7 @@
 package io.homeostat.reconcile.cli;
 
+import com.google.common.base.Supplier;
+import com.google.common.base.Suppliers;
 import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.reconcile.command.DirectEnforcer;
@@ -25,8 +27,12 @@ record Invocation(String word, Environment environment, Console console, Argumen
 
     Workspace workspace() {
         UserDirectories directories = new UserDirectories(environment);
-        AgentConfig config = directories.configFile().read();
-        Layout layout = directories.layout(arguments.global(), config);
+        ConfigFile file = directories.configFile();
+        Supplier<AgentConfig> config = Suppliers.memoize(file::read);
+        // Defaults take 25 ms to be found out, and whoever asks an agent needs none of them.
+        Layout layout = file.exists()
+                ? directories.layout(arguments.global(), config.get())
+                : directories.layout(arguments.global());
         return new Workspace(word, environment, console, layout, new DirectEnforcer(config));
     }
 

@@ -46,19 +46,20 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.function.Consumer;
+import java.util.function.Supplier;
 
 /** Changes what is declared and converges once, alone: under the state directory's lock, with a loop that ends when nothing is under way. */
 public final class DirectEnforcer implements Enforcer {
-    private final AgentConfig config;
+    private final Supplier<AgentConfig> config;
 
-    /** @param config of the agent that would run here */
-    public DirectEnforcer(AgentConfig config) {
+    /** @param config of the agent that would run here, read when it is needed */
+    public DirectEnforcer(Supplier<AgentConfig> config) {
         this.config = config;
     }
 
     @Override
     public AgentConfig config() {
-        return config;
+        return config.get();
     }
 
     @Override
@@ -78,7 +79,7 @@ public final class DirectEnforcer implements Enforcer {
             cleanUp(store, here);
             if (!foreign) {
                 new LogKeeper(here.layout(), clock)
-                        .keep(config.limits().logBytesPerWorkload().bytes());
+                        .keep(config().limits().logBytesPerWorkload().bytes());
             }
             return status;
         });
@@ -131,7 +132,7 @@ public final class DirectEnforcer implements Enforcer {
             Optional<MachineClaim.Claimed> claimed = isForeign(workspace)
                     ? Optional.empty()
                     : Optional.of(
-                            new MachineClaim(workspace.environment()).claim(workspace.layout(), config.instanceId()));
+                            new MachineClaim(workspace.environment()).claim(workspace.layout(), config().instanceId()));
             Layout layout = claimed.map(MachineClaim.Claimed::layout).orElse(workspace.layout());
             StateStores.Opened opened = StateStores.openForWriting(layout, clock);
             try (StateStore store = opened.store()) {
@@ -153,11 +154,11 @@ public final class DirectEnforcer implements Enforcer {
         if (!store.eventQueue().open()) {
             // Else an agent does it, which may be configured by another file.
             housekeeping.trimEvents(
-                    config.limits().events(), workspace.environment().clock().instant());
+                    config().limits().events(), workspace.environment().clock().instant());
         }
         try {
             housekeeping.cleanCache(
-                    config.limits(), workspace.environment().clock().instant());
+                    config().limits(), workspace.environment().clock().instant());
         } catch (ActuationFailure e) {
             // Costs room and nothing else; the next command tries again.
             workspace.console().say(String.valueOf(e.getMessage()));
@@ -166,7 +167,7 @@ public final class DirectEnforcer implements Enforcer {
 
     private ArchiveRules rules() {
         try {
-            return ArchiveRules.of(config);
+            return ArchiveRules.of(config());
         } catch (ActuationFailure e) {
             throw new CommandFailure(String.valueOf(e.getMessage()), e);
         }
@@ -177,7 +178,7 @@ public final class DirectEnforcer implements Enforcer {
         ArchiveRules rules = rules();
         Layout layout = workspace.layout();
         DesiredState desired = StoredState.desired(store.declarations())
-                .under(Policy.of(config).once());
+                .under(Policy.of(config()).once());
         DesiredSource source = DesiredSource.of(desired);
         ImmutableSet<WorkloadId> declared = desired.declarations().keySet();
         Clock clock = workspace.environment().clock();

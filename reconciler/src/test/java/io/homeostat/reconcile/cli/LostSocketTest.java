@@ -89,7 +89,7 @@ class LostSocketTest {
     }
 
     private CommandServer server() {
-        return new CommandServer(environment(), layout, new DirectEnforcer(AgentConfigReader.defaults()), Verb::asked);
+        return new CommandServer(environment(), layout, new DirectEnforcer(AgentConfigReader::defaults), Verb::asked);
     }
 
     private int status() {

@@ -90,7 +90,7 @@ final class TestAgent implements AutoCloseable {
     }
 
     private final class Direct implements Enforcer {
-        private final Enforcer direct = new DirectEnforcer(AgentConfigReader.defaults());
+        private final Enforcer direct = new DirectEnforcer(AgentConfigReader::defaults);
         private final Instant since = Instant.now();
 
         @Override

@@ -10,9 +10,13 @@ import java.util.stream.Collectors;
 /** The file that configures the agent; the defaults hold where it is not required and not there. */
 public record ConfigFile(Path path, boolean required) {
 
+    public boolean exists() {
+        return Files.exists(path);
+    }
+
     /** Reads it; a {@link CommandFailure} has each error on a line of its own. */
     public AgentConfig read() {
-        if (!Files.exists(path)) {
+        if (!exists()) {
             if (required) {
                 throw new CommandFailure(path + " does not exist; correct --config");
             }

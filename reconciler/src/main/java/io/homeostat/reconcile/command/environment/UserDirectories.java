@@ -16,6 +16,7 @@ import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.Optional;
 import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
 
 /** Where the state of this user on this machine is, unless the command line says otherwise (XDG Base Directory Specification). */
 public final class UserDirectories {
@@ -36,16 +37,26 @@ public final class UserDirectories {
 
     /** The directories to work on; fails when one that anybody could have made would have to be trusted. */
     public Layout layout(GlobalOptions options, AgentConfig config) {
+        return layout(options, config.stateDir(), config.runDir(), config.instanceId());
+    }
+
+    /** The same where no configuration says otherwise. */
+    public Layout layout(GlobalOptions options) {
+        return layout(options, null, null, AUTO);
+    }
+
+    private Layout layout(
+            GlobalOptions options, @Nullable String stateDir, @Nullable String runDir, String instanceId) {
         Path state = options.stateDir()
                 .map(path -> absolute("--state-dir", path))
-                .or(() -> Optional.ofNullable(config.stateDir()).map(Path::of))
+                .or(() -> Optional.ofNullable(stateDir).map(Path::of))
                 .orElseGet(this::defaultState);
         Path run = options.runDir()
                 .map(path -> absolute("--run-dir", path))
-                .or(() -> Optional.ofNullable(config.runDir()).map(Path::of))
+                .or(() -> Optional.ofNullable(runDir).map(Path::of))
                 .orElseGet(this::defaultRun);
         Layout layout = new Layout(state, run, instanceId(MACHINE_ID));
-        return layout.of(config.instanceId().equals(AUTO) ? lastKnown(layout) : config.instanceId());
+        return layout.of(instanceId.equals(AUTO) ? lastKnown(layout) : instanceId);
     }
 
     /** For commands that only look: the last known machine. Those that change something claim the directory, see {@link MachineClaim}. */

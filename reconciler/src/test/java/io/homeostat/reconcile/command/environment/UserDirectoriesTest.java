@@ -72,6 +72,14 @@ class UserDirectoriesTest {
     }
 
     @Test
+    void whereThereIsNoConfigurationItIsAsTheDefaultsSay() {
+        GlobalOptions options =
+                new GlobalOptions(OutputFormat.TEXT, Optional.empty(), Optional.of("/c"), Optional.empty(), false);
+        UserDirectories directories = new UserDirectories(environment(STRANGER, Map.of("HOME", "/home/n")));
+        assertEquals(directories.layout(options, AgentConfigReader.defaults()), directories.layout(options));
+    }
+
+    @Test
     void aSharedRunDirectoryOfSomebodyElseIsRefused() throws IOException {
         long uid = ((Number) Files.getAttribute(directory, "unix:uid")).longValue();
         Path foreign = Path.of("/tmp/homeostat-" + (STRANGER + 1));
