@@ -49,23 +49,6 @@ public final class Libc {
     private static final VarHandle ERRNO =
             Linker.Option.captureStateLayout().varHandle(MemoryLayout.PathElement.groupElement("errno"));
 
-    private static final MethodHandle SYSCALL = function(
-            "syscall",
-            FunctionDescriptor.of(JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_LONG),
-            Linker.Option.firstVariadicArg(1));
-    private static final MethodHandle KILL = function("kill", FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_INT));
-    private static final MethodHandle EVENTFD =
-            function("eventfd", FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_INT));
-    private static final MethodHandle POLL =
-            function("poll", FunctionDescriptor.of(JAVA_INT, ADDRESS, JAVA_LONG, JAVA_INT));
-    private static final MethodHandle READ =
-            function("read", FunctionDescriptor.of(JAVA_LONG, JAVA_INT, ADDRESS, JAVA_LONG));
-    private static final MethodHandle WRITE =
-            function("write", FunctionDescriptor.of(JAVA_LONG, JAVA_INT, ADDRESS, JAVA_LONG));
-    private static final MethodHandle SOCKET =
-            function("socket", FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_INT, JAVA_INT));
-    private static final MethodHandle SENDTO = function(
-            "sendto", FunctionDescriptor.of(JAVA_LONG, JAVA_INT, ADDRESS, JAVA_LONG, JAVA_INT, ADDRESS, JAVA_INT));
     private static final MethodHandle OPEN = function(
             "open", FunctionDescriptor.of(JAVA_INT, ADDRESS, JAVA_INT, JAVA_INT), Linker.Option.firstVariadicArg(2));
     private static final MethodHandle FCNTL = function(
@@ -73,56 +56,54 @@ public final class Libc {
     private static final MethodHandle CLOSE = function("close", FunctionDescriptor.of(JAVA_INT, JAVA_INT));
     private static final MethodHandle SYNCFS = function("syncfs", FunctionDescriptor.of(JAVA_INT, JAVA_INT));
 
-    private static final MethodHandle GETPAGESIZE = function("getpagesize", FunctionDescriptor.of(JAVA_INT));
-
     private Libc() {}
 
     /** The kernel's page size in bytes. */
     public static int pageSize() {
-        return (int) result(errno -> (int) GETPAGESIZE.invokeExact(errno));
+        return (int) result(errno -> (int) Memory.GETPAGESIZE.invokeExact(errno));
     }
 
     /** A descriptor of the process that has this pid now, pidfd_open(2), closed on exec. */
     static int pidfdOpen(long pid) {
-        return (int) result(errno -> (long) SYSCALL.invokeExact(errno, PIDFD_OPEN, pid, 0L, 0L, 0L));
+        return (int) result(errno -> (long) Processes.SYSCALL.invokeExact(errno, PIDFD_OPEN, pid, 0L, 0L, 0L));
     }
 
     static int pidfdSendSignal(int descriptor, int signal) {
-        return (int) result(errno ->
-                (long) SYSCALL.invokeExact(errno, PIDFD_SEND_SIGNAL, (long) descriptor, (long) signal, 0L, 0L));
+        return (int) result(errno -> (long)
+                Processes.SYSCALL.invokeExact(errno, PIDFD_SEND_SIGNAL, (long) descriptor, (long) signal, 0L, 0L));
     }
 
     static int kill(long pid, int signal) {
-        return (int) result(errno -> (int) KILL.invokeExact(errno, (int) pid, signal));
+        return (int) result(errno -> (int) Processes.KILL.invokeExact(errno, (int) pid, signal));
     }
 
     /** A descriptor that {@link #notify} makes readable and {@link #drain} unreadable again, closed on exec. */
     static int eventfd() {
-        return (int) result(errno -> (int) EVENTFD.invokeExact(errno, 0, EVENTFD_FLAGS));
+        return (int) result(errno -> (int) Events.EVENTFD.invokeExact(errno, 0, EVENTFD_FLAGS));
     }
 
     static int notify(int eventfd) {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment one = arena.allocateFrom(JAVA_LONG, 1L);
-            return (int) result(errno -> (long) WRITE.invokeExact(errno, eventfd, one, one.byteSize()));
+            return (int) result(errno -> (long) Events.WRITE.invokeExact(errno, eventfd, one, one.byteSize()));
         }
     }
 
     static int drain(int eventfd) {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment count = arena.allocate(JAVA_LONG);
-            return (int) result(errno -> (long) READ.invokeExact(errno, eventfd, count, count.byteSize()));
+            return (int) result(errno -> (long) Events.READ.invokeExact(errno, eventfd, count, count.byteSize()));
         }
     }
 
     /** Waits, without a timeout, until one of these descriptors is ready, poll(2). */
     static int poll(MemorySegment descriptors, long count) {
-        return (int) result(errno -> (int) POLL.invokeExact(errno, descriptors, count, -1));
+        return (int) result(errno -> (int) Events.POLL.invokeExact(errno, descriptors, count, -1));
     }
 
     /** A socket for local datagrams, closed on exec. */
     static int datagramSocket() {
-        return (int) result(errno -> (int) SOCKET.invokeExact(errno, AF_UNIX, DATAGRAMS, 0));
+        return (int) result(errno -> (int) Datagrams.SOCKET.invokeExact(errno, AF_UNIX, DATAGRAMS, 0));
     }
 
     /** Sends without blocking; a name that begins with 0 is an abstract one. */
@@ -130,7 +111,7 @@ public final class Libc {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment address = unixAddress(arena, name);
             MemorySegment content = arena.allocateFrom(JAVA_BYTE, message);
-            return (int) result(errno -> (long) SENDTO.invokeExact(
+            return (int) result(errno -> (long) Datagrams.SENDTO.invokeExact(
                     errno, descriptor, content, content.byteSize(), AT_ONCE, address, (int) address.byteSize()));
         }
     }
@@ -184,7 +165,38 @@ public final class Libc {
                 errno -> (int) Ranges.SYNC_FILE_RANGE.invokeExact(errno, descriptor, offset, bytes, Ranges.WRITE));
     }
 
-    /** Linked when it is first used, which only large files do. */
+    // These are linked when the first of a group is used: to link one takes milliseconds, and not every process needs
+    // all.
+
+    private static final class Memory {
+        static final MethodHandle GETPAGESIZE = function("getpagesize", FunctionDescriptor.of(JAVA_INT));
+    }
+
+    private static final class Processes {
+        static final MethodHandle SYSCALL = function(
+                "syscall",
+                FunctionDescriptor.of(JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_LONG),
+                Linker.Option.firstVariadicArg(1));
+        static final MethodHandle KILL = function("kill", FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_INT));
+    }
+
+    private static final class Events {
+        static final MethodHandle EVENTFD = function("eventfd", FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_INT));
+        static final MethodHandle POLL =
+                function("poll", FunctionDescriptor.of(JAVA_INT, ADDRESS, JAVA_LONG, JAVA_INT));
+        static final MethodHandle READ =
+                function("read", FunctionDescriptor.of(JAVA_LONG, JAVA_INT, ADDRESS, JAVA_LONG));
+        static final MethodHandle WRITE =
+                function("write", FunctionDescriptor.of(JAVA_LONG, JAVA_INT, ADDRESS, JAVA_LONG));
+    }
+
+    private static final class Datagrams {
+        static final MethodHandle SOCKET =
+                function("socket", FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_INT, JAVA_INT));
+        static final MethodHandle SENDTO = function(
+                "sendto", FunctionDescriptor.of(JAVA_LONG, JAVA_INT, ADDRESS, JAVA_LONG, JAVA_INT, ADDRESS, JAVA_INT));
+    }
+
     private static final class Ranges {
         static final int WRITE = 2;
         static final MethodHandle SYNC_FILE_RANGE =
