@@ -19,6 +19,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Supplier;
 import java.util.stream.Stream;
 
 /**
@@ -48,42 +49,17 @@ public final class Keepers {
     /** WNOHANG, waitpid(2). */
     private static final int AT_ONCE = 1;
 
-    private static final Linker LINKER = Linker.nativeLinker();
-    private static final FunctionDescriptor OF_ONE = FunctionDescriptor.of(JAVA_INT, ADDRESS);
-    private static final FunctionDescriptor OF_TWO = FunctionDescriptor.of(JAVA_INT, ADDRESS, ADDRESS);
-    private static final FunctionDescriptor OF_DESCRIPTOR = FunctionDescriptor.of(JAVA_INT, ADDRESS, JAVA_INT);
-
-    private static final MethodHandle ATTRIBUTES_INIT = function("posix_spawnattr_init", OF_ONE);
-    private static final MethodHandle ATTRIBUTES_DESTROY = function("posix_spawnattr_destroy", OF_ONE);
-    private static final MethodHandle SET_FLAGS =
-            function("posix_spawnattr_setflags", FunctionDescriptor.of(JAVA_INT, ADDRESS, JAVA_SHORT));
-    private static final MethodHandle SET_DEFAULT_SIGNALS = function("posix_spawnattr_setsigdefault", OF_TWO);
-    private static final MethodHandle SET_BLOCKED_SIGNALS = function("posix_spawnattr_setsigmask", OF_TWO);
-    private static final MethodHandle ACTIONS_INIT = function("posix_spawn_file_actions_init", OF_ONE);
-    private static final MethodHandle ACTIONS_DESTROY = function("posix_spawn_file_actions_destroy", OF_ONE);
-    private static final MethodHandle ADD_CLOSE = function("posix_spawn_file_actions_addclose", OF_DESCRIPTOR);
-
-    /** glibc before 2.34 and musl don't have it. */
-    static final Optional<MethodHandle> CLOSE_FROM = LINKER.defaultLookup()
-            .find("posix_spawn_file_actions_addclosefrom_np")
-            .map(address -> LINKER.downcallHandle(address, OF_DESCRIPTOR));
-
-    private static final MethodHandle SPAWN = function(
-            "posix_spawn", FunctionDescriptor.of(JAVA_INT, ADDRESS, ADDRESS, ADDRESS, ADDRESS, ADDRESS, ADDRESS));
-    private static final MethodHandle WAITPID =
-            function("waitpid", FunctionDescriptor.of(JAVA_INT, JAVA_INT, ADDRESS, JAVA_INT));
-
-    private final Optional<MethodHandle> closeFrom;
+    private final Supplier<Optional<MethodHandle>> closeFrom;
 
     /** While a child is in here it has not been collected, so nobody else can have its number. */
     private final Set<Integer> children = ConcurrentHashMap.newKeySet();
 
     public Keepers() {
-        this(CLOSE_FROM);
+        this(() -> Calls.CLOSE_FROM);
     }
 
     /** @param closeFrom empty where the C library does not have it */
-    Keepers(Optional<MethodHandle> closeFrom) {
+    Keepers(Supplier<Optional<MethodHandle>> closeFrom) {
         this.closeFrom = closeFrom;
     }
 
@@ -99,18 +75,18 @@ public final class Keepers {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment attributes = arena.allocate(ROOMY);
             MemorySegment actions = arena.allocate(ROOMY);
-            check("posix_spawnattr_init", (int) ATTRIBUTES_INIT.invokeExact(attributes));
+            check("posix_spawnattr_init", (int) Calls.ATTRIBUTES_INIT.invokeExact(attributes));
             try {
-                check("posix_spawn_file_actions_init", (int) ACTIONS_INIT.invokeExact(actions));
+                check("posix_spawn_file_actions_init", (int) Calls.ACTIONS_INIT.invokeExact(actions));
                 try {
-                    check("posix_spawnattr_setflags", (int) SET_FLAGS.invokeExact(attributes, FLAGS));
+                    check("posix_spawnattr_setflags", (int) Calls.SET_FLAGS.invokeExact(attributes, FLAGS));
                     check("posix_spawnattr_setsigdefault", (int)
-                            SET_DEFAULT_SIGNALS.invokeExact(attributes, everySignal(arena)));
+                            Calls.SET_DEFAULT_SIGNALS.invokeExact(attributes, everySignal(arena)));
                     check("posix_spawnattr_setsigmask", (int)
-                            SET_BLOCKED_SIGNALS.invokeExact(attributes, arena.allocate(ROOMY)));
+                            Calls.SET_BLOCKED_SIGNALS.invokeExact(attributes, arena.allocate(ROOMY)));
                     closeOthers(actions);
                     MemorySegment child = arena.allocate(JAVA_INT);
-                    int error = (int) SPAWN.invokeExact(
+                    int error = (int) Calls.SPAWN.invokeExact(
                             child,
                             string(arena, command.getFirst()),
                             actions,
@@ -126,10 +102,10 @@ public final class Keepers {
                     children.add(pid);
                     return pid;
                 } finally {
-                    int _ = (int) ACTIONS_DESTROY.invokeExact(actions);
+                    int _ = (int) Calls.ACTIONS_DESTROY.invokeExact(actions);
                 }
             } finally {
-                int _ = (int) ATTRIBUTES_DESTROY.invokeExact(attributes);
+                int _ = (int) Calls.ATTRIBUTES_DESTROY.invokeExact(attributes);
             }
         } catch (IOException | RuntimeException | Error e) {
             throw e;
@@ -139,9 +115,10 @@ public final class Keepers {
     }
 
     private void closeOthers(MemorySegment actions) throws Throwable {
-        if (closeFrom.isPresent()) {
+        Optional<MethodHandle> closes = closeFrom.get();
+        if (closes.isPresent()) {
             check("posix_spawn_file_actions_addclosefrom_np", (int)
-                    closeFrom.get().invokeExact(actions, FIRST_OTHER_DESCRIPTOR));
+                    closes.get().invokeExact(actions, FIRST_OTHER_DESCRIPTOR));
             return;
         }
         int highest;
@@ -151,7 +128,7 @@ public final class Keepers {
                     .orElse(FIRST_OTHER_DESCRIPTOR);
         }
         for (int descriptor = FIRST_OTHER_DESCRIPTOR; descriptor <= highest + OPENED_MEANWHILE; descriptor++) {
-            int error = (int) ADD_CLOSE.invokeExact(actions, descriptor);
+            int error = (int) Calls.ADD_CLOSE.invokeExact(actions, descriptor);
             if (error == BEYOND_THE_LIMIT) {
                 return;
             }
@@ -166,7 +143,7 @@ public final class Keepers {
         }
         int collected;
         try {
-            collected = (int) WAITPID.invokeExact(pid, MemorySegment.NULL, AT_ONCE);
+            collected = (int) Calls.WAITPID.invokeExact(pid, MemorySegment.NULL, AT_ONCE);
         } catch (RuntimeException | Error e) {
             throw e;
         } catch (Throwable e) {
@@ -231,7 +208,37 @@ public final class Keepers {
         }
     }
 
-    private static MethodHandle function(String name, FunctionDescriptor type) {
-        return LINKER.downcallHandle(LINKER.defaultLookup().findOrThrow(name), type);
+    /** Linked with the first start: that takes 20 ms, and who only looks, or finds all running, needs none of them. */
+    static final class Calls {
+        private static final Linker LINKER = Linker.nativeLinker();
+        private static final FunctionDescriptor OF_ONE = FunctionDescriptor.of(JAVA_INT, ADDRESS);
+        private static final FunctionDescriptor OF_TWO = FunctionDescriptor.of(JAVA_INT, ADDRESS, ADDRESS);
+        private static final FunctionDescriptor OF_DESCRIPTOR = FunctionDescriptor.of(JAVA_INT, ADDRESS, JAVA_INT);
+
+        static final MethodHandle ATTRIBUTES_INIT = function("posix_spawnattr_init", OF_ONE);
+        static final MethodHandle ATTRIBUTES_DESTROY = function("posix_spawnattr_destroy", OF_ONE);
+        static final MethodHandle SET_FLAGS =
+                function("posix_spawnattr_setflags", FunctionDescriptor.of(JAVA_INT, ADDRESS, JAVA_SHORT));
+        static final MethodHandle SET_DEFAULT_SIGNALS = function("posix_spawnattr_setsigdefault", OF_TWO);
+        static final MethodHandle SET_BLOCKED_SIGNALS = function("posix_spawnattr_setsigmask", OF_TWO);
+        static final MethodHandle ACTIONS_INIT = function("posix_spawn_file_actions_init", OF_ONE);
+        static final MethodHandle ACTIONS_DESTROY = function("posix_spawn_file_actions_destroy", OF_ONE);
+        static final MethodHandle ADD_CLOSE = function("posix_spawn_file_actions_addclose", OF_DESCRIPTOR);
+
+        /** glibc before 2.34 and musl don't have it. */
+        static final Optional<MethodHandle> CLOSE_FROM = LINKER.defaultLookup()
+                .find("posix_spawn_file_actions_addclosefrom_np")
+                .map(address -> LINKER.downcallHandle(address, OF_DESCRIPTOR));
+
+        static final MethodHandle SPAWN = function(
+                "posix_spawn", FunctionDescriptor.of(JAVA_INT, ADDRESS, ADDRESS, ADDRESS, ADDRESS, ADDRESS, ADDRESS));
+        static final MethodHandle WAITPID =
+                function("waitpid", FunctionDescriptor.of(JAVA_INT, JAVA_INT, ADDRESS, JAVA_INT));
+
+        private Calls() {}
+
+        private static MethodHandle function(String name, FunctionDescriptor type) {
+            return LINKER.downcallHandle(LINKER.defaultLookup().findOrThrow(name), type);
+        }
     }
 }

@@ -26,7 +26,8 @@ class KeepersTest {
     Path root;
 
     static Stream<Optional<MethodHandle>> waysOfClosing() {
-        return Stream.of(Keepers.CLOSE_FROM, Optional.<MethodHandle>empty()).distinct();
+        return Stream.of(Keepers.Calls.CLOSE_FROM, Optional.<MethodHandle>empty())
+                .distinct();
     }
 
     @ParameterizedTest
@@ -36,7 +37,7 @@ class KeepersTest {
         try (FileInputStream open = new FileInputStream(ours.toFile())) {
             assertTrue(targets(Path.of("/proc/self/fd"), open).contains(ours.toString()));
 
-            String seen = said(new Keepers(closeFrom), "for fd in /proc/$$/fd/*; do readlink $fd; done");
+            String seen = said(new Keepers(() -> closeFrom), "for fd in /proc/$$/fd/*; do readlink $fd; done");
 
             assertFalse(seen.contains(ours.toString()), seen);
         }
