@@ -39,8 +39,13 @@ public enum ArchiveFormat {
 
     public static byte[] head(Path file) throws IOException {
         try (InputStream in = Files.newInputStream(file)) {
-            return in.readNBytes(HEAD);
+            return head(in);
         }
+    }
+
+    /** Reads no more than the beginning. */
+    public static byte[] head(InputStream in) throws IOException {
+        return in.readNBytes(HEAD);
     }
 
     /** Describes what bytes that are no archive look like. */

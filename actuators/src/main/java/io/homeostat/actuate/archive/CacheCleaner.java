@@ -41,6 +41,9 @@ public final class CacheCleaner {
     /** A key (see {@link io.homeostat.desired.model.Source#archiveKey}) and the files beside it; other files in the cache are not ours. */
     private static final Pattern OURS = Pattern.compile("((?:unverified-)?[0-9a-f]{64})(?:\\.[a-z0-9]+)*");
 
+    /** Where an archive is unpacked while it is downloaded. */
+    private static final Pattern EARLY_TREE = Pattern.compile("[0-9a-f]{64}\\.[0-9]+\\.tree");
+
     /** The cache is cleaned every minute; the files' times need not be written as often. */
     private static final Duration RENEWAL = Duration.ofHours(1);
 
@@ -105,6 +108,31 @@ public final class CacheCleaner {
                 remove(each, why, failures);
                 kept -= each.bytes;
             }
+        }
+        failures.raise();
+    }
+
+    /**
+     * Removes what was being unpacked while it was downloaded when somebody was killed. Nothing may be downloaded or unpacked meanwhile.
+     *
+     * @throws ActuationFailure when something could not be removed; the rest is gone
+     */
+    public void collectLeftovers() throws ActuationFailure {
+        Failures failures = new Failures();
+        try (DirectoryStream<Path> trees = Files.newDirectoryStream(
+                layout.downloads(),
+                place -> EARLY_TREE.matcher(place.getFileName().toString()).matches()
+                        && Files.isDirectory(place, LinkOption.NOFOLLOW_LINKS))) {
+            for (Path tree : trees) {
+                disk.deleteTree(tree);
+                LOG.info("removed {}, which an interrupted download had left", tree);
+            }
+        } catch (NoSuchFileException | NotDirectoryException e) {
+            return;
+        } catch (DirectoryIteratorException e) {
+            failures.add(Objects.requireNonNull(e.getCause()));
+        } catch (IOException e) {
+            failures.add(e);
         }
         failures.raise();
     }

@@ -75,6 +75,14 @@ public final class SignatureCheck {
         }
     }
 
+    /** Whether an archive with this checksum, which may not be there yet, may be unpacked as things are. */
+    public boolean accepts(String sha256, @Nullable String signature) {
+        SignaturePolicy now = policy.get();
+        return signature == null
+                ? !now.required()
+                : now.keys().isEmpty() || now.keys().signed(sha256, signature);
+    }
+
     /** Whose signatures are accepted, and whether one is required. */
     public record SignaturePolicy(boolean required, TrustedKeys keys) {
         public static final SignaturePolicy ANYBODY = new SignaturePolicy(false, TrustedKeys.NONE);

@@ -9,6 +9,7 @@ import io.homeostat.actuate.Disk;
 import io.homeostat.actuate.Interruption;
 import io.homeostat.actuate.LocalDisk;
 import io.homeostat.actuate.archive.ArchiveStore;
+import io.homeostat.actuate.archive.ArrivingArchive;
 import io.homeostat.actuate.fetch.DownloadAttempt.DownloadRoom;
 import io.homeostat.desired.model.Source;
 import io.homeostat.desired.platform.Backoff;
@@ -18,6 +19,7 @@ import java.nio.channels.ClosedByInterruptException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.concurrent.locks.Lock;
+import java.util.function.Consumer;
 import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -62,17 +64,27 @@ public final class Downloader implements AutoCloseable {
      * @throws InterruptedException when the thread was interrupted; the next download resumes
      */
     public void download(String key, Source source, Progress progress) throws ActuationFailure, InterruptedException {
+        download(key, source, progress, ArrivingArchive::close);
+    }
+
+    /**
+     * As {@link #download(String, Source, Progress)}.
+     *
+     * @param reader gets an archive with a declared checksum when it begins to arrive, unless it is small, and closes it; must not wait
+     */
+    public void download(String key, Source source, Progress progress, Consumer<ArrivingArchive> reader)
+            throws ActuationFailure, InterruptedException {
         ArchiveStore.check(key);
         Lock sameUrl = locks.get(key + " " + source.shownUrl());
         sameUrl.lockInterruptibly();
         try {
             Lock anyUrl = locks.get(key);
             if (!anyUrl.tryLock()) {
-                fetchBeside(key, source, progress);
+                fetchBeside(key, source, progress, reader);
                 return;
             }
             try {
-                fetchUnlessThere(key, source, layout.downloads().resolve(key), progress);
+                fetchUnlessThere(key, source, layout.downloads().resolve(key), progress, reader);
             } finally {
                 anyUrl.unlock();
             }
@@ -86,24 +98,25 @@ public final class Downloader implements AutoCloseable {
     }
 
     /** While the same archive is being downloaded from another URL; this part is never resumed. */
-    private void fetchBeside(String key, Source source, Progress progress)
+    private void fetchBeside(String key, Source source, Progress progress, Consumer<ArrivingArchive> reader)
             throws ActuationFailure, IOException, InterruptedException {
         String url = Hashing.sha256().hashString(source.shownUrl(), UTF_8).toString();
         Path file = layout.downloads().resolve(key + "." + url);
         try {
-            fetchUnlessThere(key, source, file, progress);
+            fetchUnlessThere(key, source, file, progress, reader);
         } finally {
             PartialDownload.forget(disk, file);
         }
     }
 
-    private void fetchUnlessThere(String key, Source source, Path file, Progress progress)
+    private void fetchUnlessThere(
+            String key, Source source, Path file, Progress progress, Consumer<ArrivingArchive> reader)
             throws ActuationFailure, IOException, InterruptedException {
         if (!archives.has(key)) {
             disk.makeDirectories(layout.archives());
             disk.makeDirectories(layout.downloads());
             try {
-                fetch(key, source, file, progress);
+                fetch(key, source, file, progress, reader);
                 return;
             } catch (ActuationFailure e) {
                 if (!archives.has(key)) {
@@ -115,9 +128,9 @@ public final class Downloader implements AutoCloseable {
         PartialDownload.forget(disk, file);
     }
 
-    private void fetch(String key, Source source, Path file, Progress progress)
+    private void fetch(String key, Source source, Path file, Progress progress, Consumer<ArrivingArchive> reader)
             throws ActuationFailure, IOException, InterruptedException {
-        try (PartialDownload partial = PartialDownload.open(disk, file, key, source.shownUrl())) {
+        try (PartialDownload partial = PartialDownload.open(disk, file, key, source.shownUrl(), reader)) {
             DownloadRoom room = new DownloadRoom(disk, layout.downloads(), limits.get());
             DownloadAttempt attempt = new DownloadAttempt(key, source, partial, file, progress, http, room, timing);
             String sha256 = attempts(source, partial, attempt);

@@ -4,6 +4,7 @@ import io.homeostat.actuate.Chunk;
 import io.homeostat.actuate.Disk;
 import io.homeostat.actuate.WriteBehind;
 import io.homeostat.actuate.archive.ArchiveStore;
+import io.homeostat.actuate.archive.ArrivingArchive;
 import io.homeostat.actuate.archive.Sha256;
 import io.homeostat.actuate.fetch.Timing.Deadline;
 import java.io.ByteArrayInputStream;
@@ -22,6 +23,7 @@ import java.util.Set;
 import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -42,6 +44,8 @@ final class PartialDownload implements AutoCloseable {
     private final String key;
     private final String shownUrl;
     private final FileChannel channel;
+    private final Consumer<ArrivingArchive> reader;
+    private @Nullable ArrivingArchive arriving;
     private HashingThread hashing = new HashingThread();
     private WriteBehind behind;
     private String validator = "";
@@ -49,22 +53,26 @@ final class PartialDownload implements AutoCloseable {
     private long length;
     private boolean hashed = true;
 
-    private PartialDownload(Disk disk, Path file, String key, String shownUrl, FileChannel channel) {
+    private PartialDownload(
+            Disk disk, Path file, String key, String shownUrl, FileChannel channel, Consumer<ArrivingArchive> reader) {
         this.disk = disk;
         this.file = file;
         this.note = note(file);
         this.key = key;
         this.shownUrl = shownUrl;
         this.channel = channel;
+        this.reader = reader;
         this.behind = new WriteBehind(file);
     }
 
-    static PartialDownload open(Disk disk, Path file, String key, String shownUrl) throws IOException {
+    /** @param reader gets the archive each time that it begins to arrive, if it is a large one with a declared checksum, and closes it */
+    static PartialDownload open(Disk disk, Path file, String key, String shownUrl, Consumer<ArrivingArchive> reader)
+            throws IOException {
         FileChannel channel = FileChannel.open(
                 file,
                 Set.of(StandardOpenOption.CREATE, StandardOpenOption.READ, StandardOpenOption.WRITE),
                 PosixFilePermissions.asFileAttribute(OWNER_ONLY));
-        PartialDownload partial = new PartialDownload(disk, file, key, shownUrl, channel);
+        PartialDownload partial = new PartialDownload(disk, file, key, shownUrl, channel, reader);
         partial.recall();
         return partial;
     }
@@ -138,9 +146,15 @@ final class PartialDownload implements AutoCloseable {
         ByteArrayOutputStream text = new ByteArrayOutputStream();
         origin.store(text, null);
         disk.write(note, text.toByteArray());
+        // What arrives at once is not worth a second reader.
+        if (newTotal > Chunk.BYTES && ArchiveStore.isVerified(key)) {
+            arriving = new ArrivingArchive(key, file, newTotal);
+            reader.accept(arriving);
+        }
     }
 
     private void empty(String newValidator, long newTotal) throws IOException {
+        breakOffReading();
         channel.truncate(0);
         length = 0;
         behind = new WriteBehind(file);
@@ -187,6 +201,9 @@ final class PartialDownload implements AutoCloseable {
             length += channel.write(bytes, length);
         }
         behind.written(length);
+        if (arriving != null) {
+            arriving.arrived(length);
+        }
         hashing.hash(chunk);
     }
 
@@ -200,8 +217,11 @@ final class PartialDownload implements AutoCloseable {
         disk.delete(note);
     }
 
-    /** Makes the archive durable and moves it to its place. */
+    /** Makes the archive, which has been verified, durable and moves it to its place. */
     void publish(Path archive) throws IOException {
+        if (arriving != null) {
+            arriving.complete();
+        }
         channel.force(true);
         disk.rename(file, archive);
         disk.delete(note);
@@ -209,8 +229,16 @@ final class PartialDownload implements AutoCloseable {
 
     @Override
     public void close() throws IOException {
+        breakOffReading();
         hashing.close();
         channel.close();
+    }
+
+    private void breakOffReading() {
+        if (arriving != null) {
+            arriving.breakOff();
+            arriving = null;
+        }
     }
 
     private static String bootId() throws IOException {

@@ -10,8 +10,6 @@ import java.io.FilterInputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.InterruptedIOException;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.BlockingQueue;
 import org.apache.commons.compress.archivers.tar.TarArchiveEntry;
@@ -26,28 +24,30 @@ final class TarReader {
 
     private TarReader() {}
 
-    static void readGzip(Path archive, StagedTree tree, UnpackBudget budget)
+    /** Closes the archive. */
+    static void readGzip(InputStream archive, StagedTree tree, UnpackBudget budget)
             throws IOException, RefusedArchive, InterruptedException {
-        InputStream file = Files.newInputStream(archive);
+        InputStream decompressed;
         try {
             // All members, like gzip; nothing else may follow the last one.
-            file = GzipCompressorInputStream.builder()
-                    .setInputStream(file)
+            decompressed = GzipCompressorInputStream.builder()
+                    .setInputStream(archive)
                     .setBufferSize(INPUT_BUFFER)
                     .setDecompressConcatenated(true)
                     .get();
         } catch (IOException e) {
-            file.close();
+            archive.close();
             throw e;
         }
-        try (InputStream content = new ReadAhead(file)) {
+        try (InputStream content = new ReadAhead(decompressed)) {
             read(content, tree, budget);
         }
     }
 
-    static void readPlain(Path archive, StagedTree tree, UnpackBudget budget)
+    /** Closes the archive. */
+    static void readPlain(InputStream archive, StagedTree tree, UnpackBudget budget)
             throws IOException, RefusedArchive, InterruptedException {
-        try (InputStream content = new ReadAhead(Files.newInputStream(archive))) {
+        try (InputStream content = new ReadAhead(archive)) {
             read(content, tree, budget);
         }
     }

@@ -4,32 +4,27 @@ import io.homeostat.actuate.ActuationFailure;
 import io.homeostat.actuate.Disk;
 import io.homeostat.actuate.Interruption;
 import io.homeostat.actuate.LocalDisk;
-import io.homeostat.actuate.SecureDirectories;
 import io.homeostat.actuate.archive.ArchiveFormat;
 import io.homeostat.actuate.archive.ArchiveStore;
-import io.homeostat.actuate.archive.Sha256;
+import io.homeostat.actuate.archive.ArrivingArchive;
 import io.homeostat.actuate.unpack.StagedTree.EntryPoint;
 import io.homeostat.actuate.unpack.UnpackLimits.UnpackBudget;
 import io.homeostat.desired.model.BriefText;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.state.history.FailureCause;
-import io.homeostat.observe.install.FileList;
 import io.homeostat.observe.install.Installation;
 import io.homeostat.observe.install.InstallationMarker;
 import io.homeostat.observe.install.InstallationObserver;
 import java.io.IOException;
 import java.io.InterruptedIOException;
-import java.nio.channels.Channels;
 import java.nio.channels.ClosedByInterruptException;
-import java.nio.channels.FileChannel;
 import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
-import java.nio.file.StandardOpenOption;
+import java.time.Duration;
 import java.util.Optional;
-import java.util.Set;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -37,11 +32,14 @@ import org.jspecify.annotations.Nullable;
  * Turns an archive of the cache into an installation. It is unpacked out of sight, made durable, marked as complete and moved into place
  * with one rename, so a visible installation is complete, even after a crash or power failure.
  */
-public final class Unpacker {
+public final class Unpacker implements AutoCloseable {
+    private static final Duration KEEP_EARLY_TREES = Duration.ofMinutes(1);
+
     private final Layout layout;
     private final Supplier<UnpackLimits> limits;
     private final Disk disk;
     private final ArchiveStore archives;
+    private final EarlyTrees earlyTrees;
 
     /** @param limits asked for each archive, since the configuration can change */
     public Unpacker(Layout layout, Supplier<UnpackLimits> limits) {
@@ -53,6 +51,15 @@ public final class Unpacker {
         this.limits = limits;
         this.disk = disk;
         this.archives = new ArchiveStore(layout, disk);
+        this.earlyTrees = new EarlyTrees(layout, disk, KEEP_EARLY_TREES);
+    }
+
+    /**
+     * Unpacks an archive while it is being downloaded, beside the caller, so that {@link #unpack} finds it done. Nothing of it is seen before
+     * that, and nothing is said of what fails.
+     */
+    public void unpackEarly(WorkloadId id, ArrivingArchive archive) {
+        earlyTrees.begin(archive, layout.installs(id), limits.get());
     }
 
     /**
@@ -124,7 +131,7 @@ public final class Unpacker {
         Path staging = layout.staging(id);
         Path staged = staging.resolve(directory);
         disk.deleteTree(staging);
-        disk.makeDirectories(staged);
+        disk.makeDirectories(staging);
         try {
             String files = fill(staged, key, entryPoint, what);
             Installation installation = new Installation(directory, revision, key, archives.sha256(key));
@@ -148,14 +155,10 @@ public final class Unpacker {
     /** @return the hash of the list of the contents */
     private String fill(Path staged, String key, @Nullable String entryPoint, String what)
             throws IOException, ActuationFailure, InterruptedException {
-        Path archive = layout.archive(key);
-        UnpackBudget budget = new UnpackBudget(limits.get(), Files.size(archive), () -> disk.usableBytes(staged));
-        StagedTree tree;
-        try (Sha256 sha256 = Sha256.start()) {
-            tree = new StagedTree(staged, budget, sha256);
-            budget.requireRoom(staged);
-            read(archive, tree, budget);
-            tree.finish();
+        UnpackedTree tree;
+        try {
+            Optional<UnpackedTree> early = earlyTrees.take(key);
+            tree = early.isPresent() ? moved(early.get(), staged) : fromCache(key, staged);
         } catch (RefusedArchive e) {
             throw unusable(key, what + " failed: the archive is refused: " + e.problem(), e);
         } catch (FileSystemException | ClosedByInterruptException | InterruptedIOException e) {
@@ -168,30 +171,34 @@ public final class Unpacker {
         if (problem.isPresent()) {
             throw new ActuationFailure(FailureCause.Kind.ENTRY_POINT, what + " failed: " + problem.get(), true);
         }
-        String files = list(tree, staged.resolve(FileList.FILE));
-        disk.syncTree(staged);
-        return files;
+        return tree.files();
     }
 
-    private static String list(StagedTree tree, Path file) throws IOException {
-        try (FileChannel channel = FileChannel.open(
-                        file,
-                        Set.of(StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE),
-                        SecureDirectories.OUR_FILE);
-                FileList.Writer files = new FileList.Writer(Channels.newOutputStream(channel))) {
-            tree.list(files);
-            return files.finish();
+    /** It is durable; so is its new name. */
+    private UnpackedTree moved(UnpackedTree early, Path staged) throws IOException {
+        try {
+            disk.rename(early.root(), staged);
+            return early;
+        } catch (IOException e) {
+            disk.deleteTree(early.root());
+            throw e;
         }
+    }
+
+    private UnpackedTree fromCache(String key, Path staged) throws IOException, RefusedArchive, InterruptedException {
+        disk.makeDirectories(staged);
+        Path archive = layout.archive(key);
+        UnpackBudget budget = new UnpackBudget(limits.get(), Files.size(archive), () -> disk.usableBytes(staged));
+        return UnpackedTree.of((tree, bounds) -> read(archive, tree, bounds), staged, budget, disk);
     }
 
     private static void read(Path archive, StagedTree tree, UnpackBudget budget)
             throws IOException, RefusedArchive, InterruptedException {
         byte[] head = ArchiveFormat.head(archive);
-        ArchiveFormat format = ArchiveFormat.of(head)
-                .orElseThrow(() -> new RefusedArchive("it is no tar.gz, tar or zip: " + ArchiveFormat.describe(head)));
+        ArchiveFormat format = ArchiveFormat.of(head).orElseThrow(() -> UnpackedTree.noArchive(head));
         switch (format) {
-            case TAR_GZ -> TarReader.readGzip(archive, tree, budget);
-            case TAR -> TarReader.readPlain(archive, tree, budget);
+            case TAR_GZ -> TarReader.readGzip(Files.newInputStream(archive), tree, budget);
+            case TAR -> TarReader.readPlain(Files.newInputStream(archive), tree, budget);
             case ZIP -> ZipReader.read(archive, tree, budget);
         }
     }
@@ -214,5 +221,11 @@ public final class Unpacker {
                 problem + "; it has been removed from the cache and is fetched again",
                 false,
                 cause);
+    }
+
+    /** Breaks off what is being unpacked early, and leaves nothing of it behind. */
+    @Override
+    public void close() {
+        earlyTrees.close();
     }
 }

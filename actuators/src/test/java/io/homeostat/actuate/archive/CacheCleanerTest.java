@@ -72,6 +72,21 @@ class CacheCleanerTest {
     }
 
     @Test
+    void whatWasBeingUnpackedWhenSomebodyWasKilledIsRemovedBeforeAnythingBegins() throws Exception {
+        Path tree = layout.downloads().resolve(WANTED + ".1.tree");
+        Files.writeString(Files.createDirectories(tree.resolve("bin")).resolve("run"), "half");
+        Path ofNobody = Files.createDirectories(layout.downloads().resolve("notes.1.tree"));
+        CacheCleaner cleaner = new CacheCleaner(layout);
+        cleaner.clean(Set.of(), CacheBounds.NOTHING, NOW);
+        assertTrue(Files.exists(tree), "it may be under way");
+
+        cleaner.collectLeftovers();
+
+        assertFalse(Files.exists(tree));
+        assertTrue(Files.exists(ofNobody));
+    }
+
+    @Test
     void whatNobodyNeedsIsKeptUntilItIsTooOld() throws Exception {
         Path old = archive('1', 10, Duration.ofHours(25));
         Path recent = archive('2', 10, Duration.ofHours(23));

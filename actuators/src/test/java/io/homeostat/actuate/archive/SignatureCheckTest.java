@@ -93,6 +93,17 @@ class SignatureCheckTest {
         assertDoesNotThrow(() -> check(SHA256, stranger.sign(SHA256)));
     }
 
+    @Test
+    void whatMayBeUnpackedIsKnownBeforeItIsThere() throws Exception {
+        assertTrue(check.accepts(SHA256, stranger.sign(SHA256)));
+        assertTrue(check.accepts(SHA256, null));
+
+        trust = new SignaturePolicy(true, keysOf(signer));
+        assertTrue(check.accepts(SHA256, signer.sign(SHA256)));
+        assertFalse(check.accepts(SHA256, stranger.sign(SHA256)));
+        assertFalse(check.accepts(SHA256, null));
+    }
+
     private void check(String key, @Nullable String signature) throws ActuationFailure {
         check.check(ID, "7", key, signature);
     }

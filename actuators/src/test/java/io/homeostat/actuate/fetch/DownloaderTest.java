@@ -1,5 +1,6 @@
 package io.homeostat.actuate.fetch;
 
+import static com.github.tomakehurst.wiremock.client.WireMock.aResponse;
 import static com.github.tomakehurst.wiremock.client.WireMock.get;
 import static com.github.tomakehurst.wiremock.client.WireMock.getRequestedFor;
 import static com.github.tomakehurst.wiremock.client.WireMock.urlEqualTo;
@@ -16,11 +17,14 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.homeostat.actuate.ActuationFailure;
 import io.homeostat.actuate.Disk;
 import io.homeostat.actuate.LocalDisk;
+import io.homeostat.actuate.Machine;
 import io.homeostat.actuate.QuickDisk;
 import io.homeostat.actuate.archive.ArchiveStore;
+import io.homeostat.actuate.archive.ArrivingArchive;
 import io.homeostat.actuate.fetch.Downloader.DownloadLimits;
 import io.homeostat.actuate.fetch.Downloader.Progress;
 import io.homeostat.desired.model.Source;
+import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
@@ -28,6 +32,8 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
@@ -259,5 +265,56 @@ final class DownloaderTest extends DownloadTestBed {
         await().until(() ->
                 !bucket.findAll(getRequestedFor(urlPathEqualTo("/hangs"))).isEmpty());
         return thread;
+    }
+
+    @Test
+    void aLargeArchiveIsReadWhileItArrivesAndEndsOnlyWhenItIsTheDeclaredOne() throws Exception {
+        byte[] large = PartialDownloadTestBed.random(1_000_000, 1);
+        String sum = Machine.sha256(large);
+        serve(aResponse().withBody(large));
+        CompletableFuture<byte[]> read = new CompletableFuture<>();
+
+        downloader.download(
+                sum, source(bucket.url(SIGNED), sum, 3), Progress.NONE, arriving -> readAll(arriving, read));
+
+        assertArrayEquals(large, read.get(1, TimeUnit.MINUTES));
+    }
+
+    @Test
+    void whoReadsAnotherArchiveThanTheDeclaredOneMeetsNoEnd() {
+        byte[] large = PartialDownloadTestBed.random(1_000_000, 1);
+        serve(aResponse().withBody(large));
+        CompletableFuture<byte[]> read = new CompletableFuture<>();
+
+        assertThrows(
+                ActuationFailure.class,
+                () -> downloader.download(
+                        key, source(bucket.url(SIGNED), key, 1), Progress.NONE, arriving -> readAll(arriving, read)));
+
+        ExecutionException broken = assertThrows(ExecutionException.class, () -> read.get(1, TimeUnit.MINUTES));
+        assertEquals("java.io.IOException: its download has broken off", broken.getMessage());
+    }
+
+    @Test
+    void nobodyReadsWhatIsSmallOrMayBeAnything() throws Exception {
+        byte[] large = PartialDownloadTestBed.random(1_000_000, 1);
+        serveInTurn(ok(), aResponse().withBody(large));
+        List<ArrivingArchive> read = new ArrayList<>();
+
+        downloader.download(key, source(), Progress.NONE, read::add);
+        String unverified = "unverified-" + "a".repeat(64);
+        downloader.download(unverified, source(bucket.url(SIGNED), null, 3), Progress.NONE, read::add);
+
+        assertEquals(List.of(), read);
+    }
+
+    private static void readAll(ArrivingArchive arriving, CompletableFuture<byte[]> read) {
+        Thread _ = Thread.startVirtualThread(() -> {
+            try (arriving) {
+                read.complete(arriving.read().readAllBytes());
+            } catch (IOException e) {
+                read.completeExceptionally(e);
+            }
+        });
     }
 }

@@ -63,6 +63,11 @@ public final class Housekeeping {
                 LOG.warn("{}", e.getMessage());
             }
         }
+        try {
+            cache.collectLeftovers();
+        } catch (ActuationFailure e) {
+            LOG.warn("{}", e.getMessage());
+        }
         groups.sweep(all, now);
     }
 

@@ -3,6 +3,7 @@ package io.homeostat.reconcile.loop;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
 import io.homeostat.actuate.ActuationFailure;
+import io.homeostat.actuate.archive.ArrivingArchive;
 import io.homeostat.actuate.archive.SignatureCheck;
 import io.homeostat.actuate.archive.SignatureCheck.SignaturePolicy;
 import io.homeostat.actuate.fetch.Downloader;
@@ -123,8 +124,18 @@ public final class MachineSteps implements StepExecutor, AutoCloseable {
     }
 
     private Outcome download(Step.Download step) throws ActuationFailure, InterruptedException {
-        downloader.download(step.key(), step.source(), progress.apply(step.workload()));
+        downloader.download(
+                step.key(), step.source(), progress.apply(step.workload()), archive -> unpackEarly(step, archive));
         return Outcome.done();
+    }
+
+    /** The next step is to unpack it, and finds that done, unless the archive is refused. */
+    private void unpackEarly(Step.Download step, ArrivingArchive archive) {
+        if (signatures.accepts(step.key(), step.source().signature())) {
+            unpacker.unpackEarly(step.workload(), archive);
+        } else {
+            archive.close();
+        }
     }
 
     private Outcome unpack(Step.Unpack step) throws ActuationFailure, InterruptedException {
@@ -293,6 +304,7 @@ public final class MachineSteps implements StepExecutor, AutoCloseable {
     @Override
     public void close() {
         downloader.close();
+        unpacker.close();
     }
 
     /** Bounds of archives, and who may have signed them. */

@@ -177,6 +177,7 @@ class AgentTest {
                 bench.declared().resolveSibling("s"), bench.declared().resolveSibling("r"), "test");
         Path half = Files.createDirectories(layout.staging(A).resolve("a_1/bin"));
         Files.writeString(half.resolve("program"), "half");
+        Path early = Files.createDirectories(layout.downloads().resolve("a".repeat(64) + ".1.tree"));
         Path foreign = Files.createDirectories(layout.install(A, "a_1"));
         bench.write("a.yaml", sleeper("a", 1000));
 
@@ -184,6 +185,7 @@ class AgentTest {
 
         bench.running(A);
         assertFalse(Files.exists(layout.staging(A)));
+        assertFalse(Files.exists(early));
         assertTrue(Files.exists(foreign));
     }
 

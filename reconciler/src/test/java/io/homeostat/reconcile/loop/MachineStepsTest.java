@@ -10,6 +10,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.common.collect.ImmutableList;
 import com.google.common.hash.Hashing;
+import io.homeostat.actuate.archive.SignatureCheck.SignaturePolicy;
 import io.homeostat.actuate.fetch.Downloader.Progress;
 import io.homeostat.actuate.limits.GroupRemover;
 import io.homeostat.desired.model.Lifecycle;
@@ -48,6 +49,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
+import java.util.Random;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
@@ -70,6 +72,7 @@ class MachineStepsTest {
     private InstanceObservers instances;
     private MachineObserver observer;
     private MachineSteps steps;
+    private ArchiveRules rules = ArchiveRules.DEFAULT;
 
     /** Of each commit: whether there were notes on a launch already. */
     private final List<Boolean> launchedAtCommit = new ArrayList<>();
@@ -92,8 +95,7 @@ class MachineStepsTest {
         instances = new InstanceObservers(new Machine(layout, new ProcFs(), Clock.systemUTC(), store::instances));
         observer = instances.with(path -> new MetadataServer.Answer.Absent());
         Runtimes runtimes = new Runtimes(instances);
-        steps = new MachineSteps(
-                layout, store, runtimes, Clock.systemUTC(), () -> ArchiveRules.DEFAULT, id -> Progress.NONE);
+        steps = new MachineSteps(layout, store, runtimes, Clock.systemUTC(), () -> rules, id -> Progress.NONE);
     }
 
     @AfterEach
@@ -203,6 +205,48 @@ class MachineStepsTest {
         assertTrue(failed.error().startsWith("the plugin did not start: "), failed.error());
         assertFalse(failed.fatal());
         assertEquals(Phase.START_SENT, store.instances(PLUGIN).getFirst().phase());
+    }
+
+    @Test
+    void anArchiveIsUnpackedWhileItIsDownloaded() throws Exception {
+        String sum = download(noisyTar());
+        Files.writeString(layout.archive(sum), "not read again");
+
+        Outcome outcome = steps.execute(new Step.Unpack(PROCESS, sum, null, "1", "p_1", null), look(PROCESS));
+
+        assertEquals(Outcome.done(), outcome);
+        assertTrue(Files.exists(layout.install(PROCESS, "p_1").resolve("noise")));
+    }
+
+    @Test
+    void nothingOfAnArchiveThatMayNotBeUnpackedIsUnpackedEarly() throws Exception {
+        rules = new ArchiveRules(
+                rules.download(), rules.unpack(), new SignaturePolicy(true, SignaturePolicy.ANYBODY.keys()));
+        String sum = download(noisyTar());
+        Files.writeString(layout.archive(sum), "read after all");
+        rules = ArchiveRules.DEFAULT;
+
+        Outcome outcome = steps.execute(new Step.Unpack(PROCESS, sum, null, "1", "p_1", null), look(PROCESS));
+
+        assertInstanceOf(Outcome.Failed.class, outcome);
+    }
+
+    private String download(byte[] archive) throws IOException {
+        String sum = Hashing.sha256().hashBytes(archive).toString();
+        Path file = Files.write(directory.resolve("archive.tar"), archive);
+        Source source = new Source(file.toString(), sum, Duration.ofSeconds(60), 1);
+        assertEquals(Outcome.done(), steps.execute(new Step.Download(PROCESS, sum, source), look(PROCESS)));
+        return sum;
+    }
+
+    private byte[] noisyTar() throws Exception {
+        byte[] noise = new byte[1_000_000];
+        new Random(1).nextBytes(noise);
+        Files.write(directory.resolve("noise"), noise);
+        Path tar = directory.resolve("noise.tar");
+        Process process = new ProcessBuilder("tar", "cf", tar.toString(), "-C", directory.toString(), "noise").start();
+        assertEquals(0, process.waitFor());
+        return Files.readAllBytes(tar);
     }
 
     @Test

@@ -1,0 +1,175 @@
+package io.homeostat.actuate.unpack;
+
+import com.google.common.util.concurrent.Uninterruptibles;
+import io.homeostat.actuate.Disk;
+import io.homeostat.actuate.archive.ArchiveFormat;
+import io.homeostat.actuate.archive.ArrivingArchive;
+import io.homeostat.actuate.unpack.UnpackLimits.UnpackBudget;
+import io.homeostat.desired.platform.Layout;
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentMap;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Archives that are unpacked while they are downloaded, each into {@code downloads/<key>.<number>.tree}, which nobody else sees. A tree is
+ * there for the taking once the whole archive has arrived and has the declared checksum. What fails here says nothing: the archive is then
+ * unpacked from the cache, and that tells what is wrong.
+ *
+ * <p>Whoever takes a tree out of the map owns it, and deletes its directory if it is of no use.
+ */
+final class EarlyTrees implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(EarlyTrees.class);
+
+    private final Layout layout;
+    private final Disk disk;
+    private final Duration keep;
+    private final AtomicLong number = new AtomicLong();
+    private final ConcurrentMap<String, Early> trees = new ConcurrentHashMap<>();
+
+    /** @param keep how long a tree is kept that nobody takes, as when something else has been declared meanwhile */
+    EarlyTrees(Layout layout, Disk disk, Duration keep) {
+        this.layout = layout;
+        this.disk = disk;
+        this.keep = keep;
+    }
+
+    /** Begins to unpack an archive that is arriving, unless somebody does so already. Closes it. */
+    void begin(ArrivingArchive archive, Path destination, UnpackLimits limits) {
+        Early early = new Early(archive, destination, limits);
+        if (trees.putIfAbsent(archive.key(), early) == null) {
+            early.thread.start();
+        } else {
+            archive.close();
+        }
+    }
+
+    /** The tree of an archive that has arrived; waits until it is unpacked. Empty when there is none. */
+    Optional<UnpackedTree> take(String key) throws IOException, InterruptedException {
+        Early early = trees.remove(key);
+        if (early == null) {
+            return Optional.empty();
+        }
+        if (!early.archive.isComplete()) {
+            // It came from another URL, and this one may never answer.
+            early.abandon();
+            return Optional.empty();
+        }
+        early.taken.countDown();
+        try {
+            return Optional.of(early.tree.get());
+        } catch (ExecutionException e) {
+            disk.deleteTree(early.root);
+            return Optional.empty();
+        } catch (InterruptedException e) {
+            early.abandon();
+            throw e;
+        }
+    }
+
+    @Override
+    public void close() {
+        for (Early early : trees.values()) {
+            if (trees.remove(early.archive.key(), early)) {
+                try {
+                    early.abandon();
+                } catch (IOException e) {
+                    LOG.warn("{} is left behind: {}", early.root, Disk.reason(e));
+                }
+            }
+        }
+    }
+
+    private final class Early {
+        private final ArrivingArchive archive;
+        private final Path destination;
+        private final UnpackBudget budget;
+        private final Path root;
+        private final CompletableFuture<UnpackedTree> tree = new CompletableFuture<>();
+        private final CountDownLatch taken = new CountDownLatch(1);
+        private final Thread thread;
+
+        Early(ArrivingArchive archive, Path destination, UnpackLimits limits) {
+            this.archive = archive;
+            this.destination = destination;
+            this.root = layout.downloads().resolve(archive.key() + "." + number.incrementAndGet() + ".tree");
+            // The download comes first where there is not room for both.
+            UnpackLimits beside =
+                    new UnpackLimits(limits.maxBytes(), limits.maxEntries(), limits.reserveBytes() + archive.total());
+            this.budget = new UnpackBudget(beside, archive.total(), () -> disk.usableBytes(root));
+            this.thread = Thread.ofPlatform().daemon().name("early-unpack").unstarted(this::run);
+        }
+
+        private void run() {
+            try (archive) {
+                tree.complete(unpacked());
+                boolean _ = taken.await(keep.toMillis(), TimeUnit.MILLISECONDS);
+            } catch (IOException | RefusedArchive | InterruptedException | RuntimeException | Error e) {
+                LOG.debug("{} was not unpacked while it was downloaded: {}", archive.key(), e.toString());
+                tree.completeExceptionally(e);
+            } finally {
+                if (trees.remove(archive.key(), this)) {
+                    delete();
+                }
+            }
+        }
+
+        private UnpackedTree unpacked() throws IOException, RefusedArchive, InterruptedException {
+            byte[] head = ArchiveFormat.head(archive.read());
+            ArchiveFormat format = ArchiveFormat.of(head).orElseThrow(() -> UnpackedTree.noArchive(head));
+            disk.makeDirectories(root);
+            if (!isRenamed()) {
+                throw new IOException("it could not be moved to another file system");
+            }
+            InputStream bytes = archive.read();
+            return UnpackedTree.of(
+                    (into, bounds) -> {
+                        switch (format) {
+                            case TAR_GZ -> TarReader.readGzip(bytes, into, bounds);
+                            case TAR -> TarReader.readPlain(bytes, into, bounds);
+                            // Its table of contents comes last.
+                            case ZIP -> throw new RefusedArchive("a zip can't be read while it arrives");
+                        }
+                    },
+                    root,
+                    budget,
+                    disk);
+        }
+
+        /** Somebody may have moved the cache, or what is installed, to another disk. */
+        private boolean isRenamed() throws IOException {
+            Path there = destination.toAbsolutePath();
+            while (!Files.exists(there) && there.getParent() != null) {
+                there = there.getParent();
+            }
+            return Files.getAttribute(there, "unix:dev").equals(Files.getAttribute(root, "unix:dev"));
+        }
+
+        /** Of the owner. */
+        void abandon() throws IOException {
+            archive.breakOff();
+            thread.interrupt();
+            Uninterruptibles.joinUninterruptibly(thread);
+            disk.deleteTree(root);
+        }
+
+        private void delete() {
+            try {
+                disk.deleteTree(root);
+            } catch (IOException e) {
+                LOG.warn("{} is left behind: {}", root, Disk.reason(e));
+            }
+        }
+    }
+}

@@ -1,0 +1,233 @@
+package io.homeostat.actuate.unpack;
+
+import static org.awaitility.Awaitility.await;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.homeostat.actuate.ActuationFailure;
+import io.homeostat.actuate.Disk;
+import io.homeostat.actuate.LocalDisk;
+import io.homeostat.actuate.Machine;
+import io.homeostat.actuate.archive.ArrivingArchive;
+import java.io.IOException;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Proxy;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.time.Duration;
+import java.util.List;
+import java.util.Random;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** An archive that is unpacked while it arrives. */
+final class EarlyUnpackTest extends UnpackTestBed {
+    private static final Duration LONG = Duration.ofMinutes(1);
+
+    @AfterEach
+    void tearDown() {
+        unpacker.close();
+    }
+
+    @Test
+    void whatHasBeenUnpackedWhileItArrivedIsNotReadAgain() throws Exception {
+        byte[] archive = large();
+        String key = Machine.sha256(archive);
+        Arrival arrival = new Arrival(key, archive.length);
+        unpacker.unpackEarly(ID, arrival.archive);
+        arrival.append(archive, 0, archive.length / 2);
+        awaitTrees(1);
+        arrival.append(archive, archive.length / 2, archive.length);
+        arrival.archive.complete();
+        cacheNonsense(key);
+
+        unpack(key, "bin/greeter");
+
+        assertOrdinary();
+        assertEquals(
+                List.of(),
+                machine.installations(ID).stream()
+                        .filter(each -> !each.key().equals(key))
+                        .toList());
+        awaitTrees(0);
+    }
+
+    @Test
+    void aTarThatIsNotCompressedIsUnpackedEarlyToo() throws Exception {
+        byte[] archive = ordinary().tar();
+        String key = Machine.sha256(archive);
+        arrived(unpacker, key, archive).complete();
+        cacheNonsense(key);
+
+        unpack(key, "bin/greeter");
+
+        assertOrdinary();
+    }
+
+    @Test
+    void whatWasNotVerifiedIsNeverInstalled() throws Exception {
+        byte[] archive = large();
+        String key = Machine.sha256(archive);
+        ArrivingArchive arriving = arrived(unpacker, key, archive);
+        awaitTrees(1);
+        arriving.breakOff();
+        awaitTrees(0);
+        cacheNonsense(key);
+
+        assertContains(failure(key, "bin/greeter"), "it is no tar.gz, tar or zip");
+
+        assertFalse(Files.exists(machine.install(DIRECTORY)));
+    }
+
+    @Test
+    void whoHasTheArchiveFromElsewhereDoesNotWaitForTheRest() throws Exception {
+        byte[] archive = large();
+        String key = Machine.sha256(archive);
+        Arrival slow = new Arrival(key, archive.length);
+        unpacker.unpackEarly(ID, slow.archive);
+        slow.append(archive, 0, archive.length / 2);
+        awaitTrees(1);
+        String _ = machine.cached(archive);
+
+        unpack(key, "bin/greeter");
+
+        assertOrdinary();
+        assertEquals(0, trees());
+    }
+
+    @Test
+    void whatIsRefusedIsRefusedByTheStepThatUnpacks() throws Exception {
+        byte[] archive = ordinary().program("../outside").tarGz();
+        String key = machine.cached(archive);
+        arrived(unpacker, key, archive).complete();
+
+        ActuationFailure failure = failure(key, "bin/greeter");
+
+        assertContains(failure, "the archive is refused");
+        assertTrue(failure.fatal());
+        assertEquals(0, trees());
+        assertFalse(Files.exists(machine.layout().staging(ID)));
+    }
+
+    @Test
+    void anArchiveWithoutItsEntryPointLeavesNothing() throws Exception {
+        byte[] archive = ordinary().tarGz();
+        String key = machine.cached(archive);
+        arrived(unpacker, key, archive).complete();
+
+        assertContains(failure(key, "bin/other"), "the entry point 'bin/other' is not in the archive");
+
+        assertEquals(0, trees());
+        assertFalse(Files.exists(machine.layout().staging(ID)));
+    }
+
+    @Test
+    void whereThereIsNotRoomForBothTheDownloadComesFirst() throws Exception {
+        byte[] archive = large();
+        String key = machine.cached(archive);
+        long enoughForOne = 2L * archive.length - 1;
+        Disk small = withRoom(enoughForOne + UnpackLimits.DEFAULT.reserveBytes());
+        try (Unpacker tight = new Unpacker(machine.layout(), () -> UnpackLimits.DEFAULT, small)) {
+            ArrivingArchive arriving = arrived(tight, key, archive);
+            // It has been given up before it was complete.
+            await().atMost(LONG).until(arriving::isClosed);
+            awaitTrees(0);
+            arriving.complete();
+
+            tight.unpack(ID, key, "1", DIRECTORY, "bin/greeter");
+        }
+        assertOrdinary();
+    }
+
+    @Test
+    void aTreeThatNobodyTakesIsDeleted() throws Exception {
+        byte[] archive = large();
+        String key = Machine.sha256(archive);
+        Arrival arrival = new Arrival(key, archive.length);
+        try (EarlyTrees trees = new EarlyTrees(machine.layout(), new LocalDisk(), Duration.ofMillis(1))) {
+            trees.begin(arrival.archive, machine.layout().installs(ID), UnpackLimits.DEFAULT);
+            arrival.append(archive, 0, archive.length);
+            awaitTrees(1);
+            arrival.archive.complete();
+
+            awaitTrees(0);
+            assertTrue(trees.take(key).isEmpty());
+        }
+    }
+
+    @Test
+    void whoeverClosesLeavesNothing() throws Exception {
+        byte[] archive = large();
+        ArrivingArchive arriving = arrived(unpacker, Machine.sha256(archive), archive);
+        awaitTrees(1);
+
+        unpacker.close();
+
+        assertEquals(0, trees());
+        assertTrue(arriving.isClosed());
+    }
+
+    private static byte[] large() {
+        byte[] noise = new byte[3_000_000];
+        new Random(1).nextBytes(noise);
+        return ordinary().file("noise", 0644, noise).tarGz();
+    }
+
+    /** All of it is there, and it is not known whether it is the right one. */
+    private ArrivingArchive arrived(Unpacker by, String key, byte[] archive) throws IOException {
+        Arrival arrival = new Arrival(key, archive.length);
+        arrival.append(archive, 0, archive.length);
+        by.unpackEarly(ID, arrival.archive);
+        return arrival.archive;
+    }
+
+    /** Who reads it in spite of all fails. */
+    private void cacheNonsense(String key) throws IOException {
+        Files.createDirectories(machine.layout().archives());
+        Files.writeString(machine.layout().archive(key), "nonsense");
+    }
+
+    private void awaitTrees(int count) {
+        await().atMost(LONG).until(() -> trees() == count);
+    }
+
+    private long trees() throws IOException {
+        try (Stream<Path> left = Files.list(machine.layout().downloads())) {
+            return left.filter(Files::isDirectory).count();
+        }
+    }
+
+    private static Disk withRoom(long bytes) {
+        Disk disk = new LocalDisk();
+        return (Disk) Proxy.newProxyInstance(
+                Disk.class.getClassLoader(), new Class<?>[] {Disk.class}, (proxy, method, arguments) -> {
+                    try {
+                        return method.getName().equals("usableBytes") ? (Object) bytes : method.invoke(disk, arguments);
+                    } catch (InvocationTargetException e) {
+                        throw e.getCause();
+                    }
+                });
+    }
+
+    /** What a download does. */
+    private final class Arrival {
+        private final Path file;
+        private final ArrivingArchive archive;
+
+        Arrival(String key, long total) throws IOException {
+            file = Files.createDirectories(machine.layout().downloads()).resolve(key);
+            Files.write(file, new byte[0]);
+            archive = new ArrivingArchive(key, file, total);
+        }
+
+        void append(byte[] bytes, int from, int to) throws IOException {
+            byte[] more = new byte[to - from];
+            System.arraycopy(bytes, from, more, 0, more.length);
+            Files.write(file, more, StandardOpenOption.APPEND);
+            archive.arrived(to);
+        }
+    }
+}
