@@ -6,6 +6,7 @@ import com.google.common.collect.ImmutableSet;
 import com.google.common.collect.ImmutableSortedSet;
 import io.homeostat.actuate.ActuationFailure;
 import io.homeostat.actuate.launch.Keepers;
+import io.homeostat.actuate.limits.GracePeriod;
 import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.model.DesiredState.Policy;
 import io.homeostat.desired.model.SourceName;
@@ -120,7 +121,7 @@ public final class Agent implements ControlPlane.Host, AutoCloseable {
         this.sources = new SourceWatcher(defaultFiles, config, store, clock, hinted, this::readSources);
         this.pluginSurvey = new PluginSurvey(declared, store, observer, logs, clock, PluginSurvey.PATIENCE);
         ImmutableList.Builder<PassListener> residents = ImmutableList.builder();
-        residents.add(new MovesAhead(machine.cgroups()));
+        residents.add(new MovesAhead(new GracePeriod(machine.cgroups())::begin));
         residents.addAll(telemetry.listeners()).add(boot);
         residents.add(pluginSurvey);
         this.usage = new UsageSampler(layout, procFs, clock, Ticker.systemTicker());

@@ -1,24 +1,32 @@
 package io.homeostat.reconcile.agent;
 
-import io.homeostat.actuate.limits.GracePeriod;
-import io.homeostat.observe.limits.CgroupLayout;
 import io.homeostat.reconcile.loop.PassId;
 import io.homeostat.reconcile.loop.PassListener;
+import io.homeostat.reconcile.plan.Step;
 
 /** Has the kernel get ready for a launch while a pass that may lead to one looks and plans. */
 final class MovesAhead implements PassListener {
-    private final GracePeriod gracePeriod;
+    private final Runnable gracePeriod;
 
-    MovesAhead(CgroupLayout cgroups) {
-        this.gracePeriod = new GracePeriod(cgroups);
+    /** @param gracePeriod begins one; see {@link io.homeostat.actuate.limits.GracePeriod} */
+    MovesAhead(Runnable gracePeriod) {
+        this.gracePeriod = gracePeriod;
     }
 
     @Override
     public void begun(PassId pass) {
         switch (pass.trigger()) {
-            case EXIT, FILES, REQUEST, RETRY, NEIGHBOUR -> gracePeriod.begin();
+            case EXIT, FILES, REQUEST, RETRY, NEIGHBOUR -> gracePeriod.run();
             // In those that follow it is under way or over, and most of the others find all as it was.
             case STEP, WAIT, START, RESYNC -> {}
+        }
+    }
+
+    /** The one that began with the first pass is long over when something had to be downloaded; a launch follows this step. */
+    @Override
+    public void starting(Step step) {
+        if (step instanceof Step.Activate) {
+            gracePeriod.run();
         }
     }
 }
