@@ -30,8 +30,6 @@ import org.slf4j.LoggerFactory;
  * <p>Whoever takes a tree out of the map owns it, and deletes its directory if it is of no use.
  */
 final class EarlyTrees implements AutoCloseable {
-    private static final Logger LOG = LoggerFactory.getLogger(EarlyTrees.class);
-
     private final Layout layout;
     private final Disk disk;
     private final Duration keep;
@@ -82,16 +80,14 @@ final class EarlyTrees implements AutoCloseable {
     public void close() {
         for (Early early : trees.values()) {
             if (trees.remove(early.archive.key(), early)) {
-                try {
-                    early.abandon();
-                } catch (IOException e) {
-                    LOG.warn("{} is left behind: {}", early.root, Disk.reason(e));
-                }
+                early.endAndDelete();
             }
         }
     }
 
     private final class Early {
+        private static final Logger LOG = LoggerFactory.getLogger(EarlyTrees.class);
+
         private final ArrivingArchive archive;
         private final Path destination;
         private final UnpackBudget budget;
@@ -104,9 +100,9 @@ final class EarlyTrees implements AutoCloseable {
             this.archive = archive;
             this.destination = destination;
             this.root = layout.downloads().resolve(archive.key() + "." + number.incrementAndGet() + ".tree");
-            // The download comes first where there is not room for both.
-            UnpackLimits beside =
-                    new UnpackLimits(limits.maxBytes(), limits.maxEntries(), limits.reserveBytes() + archive.total());
+            // The download comes first where there is not room for both, whatever is written between two looks.
+            long reserve = limits.reserveBytes() + archive.total() + UnpackBudget.LOOK_EVERY;
+            UnpackLimits beside = new UnpackLimits(limits.maxBytes(), limits.maxEntries(), reserve);
             this.budget = new UnpackBudget(beside, archive.total(), () -> disk.usableBytes(root));
             this.thread = Thread.ofPlatform().daemon().name("early-unpack").unstarted(this::run);
         }
@@ -162,6 +158,14 @@ final class EarlyTrees implements AutoCloseable {
             thread.interrupt();
             Uninterruptibles.joinUninterruptibly(thread);
             disk.deleteTree(root);
+        }
+
+        private void endAndDelete() {
+            try {
+                abandon();
+            } catch (IOException e) {
+                LOG.warn("{} is left behind: {}", root, Disk.reason(e));
+            }
         }
 
         private void delete() {

@@ -26,7 +26,8 @@ public record UnpackLimits(long maxBytes, int maxEntries, long reserveBytes) {
 
     /** Counts what is unpacked against the limits. */
     static final class UnpackBudget {
-        private static final long LOOK_EVERY = 16L << 20;
+        /** Bytes that are written without looking how many are free. */
+        static final long LOOK_EVERY = 16L << 20;
 
         private final UnpackLimits limits;
         private final long archiveBytes;

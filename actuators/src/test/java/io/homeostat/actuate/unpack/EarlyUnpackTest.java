@@ -10,6 +10,7 @@ import io.homeostat.actuate.Disk;
 import io.homeostat.actuate.LocalDisk;
 import io.homeostat.actuate.Machine;
 import io.homeostat.actuate.archive.ArrivingArchive;
+import io.homeostat.actuate.unpack.UnpackLimits.UnpackBudget;
 import java.io.IOException;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;
@@ -128,7 +129,7 @@ final class EarlyUnpackTest extends UnpackTestBed {
     void whereThereIsNotRoomForBothTheDownloadComesFirst() throws Exception {
         byte[] archive = large();
         String key = machine.cached(archive);
-        long enoughForOne = 2L * archive.length - 1;
+        long enoughForOne = 2L * archive.length + UnpackBudget.LOOK_EVERY - 1;
         Disk small = withRoom(enoughForOne + UnpackLimits.DEFAULT.reserveBytes());
         try (Unpacker tight = new Unpacker(machine.layout(), () -> UnpackLimits.DEFAULT, small)) {
             ArrivingArchive arriving = arrived(tight, key, archive);

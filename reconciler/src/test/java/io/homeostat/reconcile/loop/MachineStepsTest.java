@@ -210,7 +210,7 @@ class MachineStepsTest {
     @Test
     void anArchiveIsUnpackedWhileItIsDownloaded() throws Exception {
         String sum = download(noisyTar());
-        Files.writeString(layout.archive(sum), "not read again");
+        replaceInCache(sum, "not read again");
 
         Outcome outcome = steps.execute(new Step.Unpack(PROCESS, sum, null, "1", "p_1", null), look(PROCESS));
 
@@ -223,7 +223,7 @@ class MachineStepsTest {
         rules = new ArchiveRules(
                 rules.download(), rules.unpack(), new SignaturePolicy(true, SignaturePolicy.ANYBODY.keys()));
         String sum = download(noisyTar());
-        Files.writeString(layout.archive(sum), "read after all");
+        replaceInCache(sum, "read after all");
         rules = ArchiveRules.DEFAULT;
 
         Outcome outcome = steps.execute(new Step.Unpack(PROCESS, sum, null, "1", "p_1", null), look(PROCESS));
@@ -237,6 +237,12 @@ class MachineStepsTest {
         Source source = new Source(file.toString(), sum, Duration.ofSeconds(60), 1);
         assertEquals(Outcome.done(), steps.execute(new Step.Download(PROCESS, sum, source), look(PROCESS)));
         return sum;
+    }
+
+    /** By another file: the one before may still be read. */
+    private void replaceInCache(String sum, String content) throws IOException {
+        Files.delete(layout.archive(sum));
+        Files.writeString(layout.archive(sum), content);
     }
 
     private byte[] noisyTar() throws Exception {
