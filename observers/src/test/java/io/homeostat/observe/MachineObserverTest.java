@@ -126,6 +126,23 @@ class MachineObserverTest {
     }
 
     @Test
+    void aPluginIsAskedOverOneConnectionUntilItsSocketIsAnotherOne() throws Exception {
+        try (PluginServer plugin = PluginServer.on(socket())) {
+            Instance instance = running(Phase.STARTED);
+            seen(instance, Specs.plugin());
+            seen(instance, Specs.plugin());
+            assertEquals(1, plugin.connections.get());
+            assertEquals(2, plugin.requests.size());
+
+            // The first one would go on answering those who are connected.
+            try (PluginServer replacement = PluginServer.on(socket())) {
+                assertEquals(Health.healthy(NOW), seen(instance, Specs.plugin()).health());
+                assertEquals(1, replacement.requests.size());
+            }
+        }
+    }
+
+    @Test
     void aPluginThatIsNotKnownToHaveStartedIsAskedNothing() throws Exception {
         try (PluginServer plugin = PluginServer.on(socket())) {
             for (Phase state : List.of(Phase.CREATED, Phase.START_SENT)) {

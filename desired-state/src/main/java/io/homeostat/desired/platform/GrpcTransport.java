@@ -27,8 +27,8 @@ import org.jspecify.annotations.Nullable;
  * What carries gRPC to plugins, probes and the control plane: Netty's NIO, which needs no native code. It is loaded, and its one
  * thread started, when the first channel is asked for.
  *
- * <p>A channel serves one question or one stream and is shut down by its user. Keeping it would save a millisecond but report stale
- * failures: a channel whose peer has gone backs off and refuses calls although the next process may be listening already.
+ * <p>A channel is shut down by its user, when its question is answered or its stream is over. Who keeps one gives it up as soon as its
+ * connection breaks: after that it backs off and refuses calls although the next process may be listening already.
  */
 public final class GrpcTransport implements AutoCloseable {
     /** A placeholder that is never connected to. */

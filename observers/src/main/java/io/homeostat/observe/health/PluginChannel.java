@@ -1,8 +1,11 @@
 package io.homeostat.observe.health;
 
 import com.google.common.collect.ImmutableList;
+import io.grpc.Channel;
+import io.grpc.ConnectivityState;
+import io.grpc.Deadline;
 import io.grpc.ManagedChannel;
-import io.grpc.Status;
+import io.grpc.Status.Code;
 import io.grpc.StatusRuntimeException;
 import io.homeostat.desired.model.Config;
 import io.homeostat.desired.model.Structs;
@@ -15,6 +18,7 @@ import io.homeostat.proto.plugin.GetStatusRequest;
 import io.homeostat.proto.plugin.GuestAgentPluginGrpc;
 import io.homeostat.proto.plugin.GuestAgentPluginGrpc.GuestAgentPluginBlockingStub;
 import io.homeostat.proto.plugin.StartRequest;
+import io.homeostat.proto.plugin.Status;
 import io.homeostat.proto.plugin.StopRequest;
 import java.io.IOException;
 import java.net.BindException;
@@ -27,14 +31,34 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.InstantSource;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
-/** Speaks the plugin protocol over a plugin's unix socket. Safe for use by several threads. */
+/**
+ * Speaks the plugin protocol over a plugin's unix socket. Safe for use by several threads.
+ *
+ * <p>What is asked again and again, the health of a plugin that runs, is asked over a connection that is kept until it breaks, a question
+ * fails, or somebody else is asked at that socket: to open one costs several times what an answer does. All else is rare, and gets a
+ * connection of its own.
+ */
 public final class PluginChannel implements AutoCloseable {
     private final GrpcTransport transport;
     private final InstantSource clock;
+    private final Map<Path, Kept> kept = new ConcurrentHashMap<>();
+    private volatile boolean closed;
+
+    /**
+     * Who answers at a socket.
+     *
+     * @param file tells the socket from a later one of its name
+     */
+    public record Peer(Path socket, String launchId, Object file) {}
+
+    private record Kept(Peer peer, ManagedChannel channel) {}
 
     public PluginChannel(InstantSource clock) {
         this(new GrpcTransport(), clock);
@@ -82,8 +106,17 @@ public final class PluginChannel implements AutoCloseable {
     }
 
     private Health status(Path socket, GetStatusRequest request, Duration timeout) {
+        return health(timeout, () -> call(socket, timeout, plugin -> plugin.getStatus(request)));
+    }
+
+    /** As {@link #status(Path, Duration)}, for who is asked often. */
+    public Health status(Peer peer, Duration timeout) {
+        return health(timeout, () -> askKept(peer, Deadline.after(timeout.toNanos(), TimeUnit.NANOSECONDS)));
+    }
+
+    private Health health(Duration timeout, Supplier<Status> question) {
         try {
-            var status = call(socket, timeout, plugin -> plugin.getStatus(request));
+            Status status = question.get();
             return new Health(
                     Verdict.HEALTHY,
                     status.getCode(),
@@ -93,6 +126,64 @@ public final class PluginChannel implements AutoCloseable {
         } catch (StatusRuntimeException e) {
             return Health.failed(CallFailure.verdict(e), CallFailure.words("GetStatus", e, timeout), clock.instant());
         }
+    }
+
+    private Status askKept(Peer peer, Deadline deadline) {
+        Kept known = kept.get(peer.socket());
+        if (known != null && known.peer().equals(peer)) {
+            try {
+                return ask(known.channel(), deadline);
+            } catch (StatusRuntimeException e) {
+                drop(known);
+                if (e.getStatus().getCode() != Code.UNAVAILABLE) {
+                    throw e;
+                }
+                // It may have broken just now, which says nothing of who listens there.
+            }
+        }
+        Kept fresh = new Kept(peer, transport.unix(peer.socket()).build());
+        boolean answered = false;
+        try {
+            Status status = ask(fresh.channel(), deadline);
+            answered = true;
+            return status;
+        } finally {
+            if (answered) {
+                keep(fresh);
+            } else {
+                fresh.channel().shutdownNow();
+            }
+        }
+    }
+
+    private static Status ask(Channel channel, Deadline deadline) {
+        return GuestAgentPluginGrpc.newBlockingStub(channel)
+                .withDeadline(deadline)
+                .getStatus(GetStatusRequest.getDefaultInstance());
+    }
+
+    private void keep(Kept fresh) {
+        Kept before = kept.put(fresh.peer().socket(), fresh);
+        if (before != null) {
+            // Not at once: another thread may be asking.
+            before.channel().shutdown();
+        }
+        // A channel whose connection has broken would back off and refuse calls although the next process may be
+        // listening already.
+        fresh.channel().notifyWhenStateChanged(ConnectivityState.READY, () -> drop(fresh));
+        if (closed) {
+            drop(fresh);
+        }
+    }
+
+    private void drop(Kept broken) {
+        kept.remove(broken.peer().socket(), broken);
+        broken.channel().shutdownNow();
+    }
+
+    /** How many connections are kept. */
+    int connections() {
+        return kept.size();
     }
 
     /** Starts the plugin's work. Call it once per process: some plugins do not survive a second Start. */
@@ -167,6 +258,8 @@ public final class PluginChannel implements AutoCloseable {
 
     @Override
     public void close() {
+        closed = true;
+        kept.values().forEach(this::drop);
         transport.close();
     }
 
@@ -202,7 +295,7 @@ public final class PluginChannel implements AutoCloseable {
         default FailureCause cause() {
             return switch (this) {
                 case Done() -> FailureCause.of(FailureCause.Kind.REFUSED);
-                case Unimplemented() -> new FailureCause(FailureCause.Kind.REFUSED, Status.Code.UNIMPLEMENTED.value());
+                case Unimplemented() -> new FailureCause(FailureCause.Kind.REFUSED, Code.UNIMPLEMENTED.value());
                 case Refused(int code, String problem) -> new FailureCause(FailureCause.Kind.REFUSED, code);
                 case TimedOut(String problem) -> FailureCause.of(FailureCause.Kind.TIMED_OUT);
                 case Unreachable(String problem) -> FailureCause.of(FailureCause.Kind.CONNECTION_LOST);

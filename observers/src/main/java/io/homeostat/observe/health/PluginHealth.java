@@ -10,12 +10,16 @@ import io.homeostat.observe.ObservedInstance;
 import io.homeostat.observe.ObservedInstance.Liveness.Running;
 import io.homeostat.observe.ProcessInstances.InstanceHealth;
 import io.homeostat.observe.health.Health.Verdict;
+import io.homeostat.observe.health.PluginChannel.Peer;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.time.InstantSource;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /** Health by the plugin protocol. Before Start a plugin must not be called; it is only seen whether it listens. */
@@ -49,7 +53,8 @@ public final class PluginHealth implements InstanceHealth {
         } catch (IllegalStateException e) {
             return Observation.unseen(String.valueOf(e.getMessage()));
         }
-        if (instance.phase() == Phase.STARTED && !isSocket(socket)) {
+        Optional<Object> file = instance.phase() == Phase.STARTED ? socketFile(socket) : Optional.empty();
+        if (instance.phase() == Phase.STARTED && file.isEmpty()) {
             Health unknown = Health.failed(Verdict.UNKNOWN, "its socket is gone, nobody can ask it", clock.instant());
             return Observation.seen(new Running(
                     running.identity(),
@@ -58,8 +63,10 @@ public final class PluginHealth implements InstanceHealth {
                     spec == null ? null : unknown,
                     ImmutableSet.of(ObservedInstance.Loss.SOCKET)));
         }
-        if (spec != null && instance.phase() == Phase.STARTED) {
-            Health health = plugins.status(socket, spec.lifecycle().health().timeout());
+        if (spec != null && file.isPresent()) {
+            Health health = plugins.status(
+                    new Peer(socket, instance.launchId(), file.get()),
+                    spec.lifecycle().health().timeout());
             return (health.verdict() == Verdict.HEALTHY ? Observation.seen(true) : plugins.listening(socket))
                     .map(listening -> new Running(running.identity(), running.age(), listening, health));
         }
@@ -67,14 +74,17 @@ public final class PluginHealth implements InstanceHealth {
                 .map(listening -> new Running(running.identity(), running.age(), listening, null));
     }
 
-    /** Whether a socket is there; true when that cannot be told. */
-    private static boolean isSocket(Path socket) {
+    /** Tells the socket from a later one of its name; empty when there is none, and what can't be seen counts as one that stays. */
+    private static Optional<Object> socketFile(Path socket) {
         try {
-            return ((int) Files.getAttribute(socket, "unix:mode", LinkOption.NOFOLLOW_LINKS) & TYPE) == SOCKET;
+            Map<String, Object> facts = Files.readAttributes(socket, "unix:mode,ino,ctime", LinkOption.NOFOLLOW_LINKS);
+            return ((int) Objects.requireNonNull(facts.get("mode")) & TYPE) == SOCKET
+                    ? Optional.of(facts.get("ino") + "@" + facts.get("ctime"))
+                    : Optional.empty();
         } catch (NoSuchFileException e) {
-            return false;
+            return Optional.empty();
         } catch (IOException e) {
-            return true;
+            return Optional.of("");
         }
     }
 }

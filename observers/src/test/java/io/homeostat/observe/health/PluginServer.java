@@ -1,6 +1,8 @@
 package io.homeostat.observe.health;
 
+import io.grpc.Attributes;
 import io.grpc.Server;
+import io.grpc.ServerTransportFilter;
 import io.grpc.Status.Code;
 import io.grpc.StatusRuntimeException;
 import io.grpc.netty.NettyServerBuilder;
@@ -25,11 +27,15 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
 /** A plugin in this process, on a real unix socket, that answers as it is told to and notes what it was asked. */
 public final class PluginServer extends GuestAgentPluginImplBase implements AutoCloseable {
     public final List<Object> requests = new CopyOnWriteArrayList<>();
+    /** How many connections there have been. */
+    public final AtomicInteger connections = new AtomicInteger();
+
     volatile Status status = Status.getDefaultInstance();
     volatile io.grpc.@Nullable Status error;
     volatile boolean silent;
@@ -47,6 +53,13 @@ public final class PluginServer extends GuestAgentPluginImplBase implements Auto
                 .workerEventLoopGroup(loop)
                 .directExecutor()
                 .addService(this)
+                .addTransportFilter(new ServerTransportFilter() {
+                    @Override
+                    public Attributes transportReady(Attributes attributes) {
+                        connections.incrementAndGet();
+                        return attributes;
+                    }
+                })
                 .build()
                 .start();
     }
