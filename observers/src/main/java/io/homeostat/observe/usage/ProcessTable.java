@@ -82,6 +82,16 @@ final class ProcessTable {
             return new ProcessTable(readAt, bootId, uptimeTicks, ImmutableMap.copyOf(found), marked(found));
         }
 
+        /** Only these processes, whatever their marks are. */
+        ProcessTable read(Iterable<Long> pids) throws IOException {
+            long uptimeTicks = procFs.uptimeTicks();
+            ImmutableMap.Builder<Long, Stat> found = ImmutableMap.builder();
+            for (long pid : pids) {
+                procFs.stat(pid).ifPresent(stat -> found.put(pid, stat));
+            }
+            return new ProcessTable(ticker.read(), "", uptimeTicks, found.buildOrThrow(), ImmutableListMultimap.of());
+        }
+
         private ImmutableListMultimap<String, Stat> marked(Map<Long, Stat> found) {
             Map<ProcessKey, String> next = Maps.newHashMapWithExpectedSize(found.size());
             ImmutableListMultimap.Builder<String, Stat> marked = ImmutableListMultimap.builder();

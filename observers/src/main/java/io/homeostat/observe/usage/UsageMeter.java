@@ -3,7 +3,6 @@ package io.homeostat.observe.usage;
 import com.github.benmanes.caffeine.cache.Ticker;
 import com.google.common.collect.ImmutableCollection;
 import com.google.common.collect.ImmutableList;
-import com.google.common.collect.ImmutableSet;
 import com.google.common.collect.ImmutableSortedSet;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.Identity.ProcessIdentity;
@@ -52,6 +51,9 @@ final class UsageMeter {
     /** Provides the current processes of the machine, the same for all who ask at the same time. */
     interface Processes {
         ProcessTable now() throws IOException;
+
+        /** These at least. */
+        ProcessTable of(Set<Long> pids) throws IOException;
     }
 
     /** A measurement; without CPU time if it is the first one. */
@@ -96,8 +98,11 @@ final class UsageMeter {
         if (processor != null && memory != null) {
             return Optional.of(counted(processor, UsageFiles.bytes(memory)));
         }
-        ProcessTable table = processes.now();
-        ImmutableCollection<Stat> members = table.members(launches, grouped());
+        ImmutableSortedSet<Long> grouped = grouped();
+        // What a group counts is what is in it, so that is all there is to add up; to read every process of the machine
+        // costs far more.
+        ProcessTable table = from.none() ? processes.now() : processes.of(grouped);
+        ImmutableCollection<Stat> members = table.members(from.none() ? launches : ImmutableList.of(), grouped);
         if (members.isEmpty()) {
             return Optional.empty();
         }
@@ -137,10 +142,10 @@ final class UsageMeter {
         return known;
     }
 
-    private ImmutableSet<Long> grouped() {
+    private ImmutableSortedSet<Long> grouped() {
         return groups.pids(id) instanceof Observation.Seen<ImmutableSortedSet<Long>>(ImmutableSortedSet<Long> pids)
                 ? pids
-                : ImmutableSet.of();
+                : ImmutableSortedSet.of();
     }
 
     private static long resident(ImmutableCollection<Stat> members) {
@@ -243,6 +248,10 @@ final class UsageMeter {
             } catch (NumberFormatException e) {
                 throw new IOException(file + " has '" + text.strip() + "' where a number should be", e);
             }
+        }
+
+        boolean none() {
+            return processor == null && memory == null;
         }
 
         private static String read(Path file) throws IOException {

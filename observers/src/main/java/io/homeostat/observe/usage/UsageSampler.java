@@ -21,6 +21,7 @@ import java.util.Deque;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -34,10 +35,11 @@ import org.slf4j.LoggerFactory;
 public final class UsageSampler {
     private static final Logger LOG = LoggerFactory.getLogger(UsageSampler.class);
 
-    /** The delay before a new workload is measured for the first time. */
-    private static final Duration LONGEST_PAUSE = Duration.ofSeconds(1);
+    /** The delay, at most, before a new workload is measured for the first time, together with others that are new. */
+    private static final Duration DELAY_OF_NEW = Duration.ofSeconds(1);
 
     private static final Duration SHORTEST_PAUSE = Duration.ofMillis(10);
+    private static final Duration LONGEST_PAUSE = Duration.ofMinutes(1);
 
     private final CgroupLayout groups;
     private final ProcessTable.Reader processes;
@@ -82,14 +84,19 @@ public final class UsageSampler {
         this.ticker = ticker;
     }
 
-    /** Samples a workload from now on by its present launches. Without any, earlier samples are kept. */
-    public synchronized void follow(WorkloadId id, Metrics how, ImmutableList<Instance> launches) {
+    /**
+     * Samples a workload from now on by its present launches. Without any, earlier samples are kept.
+     *
+     * @return whether the next {@link #sample} may be due sooner than it was
+     */
+    public synchronized boolean follow(WorkloadId id, Metrics how, ImmutableList<Instance> launches) {
         Followed known = followed.get(id);
         if (known == null) {
             followed.put(id, new Followed(id, new UsageMeter(id, groups, ticker), how, launches, ticker.read()));
-            return;
+            return true;
         }
-        if (!known.how.interval().equals(how.interval())) {
+        boolean otherwise = !known.how.interval().equals(how.interval());
+        if (otherwise) {
             known.due = nextDue(ticker.read(), how.interval());
         }
         known.how = how;
@@ -98,6 +105,7 @@ public final class UsageSampler {
         if (launches.isEmpty()) {
             known.latest = null;
         }
+        return otherwise;
     }
 
     /** Forgets a workload and its samples. */
@@ -154,26 +162,19 @@ public final class UsageSampler {
         });
     }
 
-    /** The time until the next {@link #sample}. */
+    /** The time until the next {@link #sample}, as far as is known now; see {@link #follow}. */
     public synchronized Duration pause() {
         long now = ticker.read();
-        long shortest = LONGEST_PAUSE.toNanos();
+        long next = now + LONGEST_PAUSE.toNanos();
+        long delayed = (Math.floorDiv(now, DELAY_OF_NEW.toNanos()) + 1) * DELAY_OF_NEW.toNanos();
         for (Followed each : followed.values()) {
-            shortest = Math.min(shortest, each.due - now);
+            next = Math.min(next, each.due <= now ? delayed : each.due);
         }
-        return Duration.ofNanos(Math.max(SHORTEST_PAUSE.toNanos(), shortest));
+        return Duration.ofNanos(Math.max(SHORTEST_PAUSE.toNanos(), next - now));
     }
 
     public void sample() {
-        @Nullable ProcessTable[] table = new ProcessTable[1];
-        UsageMeter.Processes once = () -> {
-            ProcessTable read = table[0];
-            if (read == null) {
-                read = processes.read();
-                table[0] = read;
-            }
-            return read;
-        };
+        UsageMeter.Processes once = new ReadOnce();
         for (Due due : due()) {
             if (due.moved()) {
                 due.workload().meter.moved();
@@ -184,6 +185,26 @@ public final class UsageSampler {
             } catch (IOException e) {
                 failed(due.workload(), e);
             }
+        }
+    }
+
+    private final class ReadOnce implements UsageMeter.Processes {
+        private @Nullable ProcessTable table;
+
+        @Override
+        public ProcessTable now() throws IOException {
+            ProcessTable known = table;
+            if (known == null) {
+                known = processes.read();
+                table = known;
+            }
+            return known;
+        }
+
+        @Override
+        public ProcessTable of(Set<Long> pids) throws IOException {
+            ProcessTable known = table;
+            return known == null ? processes.read(pids) : known;
         }
     }
 

@@ -1,6 +1,7 @@
 package io.homeostat.observe.usage;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.github.benmanes.caffeine.cache.Ticker;
@@ -86,8 +87,19 @@ class UsageSamplerTest {
         sample(9, 1, 0);
         assertEquals(List.of(), samples());
         assertEquals(Duration.ofSeconds(1), sampler.pause());
-        nanos = Duration.ofMillis(9_400).toNanos();
+        nanos = Duration.ofMillis(2_400).toNanos();
+        assertEquals(Duration.ofMillis(7_600), sampler.pause());
+    }
+
+    @Test
+    void whatIsNewIsMeasuredWithinASecondAndWhatHasAnotherIntervalByThat() {
+        assertTrue(sampler.follow(ID, new Metrics(Duration.ofHours(1), 60), ImmutableList.of()));
+        nanos = Duration.ofMillis(400).toNanos();
         assertEquals(Duration.ofMillis(600), sampler.pause());
+        sampler.sample();
+        assertEquals(Duration.ofMinutes(1), sampler.pause());
+        assertTrue(sampler.follow(ID, metrics(60), ImmutableList.of()));
+        assertEquals(Duration.ofMillis(9_600), sampler.pause());
     }
 
     @Test
@@ -165,7 +177,7 @@ class UsageSamplerTest {
         follow(60);
         sample(0, 0, 0);
         sample(10, 0, 1);
-        sampler.follow(ID, metrics(60), ImmutableList.of());
+        assertFalse(sampler.follow(ID, metrics(60), ImmutableList.of()));
         sample(20, 0, 2);
         assertEquals(ImmutableSortedMap.of(), sampler.latest());
         assertEquals(1, samples().size());
@@ -203,6 +215,21 @@ class UsageSamplerTest {
         nanos = INTERVAL.toNanos();
         sampler.sample();
         assertEquals(List.of(new Usage(START.plusSeconds(10), 30, 169L * Libc.pageSize())), samples());
+    }
+
+    @Test
+    void ofWhatIsInAGroupThatDoesNotCountTimeOnlyTheProcessesInItAreRead() throws Exception {
+        follow(60);
+        group(0, 4096);
+        Files.delete(root.resolve("cgroup/homeostat.slice/plugin-p/cpu.stat"));
+        uptime(1000);
+        // Not what stat(5) is, so whoever read all processes would fail.
+        proc.line(300, "nonsense");
+        sampler.sample();
+        proc.line(100, FakeProc.line(100, "p", "S", 1, 100, 1, 5000).replace(" 5 6 7 8 ", " 105 206 7 8 "));
+        nanos = INTERVAL.toNanos();
+        sampler.sample();
+        assertEquals(List.of(new Usage(START.plusSeconds(10), 30, 4096)), samples());
     }
 
     @Test

@@ -126,7 +126,13 @@ public final class Agent implements ControlPlane.Host, AutoCloseable {
         residents.add(pluginSurvey);
         this.usage = new UsageSampler(layout, procFs, clock, Ticker.systemTicker());
         this.follower = new InstanceFollower(
-                hinted ? new ExitWatcher(procFs) : null, instances, usage, store, declared, this::ended);
+                hinted ? new ExitWatcher(procFs) : null,
+                instances,
+                usage,
+                store,
+                declared,
+                this::ended,
+                this::sampleWhenDue);
         residents.add(follower);
         this.contents = hinted ? new ContentWatcher(observer::files, this::fileChanged) : null;
         if (contents != null) {
@@ -188,7 +194,7 @@ public final class Agent implements ControlPlane.Host, AutoCloseable {
         sources.every(() -> config.resync(), this::resync);
         maintenance.begin();
         sampling.every(() -> COLLECTING, "collecting keepers that have ended", keepers::collect);
-        sampling.every(usage::pause, "sampling what workloads use", usage::sample);
+        sampleWhenDue();
         modules.ran(Modules.Part.LOOP, began, clock.instant(), Optional.empty());
     }
 
@@ -261,6 +267,18 @@ public final class Agent implements ControlPlane.Host, AutoCloseable {
         for (WorkloadId id : scope.all()) {
             // What is declared comes up by its own cadence, spread over that time, and sooner than this.
             reconciler.hint(id, Trigger.RESYNC, scope.declared().contains(id) ? resync : Duration.ZERO);
+        }
+    }
+
+    private void sampleWhenDue() {
+        sampling.instead(usage.pause(), "sampling what workloads use", this::sample);
+    }
+
+    private void sample() {
+        try {
+            usage.sample();
+        } finally {
+            sampleWhenDue();
         }
     }
 

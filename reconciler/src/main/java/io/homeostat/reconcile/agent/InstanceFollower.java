@@ -2,6 +2,7 @@ package io.homeostat.reconcile.agent;
 
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
+import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.Identity;
 import io.homeostat.desired.state.Identity.ProcessIdentity;
@@ -13,6 +14,7 @@ import io.homeostat.reconcile.loop.DesiredSource;
 import io.homeostat.reconcile.loop.PassListener;
 import io.homeostat.reconcile.loop.PassResult;
 import io.homeostat.reconcile.runtime.InstanceObservers;
+import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
 import java.util.function.Consumer;
@@ -30,11 +32,13 @@ final class InstanceFollower implements PassListener, AutoCloseable {
     private final StateReader store;
     private final DesiredSource declared;
     private final Consumer<WorkloadId> onEnd;
+    private final Runnable onSooner;
     private final ConcurrentMap<WorkloadId, ImmutableSet<Identity>> watched = new ConcurrentHashMap<>();
 
     /**
      * @param processes closed with this; null: ends are not waited for
      * @param others wait for the ends of what is no process; used, not closed
+     * @param onSooner called when the sampler has something to do sooner than it had
      */
     InstanceFollower(
             @Nullable ExitWatcher processes,
@@ -42,13 +46,15 @@ final class InstanceFollower implements PassListener, AutoCloseable {
             UsageSampler sampler,
             StateReader store,
             DesiredSource declared,
-            Consumer<WorkloadId> onEnd) {
+            Consumer<WorkloadId> onEnd,
+            Runnable onSooner) {
         this.processes = processes;
         this.others = others;
         this.sampler = sampler;
         this.store = store;
         this.declared = declared;
         this.onEnd = onEnd;
+        this.onSooner = onSooner;
     }
 
     @Override
@@ -56,11 +62,12 @@ final class InstanceFollower implements PassListener, AutoCloseable {
         ImmutableList<Instance> instances = store.instances(id).stream()
                 .filter(instance -> !instance.isOver())
                 .collect(ImmutableList.toImmutableList());
-        declared.declaration(id)
-                .ifPresentOrElse(
-                        wanted ->
-                                sampler.follow(id, wanted.workload().lifecycle().metrics(), instances),
-                        () -> sampler.forget(id));
+        Optional<Declaration> wanted = declared.declaration(id);
+        if (wanted.isEmpty()) {
+            sampler.forget(id);
+        } else if (sampler.follow(id, wanted.get().workload().lifecycle().metrics(), instances)) {
+            onSooner.run();
+        }
         if (processes != null) {
             watch(id, instances, processes);
         }

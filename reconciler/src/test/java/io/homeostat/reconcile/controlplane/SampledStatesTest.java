@@ -53,7 +53,7 @@ class SampledStatesTest {
                     }
                 });
         states = new SampledStates(sampler);
-        sampler.follow(ID, EVERY_SECOND, ImmutableList.of(parent(procFs)));
+        assertTrue(sampler.follow(ID, EVERY_SECOND, ImmutableList.of(parent(procFs))));
         second(0);
     }
 
