@@ -9,12 +9,9 @@ import io.netty.channel.ChannelOption;
 import io.netty.channel.ChannelOutboundHandlerAdapter;
 import io.netty.channel.ChannelPromise;
 import io.netty.channel.EventLoopGroup;
-import io.netty.channel.MultiThreadIoEventLoopGroup;
-import io.netty.channel.nio.NioIoHandler;
 import io.netty.channel.socket.nio.NioDomainSocketChannel;
 import io.netty.channel.socket.nio.NioSocketChannel;
 import io.netty.handler.ssl.SslContext;
-import io.netty.util.concurrent.DefaultThreadFactory;
 import java.net.InetSocketAddress;
 import java.net.SocketAddress;
 import java.net.UnixDomainSocketAddress;
@@ -97,8 +94,7 @@ public final class GrpcTransport implements AutoCloseable {
         }
         EventLoopGroup running = loop;
         if (running == null) {
-            running = new MultiThreadIoEventLoopGroup(
-                    1, new DefaultThreadFactory("grpc", true), NioIoHandler.newFactory());
+            running = new QuietEventLoop("grpc");
             loop = running;
         }
         return running;

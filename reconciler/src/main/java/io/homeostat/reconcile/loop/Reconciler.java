@@ -39,7 +39,10 @@ public final class Reconciler implements AutoCloseable {
     private static final Duration PATIENCE_AT_CLOSE = Duration.ofSeconds(10);
 
     /** How often the loop shows that it goes round, when nothing is due. */
-    static final Duration ROUND = Duration.ofSeconds(2);
+    static final Duration ROUND = Duration.ofSeconds(10);
+
+    /** How often a step under way is looked at by who waits for all to settle. */
+    private static final Duration LOOK_AT_PROGRESS = Duration.ofSeconds(2);
 
     private final WorkloadPass pass;
     private final Predicate<WorkloadId> concerns;
@@ -85,7 +88,7 @@ public final class Reconciler implements AutoCloseable {
     public static BiFunction<WorkloadId, PassResult, Optional<Duration>> untilSettled(InstantSource clock) {
         return (id, next) -> switch (next) {
             case PassResult.Again again -> Optional.of(Duration.ZERO);
-            case PassResult.UnderWay underWay -> Optional.of(untilDue(clock, underWay.plan(), ROUND));
+            case PassResult.UnderWay underWay -> Optional.of(untilDue(clock, underWay.plan(), LOOK_AT_PROGRESS));
             case PassResult.Later later ->
                 switch (later.until().kind()) {
                     case PROGRESS -> Optional.of(between(clock, later.until().until()));

@@ -5,6 +5,7 @@ import io.grpc.ManagedChannel;
 import io.grpc.Server;
 import io.grpc.netty.NettyServerBuilder;
 import io.homeostat.desired.platform.GrpcTransport;
+import io.homeostat.desired.platform.QuietEventLoop;
 import io.netty.buffer.UnpooledByteBufAllocator;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelHandler;
@@ -12,11 +13,8 @@ import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.channel.ChannelOption;
 import io.netty.channel.EventLoopGroup;
-import io.netty.channel.MultiThreadIoEventLoopGroup;
-import io.netty.channel.nio.NioIoHandler;
 import io.netty.channel.socket.nio.NioChannelOption;
 import io.netty.channel.socket.nio.NioServerDomainSocketChannel;
-import io.netty.util.concurrent.DefaultThreadFactory;
 import java.net.UnixDomainSocketAddress;
 import java.nio.file.Path;
 import java.nio.file.attribute.UserPrincipal;
@@ -37,8 +35,7 @@ final class LocalTransport implements AutoCloseable {
     private static final int CALLS_PER_CONNECTION = 16;
     private static final int LARGEST_HEADERS = 8 << 10;
 
-    private final EventLoopGroup loop =
-            new MultiThreadIoEventLoopGroup(1, new DefaultThreadFactory("api", true), NioIoHandler.newFactory());
+    private final EventLoopGroup loop = new QuietEventLoop("api");
 
     /** A server that has not been started. Its service is called on the one thread. */
     Server server(Path socket, ChannelHandler guard, BindableService service) {

@@ -26,7 +26,7 @@ import org.jspecify.annotations.Nullable;
  * Asking never waits for anybody, least of all for what is being watched.
  */
 public final class LoopWatch implements PassListener {
-    /** The loop goes round every 2 s; a busy machine may be late, but not this late. */
+    /** The loop goes round every 10 s; a busy machine may be late, but not this late. */
     static final Duration LONGEST_SILENCE = Duration.ofSeconds(30);
 
     /** Looking at a workload waits for a probe or a plugin's answer, a minute if somebody is patient. */

@@ -1,5 +1,6 @@
 package io.homeostat.reconcile.agent.telemetry;
 
+import io.homeostat.desired.platform.QuietEventLoop;
 import io.netty.bootstrap.ServerBootstrap;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
@@ -13,9 +14,7 @@ import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.channel.ChannelInitializer;
 import io.netty.channel.ChannelOption;
 import io.netty.channel.EventLoopGroup;
-import io.netty.channel.MultiThreadIoEventLoopGroup;
 import io.netty.channel.SimpleChannelInboundHandler;
-import io.netty.channel.nio.NioIoHandler;
 import io.netty.channel.socket.nio.NioServerDomainSocketChannel;
 import io.netty.channel.socket.nio.NioServerSocketChannel;
 import io.netty.handler.codec.http.DefaultFullHttpResponse;
@@ -28,7 +27,6 @@ import io.netty.handler.codec.http.HttpRequest;
 import io.netty.handler.codec.http.HttpResponseStatus;
 import io.netty.handler.codec.http.HttpServerCodec;
 import io.netty.handler.codec.http.HttpVersion;
-import io.netty.util.concurrent.DefaultThreadFactory;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.net.SocketAddress;
@@ -56,8 +54,7 @@ public final class MetricsServer implements AutoCloseable {
     private static final int LONGEST_HEADERS = 8192;
     static final Duration PATIENCE = Duration.ofSeconds(10);
 
-    private final EventLoopGroup loop =
-            new MultiThreadIoEventLoopGroup(1, new DefaultThreadFactory("metrics", true), NioIoHandler.newFactory());
+    private final EventLoopGroup loop = new QuietEventLoop("metrics");
     private final Supplier<String> metrics;
     private final Supplier<Optional<String>> problem;
     private final Duration patience;
