@@ -87,6 +87,7 @@ public final class Agent implements ControlPlane.Host, AutoCloseable {
     private final PeriodicTasks sampling = new PeriodicTasks("sampling");
     private final DeclaredState declared = new DeclaredState();
     private final BootGate boot = new BootGate();
+    private final HeapRelease heap = new HeapRelease();
 
     private volatile AgentConfig config;
     private volatile ArchiveRules archives;
@@ -123,7 +124,7 @@ public final class Agent implements ControlPlane.Host, AutoCloseable {
         ImmutableList.Builder<PassListener> residents = ImmutableList.builder();
         residents.add(new MovesAhead(new GracePeriod(machine.cgroups())::begin));
         residents.addAll(telemetry.listeners()).add(boot);
-        residents.add(pluginSurvey);
+        residents.add(pluginSurvey).add(heap);
         this.usage = new UsageSampler(layout, procFs, clock, Ticker.systemTicker());
         this.follower = new InstanceFollower(
                 hinted ? new ExitWatcher(procFs) : null,
@@ -302,6 +303,7 @@ public final class Agent implements ControlPlane.Host, AutoCloseable {
             contents.close();
         }
         maintenance.close();
+        heap.close();
         sampling.close();
         reconciler.drain(GRACE);
         pass.close();
