@@ -40,6 +40,7 @@ public final class InstallationObserver {
 
     private final Layout layout;
     private final DirectoryNames names;
+    private volatile Archives archives = new Archives(ImmutableSortedSet.of(), ImmutableSet.of());
     private final InstallationCheck check = new InstallationCheck(Ticker.systemTicker());
 
     public InstallationObserver(Layout layout) {
@@ -96,14 +97,33 @@ public final class InstallationObserver {
     /** The keys of the archives that are complete. */
     public Observation<ImmutableSet<String>> archives() {
         return look("the archives", layout.archives(), () -> {
-            ImmutableSet.Builder<String> keys = ImmutableSet.builder();
-            for (String name : names.in(layout.archives())) {
-                if (ARCHIVE.matcher(name).matches() && isRegularFile(layout.archive(name))) {
-                    keys.add(name);
-                }
+            ImmutableSortedSet<String> present = names.in(layout.archives());
+            Archives known = archives;
+            if (!known.isOf(present)) {
+                known = new Archives(present, complete(present));
+                archives = known;
             }
-            return keys.build();
+            return known.keys();
         });
+    }
+
+    private ImmutableSet<String> complete(ImmutableSortedSet<String> present) throws IOException {
+        ImmutableSet.Builder<String> keys = ImmutableSet.builder();
+        for (String name : present) {
+            if (ARCHIVE.matcher(name).matches() && isRegularFile(layout.archive(name))) {
+                keys.add(name);
+            }
+        }
+        return keys.build();
+    }
+
+    /** Each look of each workload asks for all archives, and what a name stands for changes only with its directory. */
+    private record Archives(ImmutableSortedSet<String> names, ImmutableSet<String> keys) {
+        /** As long as the directory has not changed, it is the very same listing. */
+        @SuppressWarnings("ReferenceEquality")
+        boolean isOf(ImmutableSortedSet<String> present) {
+            return names == present;
+        }
     }
 
     /**

@@ -100,6 +100,27 @@ final class InstallationObserverTest extends InstalledMachine {
     }
 
     @Test
+    void whatTakesThePlaceOfAnArchiveIsSeenWhenTheDirectoryIsKnownAlready() throws IOException {
+        InstallationObserver later = new InstallationObserver(
+                layout, InstantSource.fixed(Instant.now().plus(Duration.ofHours(1))));
+        Files.createDirectories(layout.archives());
+        Files.writeString(layout.archive(KEY), "");
+        assertEquals(Observation.seen(ImmutableSet.of(KEY)), later.archives());
+        assertEquals(Observation.seen(ImmutableSet.of(KEY)), later.archives());
+        Object before = Files.getAttribute(layout.archives(), "unix:ctime");
+
+        Files.delete(layout.archive(KEY));
+        Files.createDirectories(layout.archive(KEY));
+        await().until(() -> {
+            Files.deleteIfExists(layout.archive(UNVERIFIED));
+            Files.writeString(layout.archive(UNVERIFIED), "");
+            return !Files.getAttribute(layout.archives(), "unix:ctime").equals(before);
+        });
+
+        assertEquals(Observation.seen(ImmutableSet.of(UNVERIFIED)), later.archives());
+    }
+
+    @Test
     void whateverElseIsLeftIsResidueAndATrace() throws IOException {
         for (Path left : ImmutableList.of(
                 layout.staging(ID).resolve("ops-agent_1"), layout.workloadState(ID), layout.launch(ID, "1"))) {
