@@ -67,6 +67,9 @@ public final class Agent implements ControlPlane.Host, AutoCloseable {
     /** How long what has ended may stay in the table of processes. */
     private static final Duration COLLECTING = Duration.ofSeconds(5);
 
+    /** When the work of a start is over. What ends before that waits no longer than if nobody got ready. */
+    private static final Duration PREPARING = Duration.ofSeconds(1);
+
     private final Clock clock;
     private final InstanceObservers instances;
     private final LaunchedValues launched;
@@ -194,6 +197,7 @@ public final class Agent implements ControlPlane.Host, AutoCloseable {
         updates.hint(scope.all(), Trigger.START);
         sources.every(() -> config.resync(), this::resync);
         maintenance.begin();
+        sampling.in(PREPARING, "getting ready for launches", keepers::prepare);
         sampling.every(() -> COLLECTING, "collecting keepers that have ended", keepers::collect);
         sampleWhenDue();
         modules.ran(Modules.Part.LOOP, began, clock.instant(), Optional.empty());
