@@ -25,7 +25,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
-/** Keeps the state in one SQLite database; opened by {@link StateStores}. Each method that changes anything is one transaction. */
+/** Keeps the state in one SQLite database; opened by {@link StateStores}. Each method changes all that it says, or nothing. */
 public final class SqliteStateStore extends SqliteStateReader implements StateStore {
     /** Where the id of the newest event is that hooks were told. */
     private static final String HOOKS = "hooks";
