@@ -17,6 +17,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import org.slf4j.Logger;
@@ -30,10 +31,14 @@ import org.slf4j.LoggerFactory;
  * <p>Whoever takes a tree out of the map owns it, and deletes its directory if it is of no use.
  */
 final class EarlyTrees implements AutoCloseable {
+    /** Each takes 2.5 MB of the heap as long as its download lasts, and a hundred may be downloaded at once. */
+    static final int AT_ONCE = 8;
+
     private final Layout layout;
     private final Disk disk;
     private final Duration keep;
     private final AtomicLong number = new AtomicLong();
+    private final Semaphore room = new Semaphore(AT_ONCE);
     private final ConcurrentMap<String, Early> trees = new ConcurrentHashMap<>();
 
     /** @param keep how long a tree is kept that nobody takes, as when something else has been declared meanwhile */
@@ -43,12 +48,17 @@ final class EarlyTrees implements AutoCloseable {
         this.keep = keep;
     }
 
-    /** Begins to unpack an archive that is arriving, unless somebody does so already. Closes it. */
+    /** Begins to unpack an archive that is arriving, unless somebody does so already or too many arrive. Closes it. */
     void begin(ArrivingArchive archive, Path destination, UnpackLimits limits) {
+        if (!room.tryAcquire()) {
+            archive.close();
+            return;
+        }
         Early early = new Early(archive, destination, limits);
         if (trees.putIfAbsent(archive.key(), early) == null) {
             early.thread.start();
         } else {
+            room.release();
             archive.close();
         }
     }
@@ -122,6 +132,14 @@ final class EarlyTrees implements AutoCloseable {
         }
 
         private UnpackedTree unpacked() throws IOException, RefusedArchive, InterruptedException {
+            try {
+                return unpackedInRoom();
+            } finally {
+                room.release();
+            }
+        }
+
+        private UnpackedTree unpackedInRoom() throws IOException, RefusedArchive, InterruptedException {
             byte[] head = ArchiveFormat.head(archive.read());
             ArchiveFormat format = ArchiveFormat.of(head).orElseThrow(() -> UnpackedTree.noArchive(head));
             disk.makeDirectories(root);

@@ -18,6 +18,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
 import java.util.stream.Stream;
@@ -141,6 +142,28 @@ final class EarlyUnpackTest extends UnpackTestBed {
             tight.unpack(ID, key, "1", DIRECTORY, "bin/greeter");
         }
         assertOrdinary();
+    }
+
+    @Test
+    void onlySomeAreUnpackedAtOnce() throws Exception {
+        byte[] archive = large();
+        List<Arrival> arrivals = new ArrayList<>();
+        for (int i = 0; i <= EarlyTrees.AT_ONCE; i++) {
+            Arrival arrival = new Arrival(Machine.sha256(new byte[] {(byte) i}), archive.length);
+            arrival.append(archive, 0, archive.length / 2);
+            unpacker.unpackEarly(ID, arrival.archive);
+            arrivals.add(arrival);
+        }
+        awaitTrees(EarlyTrees.AT_ONCE);
+        assertTrue(arrivals.getLast().archive.isClosed());
+
+        arrivals.getFirst().archive.breakOff();
+        awaitTrees(EarlyTrees.AT_ONCE - 1);
+        Arrival arrival = new Arrival(Machine.sha256(archive), archive.length);
+        arrival.append(archive, 0, archive.length / 2);
+        unpacker.unpackEarly(ID, arrival.archive);
+
+        awaitTrees(EarlyTrees.AT_ONCE);
     }
 
     @Test
