@@ -107,7 +107,7 @@ final class Database implements AutoCloseable {
         }
         try {
             transaction(tried, all);
-        } catch (SQLException | RuntimeException e) {
+        } catch (SQLException | RuntimeException | Error e) {
             log.debug("{} changes are stored one by one, since they can't be together", all.size(), e);
         }
     }
@@ -121,7 +121,7 @@ final class Database implements AutoCloseable {
             // What is committed to a file without a name is gone when the process ends.
             checkInPlace(tried);
             Sqlite.execute(connection, "COMMIT");
-        } catch (SQLException | RuntimeException e) {
+        } catch (SQLException | RuntimeException | Error e) {
             Sqlite.rollBackAfter(e, connection);
             throw e;
         }

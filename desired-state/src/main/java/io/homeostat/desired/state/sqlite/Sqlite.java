@@ -124,7 +124,7 @@ final class Sqlite {
         return new StoreException("cannot " + tried + " " + file + ": " + remedy + " (" + e.getMessage() + ")", e);
     }
 
-    static void rollBackAfter(Exception failure, Connection connection) {
+    static void rollBackAfter(Throwable failure, Connection connection) {
         try {
             execute(connection, "ROLLBACK");
         } catch (SQLException e) {

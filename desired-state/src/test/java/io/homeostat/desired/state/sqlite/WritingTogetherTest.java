@@ -115,6 +115,28 @@ class WritingTogetherTest {
     }
 
     @Test
+    void anErrorIsForWhoCausedItAndLeavesNoTransactionOpen() throws Exception {
+        List<Future<Boolean>> written = together(number -> connection -> {
+            put(connection, number);
+            if (number == 2) {
+                throw new StackOverflowError();
+            }
+            return true;
+        });
+
+        for (int number = 0; number < WRITERS; number++) {
+            if (number == 2) {
+                ExecutionException failure = assertThrows(
+                        ExecutionException.class, () -> written.get(2).get());
+                assertInstanceOf(StackOverflowError.class, failure.getCause());
+            } else {
+                assertTrue(written.get(number).get());
+            }
+        }
+        store.checkWritable(Samples.NOON);
+    }
+
+    @Test
     void isInTheOrderOfItsTimesAndRememberedAsItIsStored() throws Exception {
         for (int number = 0; number < WRITERS; number++) {
             assertEquals(ImmutableList.of(), store.instances(id(number)));
