@@ -142,6 +142,8 @@ final class EarlyTrees implements AutoCloseable {
         private UnpackedTree unpackedInRoom() throws IOException, RefusedArchive, InterruptedException {
             byte[] head = ArchiveFormat.head(archive.read());
             ArchiveFormat format = ArchiveFormat.of(head).orElseThrow(() -> UnpackedTree.noArchive(head));
+            // Of somebody who was killed, if it could not be removed: it may be that of another archive.
+            disk.deleteTree(root);
             disk.makeDirectories(root);
             if (!isRenamed()) {
                 throw new IOException("it could not be moved to another file system");

@@ -27,12 +27,15 @@ import java.time.Duration;
 import java.util.Optional;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Turns an archive of the cache into an installation. It is unpacked out of sight, made durable, marked as complete and moved into place
  * with one rename, so a visible installation is complete, even after a crash or power failure.
  */
 public final class Unpacker implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(Unpacker.class);
     private static final Duration KEEP_EARLY_TREES = Duration.ofMinutes(1);
 
     private final Layout layout;
@@ -158,7 +161,7 @@ public final class Unpacker implements AutoCloseable {
         UnpackedTree tree;
         try {
             Optional<UnpackedTree> early = earlyTrees.take(key);
-            tree = early.isPresent() ? moved(early.get(), staged) : fromCache(key, staged);
+            tree = early.isPresent() && isMoved(early.get(), staged) ? early.get() : fromCache(key, staged);
         } catch (RefusedArchive e) {
             throw unusable(key, what + " failed: the archive is refused: " + e.problem(), e);
         } catch (FileSystemException | ClosedByInterruptException | InterruptedIOException e) {
@@ -174,14 +177,18 @@ public final class Unpacker implements AutoCloseable {
         return tree.files();
     }
 
-    /** It is durable; so is its new name. */
-    private UnpackedTree moved(UnpackedTree early, Path staged) throws IOException {
+    /** Whether a tree, which is durable, is there for good now; it can't be moved between two mounts of one file system, for example. */
+    private boolean isMoved(UnpackedTree early, Path staged) throws IOException {
         try {
             disk.rename(early.root(), staged);
-            return early;
-        } catch (IOException e) {
-            disk.deleteTree(early.root());
+            return true;
+        } catch (ClosedByInterruptException e) {
             throw e;
+        } catch (IOException e) {
+            LOG.debug("{} is unpacked again", staged, e);
+            disk.deleteTree(early.root());
+            disk.deleteTree(staged);
+            return false;
         }
     }
 

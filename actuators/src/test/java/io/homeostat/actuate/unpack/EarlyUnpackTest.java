@@ -14,6 +14,7 @@ import io.homeostat.actuate.unpack.UnpackLimits.UnpackBudget;
 import java.io.IOException;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;
+import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
@@ -183,6 +184,40 @@ final class EarlyUnpackTest extends UnpackTestBed {
     }
 
     @Test
+    void whatCannotBeMovedIsUnpackedFromTheCache() throws Exception {
+        byte[] archive = large();
+        String key = machine.cached(archive);
+        // As between two mounts of one file system.
+        Disk apart = with("rename", arguments -> {
+            if (arguments[0].toString().endsWith(".tree")) {
+                throw new FileSystemException(arguments[0].toString(), null, "they are on different file systems");
+            }
+        });
+        try (Unpacker other = new Unpacker(machine.layout(), () -> UnpackLimits.DEFAULT, apart)) {
+            arrived(other, key, archive).complete();
+
+            other.unpack(ID, key, "1", DIRECTORY, "bin/greeter");
+        }
+        assertOrdinary();
+        assertEquals(0, trees());
+    }
+
+    @Test
+    void nothingOfAnEarlierTreeIsInANewOne() throws Exception {
+        byte[] archive = large();
+        String key = Machine.sha256(archive);
+        Path left = machine.layout().downloads().resolve(key + ".1.tree");
+        Files.writeString(Files.createDirectories(left).resolve("unverified"), "of a download that was killed");
+        arrived(unpacker, key, archive).complete();
+        String _ = machine.cached(archive);
+
+        unpack(key, "bin/greeter");
+
+        assertOrdinary();
+        assertFalse(Files.exists(machine.install(DIRECTORY).resolve("unverified")));
+    }
+
+    @Test
     void whoeverClosesLeavesNothing() throws Exception {
         byte[] archive = large();
         ArrivingArchive arriving = arrived(unpacker, Machine.sha256(archive), archive);
@@ -222,6 +257,25 @@ final class EarlyUnpackTest extends UnpackTestBed {
         try (Stream<Path> left = Files.list(machine.layout().downloads())) {
             return left.filter(Files::isDirectory).count();
         }
+    }
+
+    private interface Before {
+        void call(Object[] arguments) throws IOException;
+    }
+
+    private static Disk with(String method, Before before) {
+        Disk disk = new LocalDisk();
+        return (Disk) Proxy.newProxyInstance(
+                Disk.class.getClassLoader(), new Class<?>[] {Disk.class}, (proxy, called, arguments) -> {
+                    if (called.getName().equals(method)) {
+                        before.call(arguments);
+                    }
+                    try {
+                        return called.invoke(disk, arguments);
+                    } catch (InvocationTargetException e) {
+                        throw e.getCause();
+                    }
+                });
     }
 
     private static Disk withRoom(long bytes) {
