@@ -276,7 +276,7 @@ public final class Agent implements ControlPlane.Host, AutoCloseable {
     }
 
     private void sampleWhenDue() {
-        sampling.instead(usage.pause(), "sampling what workloads use", this::sample);
+        sampling.instead(usage::pause, "sampling what workloads use", this::sample);
     }
 
     private void sample() {

@@ -36,9 +36,14 @@ final class PeriodicTasks implements AutoCloseable {
     }
 
     /** Once, after a while, in place of what was put here before and has not begun: work that asks for itself again stays one piece. */
-    synchronized void instead(Duration delay, String what, Runnable work) {
+    void instead(Duration delay, String what, Runnable work) {
+        instead(() -> delay, what, work);
+    }
+
+    /** The same with a delay that is asked for in turn: of several who ask at once, the last to do so sees what the others have changed. */
+    synchronized void instead(Supplier<Duration> delay, String what, Runnable work) {
         awaited.ifPresent(before -> before.cancel(false));
-        awaited = schedule(delay, what, work);
+        awaited = schedule(delay.get(), what, work);
     }
 
     private Optional<ScheduledFuture<?>> schedule(Duration delay, String what, Runnable work) {

@@ -71,6 +71,25 @@ class PeriodicTasksTest {
     }
 
     @Test
+    void whoFoundOutLongAgoWhenWorkIsDueDoesNotDelayIt() {
+        CountDownLatch done = new CountDownLatch(1);
+        Thread knowsBetter =
+                Thread.ofPlatform().unstarted(() -> tasks.instead(() -> Duration.ZERO, "what is due", done::countDown));
+
+        tasks.instead(
+                () -> {
+                    knowsBetter.start();
+                    await().atMost(Duration.ofSeconds(30))
+                            .until(() -> knowsBetter.getState() == Thread.State.BLOCKED || !knowsBetter.isAlive());
+                    return Duration.ofHours(1);
+                },
+                "what was due later",
+                () -> {});
+
+        await().atMost(Duration.ofSeconds(30)).until(() -> done.getCount() == 0);
+    }
+
+    @Test
     void closingInterruptsWhatIsUnderWay() throws InterruptedException {
         CountDownLatch begun = new CountDownLatch(1);
         CountDownLatch interrupted = new CountDownLatch(1);
