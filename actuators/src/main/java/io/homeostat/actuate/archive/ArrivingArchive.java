@@ -50,6 +50,11 @@ public final class ArrivingArchive implements Closeable {
         return total;
     }
 
+    /** How many bytes are there. */
+    public synchronized long present() {
+        return arrived;
+    }
+
     /** So many bytes are there. */
     public synchronized void arrived(long length) {
         arrived = length;

@@ -113,7 +113,8 @@ final class EarlyTrees implements AutoCloseable {
             // The download comes first where there is not room for both, whatever is written between two looks.
             long reserve = limits.reserveBytes() + archive.total() + UnpackBudget.LOOK_EVERY;
             UnpackLimits beside = new UnpackLimits(limits.maxBytes(), limits.maxEntries(), reserve);
-            this.budget = new UnpackBudget(beside, archive.total(), () -> disk.usableBytes(root));
+            // Whoever serves a bomb may announce any length.
+            this.budget = new UnpackBudget(beside, archive.total(), archive::present, () -> disk.usableBytes(root));
             this.thread = Thread.ofPlatform().daemon().name("early-unpack").unstarted(this::run);
         }
 

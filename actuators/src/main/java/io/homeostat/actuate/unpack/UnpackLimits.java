@@ -31,6 +31,7 @@ public record UnpackLimits(long maxBytes, int maxEntries, long reserveBytes) {
 
         private final UnpackLimits limits;
         private final long archiveBytes;
+        private final LongSupplier readableBytes;
         private final LongSupplier usableBytes;
         private long bytes;
         private long nextLook = LOOK_EVERY;
@@ -38,8 +39,17 @@ public record UnpackLimits(long maxBytes, int maxEntries, long reserveBytes) {
 
         /** @param usableBytes free bytes on the disk now */
         UnpackBudget(UnpackLimits limits, long archiveBytes, LongSupplier usableBytes) {
+            this(limits, archiveBytes, () -> archiveBytes, usableBytes);
+        }
+
+        /**
+         * @param archiveBytes as announced
+         * @param readableBytes that have arrived of them
+         */
+        UnpackBudget(UnpackLimits limits, long archiveBytes, LongSupplier readableBytes, LongSupplier usableBytes) {
             this.limits = limits;
             this.archiveBytes = archiveBytes;
+            this.readableBytes = readableBytes;
             this.usableBytes = usableBytes;
         }
 
@@ -83,10 +93,10 @@ public record UnpackLimits(long maxBytes, int maxEntries, long reserveBytes) {
                         "makes it unpack to more than the " + limits.maxBytes()
                                 + " bytes that limits.unpackedBytes allows");
             }
-            if (bytes > UnpackLimits.BOMB_BYTES && bytes / UnpackLimits.BOMB_RATIO > archiveBytes) {
+            if (bytes > UnpackLimits.BOMB_BYTES && bytes / UnpackLimits.BOMB_RATIO > readableBytes.getAsLong()) {
                 throw RefusedArchive.entry(
                         entry,
-                        "makes it a compression bomb: " + archiveBytes + " bytes that unpack to more than "
+                        "makes it a compression bomb: " + readableBytes.getAsLong() + " bytes that unpack to more than "
                                 + UnpackLimits.BOMB_RATIO + " times as much");
             }
         }

@@ -11,6 +11,7 @@ import io.homeostat.actuate.LocalDisk;
 import io.homeostat.actuate.Machine;
 import io.homeostat.actuate.archive.ArrivingArchive;
 import io.homeostat.actuate.unpack.UnpackLimits.UnpackBudget;
+import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;
@@ -23,6 +24,9 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
 import java.util.stream.Stream;
+import java.util.zip.GZIPOutputStream;
+import org.apache.commons.compress.archivers.tar.TarArchiveEntry;
+import org.apache.commons.compress.archivers.tar.TarArchiveOutputStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -168,6 +172,17 @@ final class EarlyUnpackTest extends UnpackTestBed {
     }
 
     @Test
+    void aBombIsOneWhateverLengthIsAnnounced() throws Exception {
+        byte[] bomb = bomb(80 << 20);
+        Arrival arrival = new Arrival(Machine.sha256(bomb), 1L << 30);
+        arrival.append(bomb, 0, bomb.length);
+        unpacker.unpackEarly(ID, arrival.archive);
+
+        await().atMost(LONG).until(arrival.archive::isClosed);
+        awaitTrees(0);
+    }
+
+    @Test
     void aTreeThatNobodyTakesIsDeleted() throws Exception {
         byte[] archive = large();
         String key = Machine.sha256(archive);
@@ -227,6 +242,22 @@ final class EarlyUnpackTest extends UnpackTestBed {
 
         assertEquals(0, trees());
         assertTrue(arriving.isClosed());
+    }
+
+    /** Made without holding what it unpacks to. */
+    private static byte[] bomb(int zeros) throws IOException {
+        ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+        try (TarArchiveOutputStream tar = new TarArchiveOutputStream(new GZIPOutputStream(bytes))) {
+            TarArchiveEntry entry = new TarArchiveEntry("bomb");
+            entry.setSize(zeros);
+            tar.putArchiveEntry(entry);
+            byte[] some = new byte[1 << 20];
+            for (int left = zeros; left > 0; left -= some.length) {
+                tar.write(some);
+            }
+            tar.closeArchiveEntry();
+        }
+        return bytes.toByteArray();
     }
 
     private static byte[] large() {
