@@ -35,6 +35,7 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
+import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -42,12 +43,16 @@ import org.jspecify.annotations.Nullable;
  * Speaks the plugin protocol over a plugin's unix socket. Safe for use by several threads.
  *
  * <p>What is asked again and again, the health of a plugin that runs, is asked over a connection that is kept until it breaks, a question
- * fails, or somebody else is asked at that socket: to open one costs several times what an answer does. All else is rare, and gets a
- * connection of its own.
+ * fails, somebody else is asked at that socket, or a minute is over: to open one costs several times what an answer does. All else is
+ * rare, and gets a connection of its own.
  */
 public final class PluginChannel implements AutoCloseable {
-    private final GrpcTransport transport;
+    /** An open connection does not show whether the plugin still accepts others, as Apply and Stop need them. */
+    static final Duration KEPT = Duration.ofMinutes(1);
+
+    private final GrpcTransport transport = new GrpcTransport();
     private final InstantSource clock;
+    private final LongSupplier ticker;
     private final Map<Path, Kept> kept = new ConcurrentHashMap<>();
     private volatile boolean closed;
 
@@ -58,15 +63,17 @@ public final class PluginChannel implements AutoCloseable {
      */
     public record Peer(Path socket, String launchId, Object file) {}
 
-    private record Kept(Peer peer, ManagedChannel channel) {}
+    /** @param since when it was opened, of the ticker */
+    private record Kept(Peer peer, ManagedChannel channel, long since) {}
 
     public PluginChannel(InstantSource clock) {
-        this(new GrpcTransport(), clock);
+        this(clock, System::nanoTime);
     }
 
-    PluginChannel(GrpcTransport transport, InstantSource clock) {
-        this.transport = transport;
+    /** @param ticker nanoseconds since whenever */
+    PluginChannel(InstantSource clock, LongSupplier ticker) {
         this.clock = clock;
+        this.ticker = ticker;
     }
 
     /** Whether something accepts connections on the socket. Nothing is sent, because before Start a plugin must not be called. */
@@ -130,7 +137,8 @@ public final class PluginChannel implements AutoCloseable {
 
     private Status askKept(Peer peer, Deadline deadline) {
         Kept known = kept.get(peer.socket());
-        if (known != null && known.peer().equals(peer)) {
+        long now = ticker.getAsLong();
+        if (known != null && known.peer().equals(peer) && now - known.since() < KEPT.toNanos()) {
             try {
                 return ask(known.channel(), deadline);
             } catch (StatusRuntimeException e) {
@@ -141,7 +149,7 @@ public final class PluginChannel implements AutoCloseable {
                 // It may have broken just now, which says nothing of who listens there.
             }
         }
-        Kept fresh = new Kept(peer, transport.unix(peer.socket()).build());
+        Kept fresh = new Kept(peer, transport.unix(peer.socket()).build(), now);
         boolean answered = false;
         try {
             Status status = ask(fresh.channel(), deadline);
@@ -165,8 +173,8 @@ public final class PluginChannel implements AutoCloseable {
     private void keep(Kept fresh) {
         Kept before = kept.put(fresh.peer().socket(), fresh);
         if (before != null) {
-            // Not at once: another thread may be asking.
-            before.channel().shutdown();
+            // Whoever is asking over it asks again, over this one.
+            before.channel().shutdownNow();
         }
         // A channel whose connection has broken would back off and refuse calls although the next process may be
         // listening already.

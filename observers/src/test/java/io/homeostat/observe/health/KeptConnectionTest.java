@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import io.grpc.Status.Code;
 import io.homeostat.observe.health.Health.Verdict;
 import io.homeostat.observe.health.PluginChannel.Peer;
+import java.nio.file.Files;
 import org.junit.jupiter.api.Test;
 
 /** How long the connection over which a plugin is asked for its health is kept. */
@@ -70,6 +71,22 @@ class KeptConnectionTest extends PluginChannelTestBed {
             assertEquals(Verdict.UNHEALTHY, health.verdict());
             assertEquals("GetStatus failed with UNAVAILABLE: busy", health.problem());
             assertEquals(0, channel.connections());
+        }
+    }
+
+    @Test
+    void itDoesNotHideForeverThatNobodyAcceptsAnother() throws Exception {
+        try (PluginServer plugin = PluginServer.on(socket())) {
+            assertEquals(Verdict.HEALTHY, ask(peer()));
+            Files.delete(socket());
+            listen(socket()).close();
+            nanos.set(PluginChannel.KEPT.toNanos() - 1);
+            assertEquals(Verdict.HEALTHY, ask(peer()));
+
+            nanos.set(PluginChannel.KEPT.toNanos());
+            assertEquals(Verdict.UNHEALTHY, ask(peer()));
+            assertEquals(Verdict.UNHEALTHY, ask(peer()));
+            assertEquals(1, plugin.connections.get());
         }
     }
 

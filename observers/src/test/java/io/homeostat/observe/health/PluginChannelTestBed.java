@@ -7,6 +7,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -19,7 +20,8 @@ abstract class PluginChannelTestBed {
     @TempDir
     Path root;
 
-    final PluginChannel channel = new PluginChannel(() -> NOW);
+    final AtomicLong nanos = new AtomicLong();
+    final PluginChannel channel = new PluginChannel(() -> NOW, nanos::get);
 
     @AfterEach
     void tearDown() {
