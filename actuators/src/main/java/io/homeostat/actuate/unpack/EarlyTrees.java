@@ -54,12 +54,16 @@ final class EarlyTrees implements AutoCloseable {
             archive.close();
             return;
         }
-        Early early = new Early(archive, destination, limits);
-        if (trees.putIfAbsent(archive.key(), early) == null) {
-            early.thread.start();
-        } else {
-            room.release();
-            archive.close();
+        boolean begun = false;
+        try {
+            Early early = new Early(archive, destination, limits);
+            // While its key is held: whoever takes it out of the map finds it running.
+            begun = trees.computeIfAbsent(archive.key(), _ -> early.start()) == early;
+        } finally {
+            if (!begun) {
+                room.release();
+                archive.close();
+            }
         }
     }
 
@@ -116,6 +120,11 @@ final class EarlyTrees implements AutoCloseable {
             // Whoever serves a bomb may announce any length.
             this.budget = new UnpackBudget(beside, archive.total(), archive::present, () -> disk.usableBytes(root));
             this.thread = Thread.ofPlatform().daemon().name("early-unpack").unstarted(this::run);
+        }
+
+        Early start() {
+            thread.start();
+            return this;
         }
 
         private void run() {
