@@ -31,6 +31,8 @@ import org.slf4j.LoggerFactory;
  * <p>Whoever takes a tree out of the map owns it, and deletes its directory if it is of no use.
  */
 final class EarlyTrees implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(EarlyTrees.class);
+
     /** Each takes 2.5 MB of the heap as long as its download lasts, and a hundred may be downloaded at once. */
     static final int AT_ONCE = 8;
 
@@ -100,8 +102,6 @@ final class EarlyTrees implements AutoCloseable {
     }
 
     private final class Early {
-        private static final Logger LOG = LoggerFactory.getLogger(EarlyTrees.class);
-
         private final ArrivingArchive archive;
         private final Path destination;
         private final UnpackBudget budget;

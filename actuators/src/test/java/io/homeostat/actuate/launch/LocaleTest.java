@@ -53,6 +53,8 @@ final class LocaleTest {
                 "-XX:TieredStopAtLevel=1",
                 "-XX:+UseSerialGC",
                 "--enable-native-access=ALL-UNNAMED",
+                // Nothing in this module logs to anything, and SLF4J would say so.
+                "-Dslf4j.internal.verbosity=ERROR",
                 "-cp",
                 System.getProperty("java.class.path"),
                 LocaleTest.class.getName(),
