@@ -51,16 +51,8 @@ public final class SqliteStateStore extends SqliteStateReader implements StateSt
             Map<String, Instance> left = new HashMap<>();
             Iterables.concat(instances, change.instances()).forEach(one -> left.put(one.launchId(), one));
             left.keySet().removeAll(change.ended());
-            return new Remembered(next, ImmutableList.sortedCopyOf(OLDEST_FIRST, left.values()), pause).orNull();
-        }
-
-        @Nullable
-        Remembered withHistory(WorkloadHistory next) {
-            return new Remembered(next, instances, pause).orNull();
-        }
-
-        private @Nullable Remembered orNull() {
-            return isAny() ? this : null;
+            Remembered after = new Remembered(next, ImmutableList.sortedCopyOf(OLDEST_FIRST, left.values()), pause);
+            return after.isAny() ? after : null;
         }
     }
 
@@ -238,8 +230,8 @@ public final class SqliteStateStore extends SqliteStateReader implements StateSt
                     return true;
                 },
                 done -> change.histories()
-                        .forEach((id, history) ->
-                                remembered.computeIfPresent(id, (same, known) -> known.withHistory(history))));
+                        .forEach((id, history) -> remembered.computeIfPresent(
+                                id, (same, known) -> known.after(Change.ofHistory(id, history)))));
         outbox.stored(change.events());
     }
 
