@@ -3,6 +3,7 @@ package io.homeostat.observe.process;
 import com.google.common.base.Splitter;
 import com.google.common.collect.ImmutableList;
 import com.google.common.primitives.Longs;
+import com.google.common.util.concurrent.RateLimiter;
 import io.homeostat.desired.state.Identity.ProcessIdentity;
 import io.homeostat.observe.limits.KernelFile;
 import io.homeostat.observe.process.LaunchDirectory.LaunchMarks;
@@ -18,10 +19,13 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.Optional;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentMap;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.Lock;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -34,9 +38,15 @@ public final class ProcFs {
 
     public static final long NANOS_PER_TICK = Duration.ofSeconds(1).toNanos() / TICKS_PER_SECOND;
 
+    private static final double MILLIS_OF_LOOKS_PER_SECOND = 250;
+
+    /** On a busy machine a look takes long without taking much of it, and nobody should wait ever longer. */
+    private static final int MOST_MILLIS_THAT_COUNT = 100;
+
     private final Path root;
     private final long self = ProcessHandle.current().pid();
-    private final SharedLook<RunningProcesses> everything = new SharedLook<>(this::lookAtEverything);
+    private final SharedLook<RunningProcesses> everything = new SharedLook<>(this::lookAtEverything, pace());
+    private final ConcurrentMap<ProcessKey, Optional<String>> marksSeen = new ConcurrentHashMap<>();
 
     public ProcFs() {
         this(Path.of("/proc"));
@@ -183,16 +193,23 @@ public final class ProcFs {
     }
 
     /**
-     * All running processes. Read once for all callers that ask at the same time, and never before they asked: a thousand workloads stopped at once would otherwise each read a thousand processes.
+     * All running processes. Read once for all callers that ask at the same time, and never before they asked: a thousand workloads stopped
+     * at once would otherwise each read a thousand processes. Where there are so many that reading them never ended, callers wait until it
+     * has been a quarter of the time; some looks in a row are free.
      */
     public RunningProcesses running() throws IOException {
         return everything.answer();
     }
 
+    /** The limiter saves up to a second's worth, and lets whoever comes next wait for what was taken. */
+    private static Consumer<Duration> pace() {
+        RateLimiter millis = RateLimiter.create(MILLIS_OF_LOOKS_PER_SECOND);
+        return took -> millis.acquire(Math.toIntExact(Math.clamp(took.toMillis(), 1, MOST_MILLIS_THAT_COUNT)));
+    }
+
     private RunningProcesses lookAtEverything() throws IOException {
         return new RunningProcesses(
-                processes().stream().filter(stat -> stat.pid() != self).toList(),
-                pid -> variable(pid, LaunchMarks.LAUNCH));
+                processes().stream().filter(stat -> stat.pid() != self).toList(), this::mark, marksSeen);
     }
 
     /** All processes, zombies included. */
@@ -224,16 +241,30 @@ public final class ProcFs {
      */
     public Optional<String> variable(long pid, String variable) {
         try {
-            String environment = "\0" + read(root.resolve(Long.toString(pid)).resolve("environ"));
-            String start = "\0" + variable + "=";
-            int found = environment.indexOf(start);
-            int end = environment.indexOf('\0', found + 1);
-            return found < 0 || end < 0
-                    ? Optional.empty()
-                    : Optional.of(environment.substring(found + start.length(), end));
+            return variable(environment(pid), variable);
         } catch (IOException e) {
             return Optional.empty();
         }
+    }
+
+    private Optional<String> mark(long pid) throws IOException {
+        String environment = environment(pid);
+        if (environment.isEmpty()) {
+            throw new IOException("the program of process " + pid + " may be about to be executed");
+        }
+        return variable(environment, LaunchMarks.LAUNCH);
+    }
+
+    private String environment(long pid) throws IOException {
+        return read(root.resolve(Long.toString(pid)).resolve("environ"));
+    }
+
+    private static Optional<String> variable(String environment, String variable) {
+        String all = "\0" + environment;
+        String start = "\0" + variable + "=";
+        int found = all.indexOf(start);
+        int end = all.indexOf('\0', found + 1);
+        return found < 0 || end < 0 ? Optional.empty() : Optional.of(all.substring(found + start.length(), end));
     }
 
     /** The boot id, which differs after every boot. */
@@ -290,6 +321,7 @@ public final class ProcFs {
         }
 
         private final Eyes<T> eyes;
+        private final Consumer<Duration> pace;
         private final AtomicInteger asking = new AtomicInteger();
         private final AtomicLong begun = new AtomicLong();
         /** Held by whoever looks; guards what was seen. */
@@ -297,15 +329,23 @@ public final class ProcFs {
 
         private @Nullable T seen;
         private long number;
+        private Duration took = Duration.ZERO;
 
-        SharedLook(Eyes<T> eyes) {
+        /** @param pace told before each look how long the one before took; may wait, and the look is then for those who ask meanwhile, too */
+        SharedLook(Eyes<T> eyes, Consumer<Duration> pace) {
             this.eyes = eyes;
+            this.pace = pace;
+        }
+
+        /** How many wait for an answer, or are being given one. */
+        int asking() {
+            return asking.get();
         }
 
         /** @throws IOException when this caller's own look failed; those who wait behind it try again */
         T answer() throws IOException {
-            asking.incrementAndGet();
             long firstThatIsNewEnough = begun.get() + 1;
+            asking.incrementAndGet();
             turn.lock();
             try {
                 T known = seen;
@@ -313,8 +353,11 @@ public final class ProcFs {
                     return known;
                 }
                 seen = null;
+                pace.accept(took);
                 number = begun.incrementAndGet();
+                long start = System.nanoTime();
                 T fresh = eyes.look();
+                took = Duration.ofNanos(System.nanoTime() - start);
                 seen = fresh;
                 return fresh;
             } finally {

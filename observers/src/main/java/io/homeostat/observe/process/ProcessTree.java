@@ -75,8 +75,7 @@ public final class ProcessTree {
         if (main != null) {
             add(running.of(main.pid()), found, stat -> stat.is(main));
         }
-        // Nothing that is older was started by it.
-        addAll(running.marked(launchId, main == null ? 0 : main.startTicks()), found);
+        addAll(running.marked(launchId, main), found);
         addGrouped(running, found);
         addSession(running, found, end);
         addChildren(running, found);
@@ -100,9 +99,12 @@ public final class ProcessTree {
     private void addGrouped(RunningProcesses running, Map<Long, Stat> found) {
         if (groups.pids(id) instanceof Observation.Seen<ImmutableSortedSet<Long>>(ImmutableSortedSet<Long> pids)) {
             for (long pid : pids) {
-                boolean ofAnother =
-                        running.mark(pid).filter(mark -> !mark.equals(launchId)).isPresent();
-                add(running.of(pid), found, stat -> !ofAnother);
+                add(
+                        running.of(pid),
+                        found,
+                        stat -> running.mark(stat)
+                                .filter(mark -> !mark.equals(launchId))
+                                .isEmpty());
             }
         }
     }

@@ -4,11 +4,12 @@ import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableListMultimap;
 import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.Multimaps;
+import io.homeostat.desired.state.Identity.ProcessIdentity;
+import io.homeostat.observe.process.ProcFs.ProcessKey;
 import io.homeostat.observe.process.ProcFs.Stat;
+import java.io.IOException;
 import java.util.Optional;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
-import java.util.function.LongFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -16,23 +17,39 @@ import org.jspecify.annotations.Nullable;
  * of what it watches and stops.
  */
 public final class RunningProcesses {
+    /** Reads which launch's mark the environment has with which a process's program was executed. */
+    interface Environments {
+        /**
+         * Empty when it has none.
+         *
+         * @throws IOException when the environment can't be read, or has nothing in it at the moment
+         */
+        Optional<String> mark(long pid) throws IOException;
+    }
+
     private final ImmutableMap<Long, Stat> byPid;
-    private final LongFunction<Optional<String>> environment;
-    private final ConcurrentMap<Long, Optional<String>> marks = new ConcurrentHashMap<>();
+    private final Environments environments;
+    private final ConcurrentMap<ProcessKey, Optional<String>> marksSeen;
     private final ImmutableListMultimap<Long, Stat> byParent;
     private final ImmutableListMultimap<Long, Stat> bySession;
 
-    /** @param environment the launch that a process's environment names, by pid; asked when that matters, and once */
-    RunningProcesses(Iterable<Stat> running, LongFunction<Optional<String>> environment) {
+    /** @param marksSeen by earlier looks and, from now on, by this one; forgets what no longer runs */
+    RunningProcesses(
+            Iterable<Stat> running, Environments environments, ConcurrentMap<ProcessKey, Optional<String>> marksSeen) {
         ImmutableMap.Builder<Long, Stat> numbered = ImmutableMap.builder();
         for (Stat stat : running) {
             numbered.put(stat.pid(), stat);
         }
         // A directory that changes while it is read may list a name twice.
         this.byPid = numbered.buildKeepingLast();
-        this.environment = environment;
+        this.environments = environments;
+        this.marksSeen = marksSeen;
         this.byParent = Multimaps.index(byPid.values(), Stat::parent);
         this.bySession = Multimaps.index(byPid.values(), Stat::session);
+        marksSeen.keySet().removeIf(key -> {
+            Stat stat = byPid.get(key.pid());
+            return stat == null || stat.startTicks() != key.startTicks();
+        });
     }
 
     @Nullable
@@ -40,16 +57,38 @@ public final class RunningProcesses {
         return byPid.get(pid);
     }
 
-    Optional<String> mark(long pid) {
-        return marks.computeIfAbsent(pid, environment::apply);
+    /** The launch whose mark it has; empty when it has none, or that can't be read. */
+    Optional<String> mark(Stat stat) {
+        try {
+            Optional<String> mark = environments.mark(stat.pid());
+            marksSeen.put(ProcessKey.of(stat), mark);
+            return mark;
+        } catch (IOException e) {
+            return Optional.empty();
+        }
     }
 
-    /** Those with a launch's mark that are not older than this, in ticks since boot. */
-    ImmutableList<Stat> marked(String launchId, long since) {
+    /**
+     * Those that have a launch's mark. With thousands of processes most of the time of a look would go into reading their environments,
+     * so those are not read again in which another mark was seen, or none. A mark comes into an environment with the main process,
+     * and from there to its descendants as they are forked; nothing else that runs gets it later.
+     *
+     * @param main null when it is not known: then all are read
+     */
+    ImmutableList<Stat> marked(String launchId, @Nullable ProcessIdentity main) {
         return byPid.values().stream()
-                .filter(stat -> stat.startTicks() >= since
-                        && mark(stat.pid()).filter(launchId::equals).isPresent())
+                .filter(stat -> main == null || mayHave(launchId, stat, main))
+                .filter(stat -> mark(stat).filter(launchId::equals).isPresent())
                 .collect(ImmutableList.toImmutableList());
+    }
+
+    private boolean mayHave(String launchId, Stat stat, ProcessIdentity main) {
+        // Nothing that is older was started by it.
+        if (stat.startTicks() < main.startTicks()) {
+            return false;
+        }
+        Optional<String> seen = marksSeen.get(ProcessKey.of(stat));
+        return seen == null || seen.filter(launchId::equals).isPresent();
     }
 
     ImmutableList<Stat> session(long session) {

@@ -105,6 +105,44 @@ class ProcessTreeTest {
     }
 
     @Test
+    void anEnvironmentWithoutTheMarkIsNotReadAgain() throws Exception {
+        proc.process(110, 1, 110, 5100, "PATH=/bin").process(111, 1, 111, 5100, LaunchMarks.LAUNCH + "=l2");
+        assertMembers(List.of(), tree(MAIN));
+
+        proc.process(110, 1, 110, 5100, MARK).process(111, 1, 111, 5100, MARK);
+        assertMembers(List.of(), tree(MAIN));
+        // The main process itself may be executing the shells that come before its program.
+        assertMembers(List.of(110L, 111L), tree(null));
+    }
+
+    @Test
+    void anEnvironmentThatTellsNothingYetIsReadAgain() throws Exception {
+        proc.process(110, 1, 110, 5100).process(111, 1, 111, 5100).unreadable("111/environ");
+        assertMembers(List.of(), tree(MAIN));
+
+        proc.end(111).process(110, 1, 110, 5100, MARK).process(111, 1, 111, 5100, MARK);
+        assertMembers(List.of(110L, 111L), tree(MAIN));
+    }
+
+    @Test
+    void whoHasTheNumberOfAProcessWithoutTheMarkIsReadAnew() throws Exception {
+        proc.process(110, 1, 110, 5100, "PATH=/bin");
+        assertMembers(List.of(), tree(MAIN));
+
+        proc.process(110, 1, 110, 5200, MARK);
+        assertMembers(List.of(110L), tree(MAIN));
+    }
+
+    @Test
+    void aMarkIsReadAgainBeforeItCountsAgain() throws Exception {
+        proc.process(110, 1, 110, 5100, MARK);
+        assertMembers(List.of(110L), tree(MAIN));
+
+        proc.process(110, 1, 110, 5100, LaunchMarks.LAUNCH + "=l2");
+        assertMembers(List.of(), tree(MAIN));
+    }
+
+    @Test
     void anotherProcessWithTheNumberOfTheMainOneIsNotOurs() throws Exception {
         proc.process(100, 1, 100, 9000).process(101, 100, 100, 9001);
 

@@ -10,6 +10,7 @@ import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
@@ -29,14 +30,16 @@ class SharedLookTest {
     private final AtomicInteger questions = new AtomicInteger();
     private final Semaphore allowed = new Semaphore(0);
     private final ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor();
-    private final SharedLook<Integer> look = new SharedLook<>(() -> {
+    private final SharedLook<Integer> look = new SharedLook<>(this::look, _ -> {});
+
+    private int look() throws IOException {
         int number = looks.incrementAndGet();
         allowed.acquireUninterruptibly();
         if (number == 2) {
             throw new IOException("the second look fails");
         }
         return number;
-    });
+    }
 
     @AfterEach
     void close() {
@@ -99,5 +102,30 @@ class SharedLookTest {
         assertEquals(1, look.answer());
         assertThrows(IOException.class, look::answer);
         assertEquals(3, look.answer());
+    }
+
+    @Test
+    void whoAsksWhileALookHasToWaitIsAnsweredByIt() throws Exception {
+        Semaphore paced = new Semaphore(0);
+        List<Duration> took = new CopyOnWriteArrayList<>();
+        SharedLook<Integer> slow = new SharedLook<>(this::look, before -> {
+            took.add(before);
+            paced.acquireUninterruptibly();
+        });
+        allowed.release(1000);
+        Future<Integer> first = threads.submit(slow::answer);
+        await().atMost(Duration.ofSeconds(60)).until(() -> took.size() == 1);
+        Future<Integer> second = threads.submit(slow::answer);
+        await().atMost(Duration.ofSeconds(60)).until(() -> slow.asking() == 2);
+        paced.release();
+
+        assertEquals(1, get(first));
+        assertEquals(1, get(second));
+        assertEquals(Duration.ZERO, took.get(0));
+
+        paced.release(2);
+        assertThrows(IOException.class, slow::answer);
+        slow.answer();
+        assertTrue(took.get(1).isPositive(), "the second waits for the time of the first");
     }
 }
