@@ -4,6 +4,7 @@ import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.model.SourceName;
+import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.StateStore.ToApply;
 import io.homeostat.desired.yaml.DocumentReader;
@@ -14,6 +15,7 @@ import io.homeostat.desired.yaml.Problem;
 import java.nio.file.Path;
 import java.time.InstantSource;
 import java.util.ArrayList;
+import java.util.IdentityHashMap;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -22,8 +24,9 @@ public final class FilesSource {
     private final ImmutableList<Path> paths;
     private final InstantSource clock;
 
-    /** Parsing takes longer than reading, and files mostly stay as they are. */
-    private volatile @Nullable Parsed latest;
+    // Parsing takes longer than reading, and most files stay as they are.
+    private final DocumentReader.Memory memory = new DocumentReader.Memory();
+    private @Nullable Parsed latest;
 
     /**
      * @param paths directories and files, in the order that decides which declaration of a workload is the first
@@ -38,7 +41,7 @@ public final class FilesSource {
      * What the files declare now. One that has an error or can't be read keeps what is stored of it; nothing on the disk leads to an
      * exception. The origin of a workload is the absolute path of its file.
      */
-    public SourceSnapshot read(StoredWorkloads stored) {
+    public synchronized SourceSnapshot read(StoredWorkloads stored) {
         Retention retention = new Retention(SourceName.FILES, paths, stored, ImmutableSet.of(), clock.instant());
         List<Input> inputs = new ArrayList<>();
         for (Path path : paths) {
@@ -57,12 +60,17 @@ public final class FilesSource {
         if (before != null && before.holds(texts, inForce)) {
             return before;
         }
-        ReadResult read = DocumentReader.parse(texts, inForce);
+        IdentityHashMap<Workload, ToApply> known = new IdentityHashMap<>();
+        if (before != null) {
+            before.documents().forEach(document -> known.put(document.workload(), document));
+        }
+        ReadResult read = DocumentReader.parse(texts, inForce, memory);
         Parsed now = new Parsed(
                 texts,
                 inForce,
                 read.workloads().stream()
-                        .map(found -> new ToApply(found.workload(), found.file()))
+                        .map(found -> known.computeIfAbsent(
+                                found.workload(), workload -> new ToApply(workload, found.file())))
                         .collect(ImmutableList.toImmutableList()),
                 read.errors());
         latest = now;

@@ -73,9 +73,14 @@ public final class DocumentReader {
      * @param inForce the names of the texts by the workloads that are in force from there
      */
     public static ReadResult parse(Texts texts, ImmutableMap<WorkloadId, String> inForce) {
+        return parse(texts, inForce, new Memory());
+    }
+
+    /** As {@link #parse(Texts, ImmutableMap)}, of texts that mostly are what they were the last time. */
+    public static ReadResult parse(Texts texts, ImmutableMap<WorkloadId, String> inForce, Memory memory) {
         DocumentReader reader = new DocumentReader(inForce);
         reader.errors.addAll(texts.errors());
-        texts.texts().forEach(reader::text);
+        memory.contents(texts.texts()).forEach(reader::content);
         reader.order();
         return new ReadResult(
                 ImmutableList.copyOf(reader.workloads),
@@ -122,36 +127,84 @@ public final class DocumentReader {
         warnings.addAll(unmet.values());
     }
 
-    private void text(Input.Text text) {
-        Report report = new Report(text.name());
-        YamlText.read(text.text(), report, root -> document(root, report, text.input(), text.directory()));
-        errors.addAll(report.errors());
-        warnings.addAll(report.warnings());
+    private void content(Content content) {
+        errors.addAll(content.errors());
+        warnings.addAll(content.warnings());
+        content.documents().forEach(this::document);
     }
 
-    private void document(Node root, Report report, String input, @Nullable Path base) {
-        Documents.read(root, report, base).ifPresent(named -> {
-            WorkloadId id = named.workload().id();
+    private void document(Found found) {
+        WorkloadId id = found.read().workload().id();
+        Problem place = found.place();
+        Problem first = places.get(id);
+        if (first != null
+                && (first.file().equals(inForce.get(id)) || !place.file().equals(inForce.get(id)))) {
+            errors.add(isDeclaredTwice(id, place, first));
+            return;
+        }
+        if (first != null) {
+            workloads.removeIf(read -> read.workload().id().equals(id));
+            errors.add(isDeclaredTwice(id, first, place));
+        }
+        places.put(id, place);
+        workloads.add(found.read());
+    }
+
+    private static Problem isDeclaredTwice(WorkloadId id, Problem at, Problem first) {
+        return new Problem(
+                at.kind(),
+                "",
+                at.file(),
+                at.line(),
+                at.column(),
+                NAME,
+                id + " is declared twice, first at " + first.place() + "; remove or rename one");
+    }
+
+    /** A document, and where it names its workload; the message of that is not used. */
+    private record Found(ReadWorkload read, Problem place) {}
+
+    /** What a text says, whatever others say. */
+    private record Content(
+            ImmutableList<Found> documents, ImmutableList<Problem> errors, ImmutableList<Problem> warnings) {
+        static Content of(Input.Text text) {
+            Report report = new Report(text.name());
+            ImmutableList.Builder<Found> documents = ImmutableList.builder();
+            YamlText.read(
+                    text.text(),
+                    report,
+                    root -> Documents.read(root, report, text.directory())
+                            .map(named -> found(named, root, text))
+                            .ifPresent(documents::add));
+            return new Content(
+                    documents.build(), ImmutableList.copyOf(report.errors()), ImmutableList.copyOf(report.warnings()));
+        }
+
+        private static Found found(Documents.Named named, Node root, Input.Text text) {
             Node name = named.name();
-            Problem place = new Problem(Problem.Kind.DUPLICATE, report.file(), name.line(), name.column(), "");
-            Problem first = places.get(id);
-            if (first != null
-                    && (first.file().equals(inForce.get(id)) || !report.file().equals(inForce.get(id)))) {
-                report.error(Problem.Kind.DUPLICATE, name, NAME, twice(id, first));
-                return;
-            }
-            if (first != null) {
-                workloads.removeIf(read -> read.workload().id().equals(id));
-                errors.add(new Problem(
-                        first.kind(), "", first.file(), first.line(), first.column(), NAME, twice(id, place)));
-            }
-            places.put(id, place);
-            workloads.add(new ReadWorkload(named.workload(), input, report.file(), root.line()));
-        });
+            return new Found(
+                    new ReadWorkload(named.workload(), text.input(), text.name(), root.line()),
+                    new Problem(Problem.Kind.DUPLICATE, text.name(), name.line(), name.column(), ""));
+        }
     }
 
-    private static String twice(WorkloadId id, Problem first) {
-        return id + " is declared twice, first at " + first.place() + "; remove or rename one";
+    /** What the latest texts said, for one who reads the same ones again and again. Not for use by several threads. */
+    public static final class Memory {
+        private Map<Input.Text, Content> latest = Map.of();
+
+        private List<Content> contents(List<Input.Text> texts) {
+            Map<Input.Text, Content> before = latest;
+            Map<Input.Text, Content> now = new LinkedHashMap<>();
+            List<Content> contents = new ArrayList<>();
+            for (Input.Text text : texts) {
+                Content known = before.get(text);
+                Content content = known == null ? Content.of(text) : known;
+                now.put(text, content);
+                contents.add(content);
+            }
+            latest = now;
+            return contents;
+        }
     }
 
     /** Reads texts and parses none. */

@@ -58,6 +58,44 @@ class FilesSourceTest {
     }
 
     @Test
+    void norIsItWhenAnotherFileIsWrittenAnew() throws IOException {
+        files.write("a.yaml", process("one"));
+        files.write("b.yaml", process("two"));
+        ToApply first = read().content().documents().getFirst();
+
+        files.write("b.yaml", process("three"));
+        SourceSnapshot reading = read();
+        assertEquals(List.of("one", "three"), names(reading));
+        assertSame(first, reading.content().documents().getFirst());
+    }
+
+    @Test
+    void whatIsMovedComesFromItsNewPlaceThoughNothingElseIsNew() throws IOException {
+        Path file = files.write("a.yaml", process("one"));
+        read();
+        Path moved = Files.move(file, directory.resolve("b.yaml"));
+        assertEquals(moved.toString(), read().content().documents().getFirst().origin());
+    }
+
+    @Test
+    void whatAFileThatIsNotParsedAgainHasWrongIsSaidAgain() throws IOException {
+        files.write("a.yaml", "a: [\n");
+        Path second = files.write("b.yaml", process("one"));
+        ImmutableList<String> before = messages(read());
+        assertEquals(1, before.size());
+
+        files.write("c.yaml", process("one"));
+        assertEquals(
+                ImmutableList.builder()
+                        .addAll(before)
+                        .add(directory.resolve("c.yaml")
+                                + ":4:18: metadata.name: process/one is declared twice, first at " + second
+                                + ":4:18; remove or rename one")
+                        .build(),
+                messages(read()));
+    }
+
+    @Test
     void aBrokenFileKeepsAllOfItsLastGoodContentAndTheOthersAreNotAffected() throws IOException {
         Path bad = files.write("bad.yaml", process("a", "b"));
         Path good = files.write("good.yaml", process("c"));
