@@ -3,8 +3,8 @@ package io.homeostat.observe.process;
 import com.google.common.base.Splitter;
 import com.google.common.collect.ImmutableList;
 import com.google.common.primitives.Longs;
-import com.google.common.util.concurrent.RateLimiter;
 import io.homeostat.desired.state.Identity.ProcessIdentity;
+import io.homeostat.observe.Pace;
 import io.homeostat.observe.limits.KernelFile;
 import io.homeostat.observe.process.LaunchDirectory.LaunchMarks;
 import io.homeostat.observe.process.ProcFs.Stat;
@@ -38,14 +38,9 @@ public final class ProcFs {
 
     public static final long NANOS_PER_TICK = Duration.ofSeconds(1).toNanos() / TICKS_PER_SECOND;
 
-    private static final double MILLIS_OF_LOOKS_PER_SECOND = 250;
-
-    /** On a busy machine a look takes long without taking much of it, and nobody should wait ever longer. */
-    private static final int MOST_MILLIS_THAT_COUNT = 100;
-
     private final Path root;
     private final long self = ProcessHandle.current().pid();
-    private final SharedLook<RunningProcesses> everything = new SharedLook<>(this::lookAtEverything, pace());
+    private final SharedLook<RunningProcesses> everything = new SharedLook<>(this::lookAtEverything, new Pace()::await);
     private final ConcurrentMap<ProcessKey, Optional<String>> marksSeen = new ConcurrentHashMap<>();
 
     public ProcFs() {
@@ -194,17 +189,11 @@ public final class ProcFs {
 
     /**
      * All running processes. Read once for all callers that ask at the same time, and never before they asked: a thousand workloads stopped
-     * at once would otherwise each read a thousand processes. Where there are so many that reading them never ended, callers wait until it
-     * has been a quarter of the time; some looks in a row are free.
+     * at once would otherwise each read a thousand processes. Where there are so many that reading them would never end, looks go at a
+     * {@link Pace}.
      */
     public RunningProcesses running() throws IOException {
         return everything.answer();
-    }
-
-    /** The limiter saves up to a second's worth, and lets whoever comes next wait for what was taken. */
-    private static Consumer<Duration> pace() {
-        RateLimiter millis = RateLimiter.create(MILLIS_OF_LOOKS_PER_SECOND);
-        return took -> millis.acquire(Math.toIntExact(Math.clamp(took.toMillis(), 1, MOST_MILLIS_THAT_COUNT)));
     }
 
     private RunningProcesses lookAtEverything() throws IOException {
