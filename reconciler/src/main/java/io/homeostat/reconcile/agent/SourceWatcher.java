@@ -14,6 +14,7 @@ import io.homeostat.desired.state.StateReader.SourceProblem;
 import io.homeostat.desired.state.StateReader.StoredDeclaration;
 import io.homeostat.desired.state.StateStore;
 import io.homeostat.desired.state.StoreException;
+import io.homeostat.observe.Pace;
 import io.homeostat.observe.watch.FileChanges;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -26,6 +27,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.Lock;
 import java.util.function.Function;
 import java.util.function.Supplier;
@@ -44,6 +46,14 @@ final class SourceWatcher implements AutoCloseable {
     private final boolean hinted;
     private final Runnable whenDue;
     private final PeriodicTasks tasks = new PeriodicTasks("sources");
+    private final Pace pace = new Pace();
+
+    /** Whether a reading is due that has not begun. */
+    private final AtomicBoolean asked = new AtomicBoolean();
+
+    /** The latest reading. Used by the thread of the tasks only. */
+    private Duration took = Duration.ZERO;
+
     private @Nullable FileChanges files;
 
     /**
@@ -94,8 +104,23 @@ final class SourceWatcher implements AutoCloseable {
         sync.read(declaring).ifPresent(wait -> tasks.instead(wait, READING, whenDue));
     }
 
+    /** Never lost: what changes before a reading begins is seen by it. */
     private void soon() {
-        tasks.soon(READING, whenDue);
+        if (asked.compareAndSet(false, true)) {
+            tasks.soon(READING, this::readAtPace);
+        }
+    }
+
+    /** A thousand files that change all the time must not take all of the time to read. */
+    private void readAtPace() {
+        pace.await(took);
+        asked.set(false);
+        long start = System.nanoTime();
+        try {
+            whenDue.run();
+        } finally {
+            took = Duration.ofNanos(System.nanoTime() - start);
+        }
     }
 
     private ImmutableMap<SourceName, Function<StoredWorkloads, SourceSnapshot>> sources(AgentConfig config) {

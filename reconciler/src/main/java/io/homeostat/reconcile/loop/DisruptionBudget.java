@@ -58,6 +58,12 @@ final class DisruptionBudget {
 
     private DependencyGraph dependencies(DesiredState wanted) {
         DependencyGraph known = dependencies;
+        return known.isOf(wanted) ? known : newDependencies(wanted);
+    }
+
+    /** By one of the passes that all need it when something else is declared. */
+    private synchronized DependencyGraph newDependencies(DesiredState wanted) {
+        DependencyGraph known = dependencies;
         if (!known.isOf(wanted)) {
             known = new DependencyGraph(wanted, () -> leftOver(wanted));
             dependencies = known;
