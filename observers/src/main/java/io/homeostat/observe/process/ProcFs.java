@@ -19,10 +19,10 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
-import java.util.concurrent.atomic.AtomicInteger;
-import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.Lock;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
@@ -311,13 +311,13 @@ public final class ProcFs {
 
         private final Eyes<T> eyes;
         private final Consumer<Duration> pace;
-        private final AtomicInteger asking = new AtomicInteger();
-        private final AtomicLong begun = new AtomicLong();
-        /** Held by whoever looks; guards what was seen. */
+
+        /** The look that has not begun, empty when it fails; null when nobody has asked for one. */
+        private final AtomicReference<@Nullable CompletableFuture<Optional<T>>> next = new AtomicReference<>();
+
+        /** Held by whoever looks. */
         private final Lock turn = new ReentrantLock();
 
-        private @Nullable T seen;
-        private long number;
         private Duration took = Duration.ZERO;
 
         /** @param pace told before each look how long the one before took; may wait, and the look is then for those who ask meanwhile, too */
@@ -326,34 +326,41 @@ public final class ProcFs {
             this.pace = pace;
         }
 
-        /** How many wait for an answer, or are being given one. */
-        int asking() {
-            return asking.get();
+        /** How many wait for somebody else's look that has not begun. */
+        int waiting() {
+            CompletableFuture<Optional<T>> due = next.get();
+            return due == null ? 0 : due.getNumberOfDependents();
         }
 
-        /** @throws IOException when this caller's own look failed; those who wait behind it try again */
+        /** @throws IOException when this caller's own look failed; those who wait for it try again */
         T answer() throws IOException {
-            long firstThatIsNewEnough = begun.get() + 1;
-            asking.incrementAndGet();
+            CompletableFuture<Optional<T>> mine = new CompletableFuture<>();
+            while (true) {
+                CompletableFuture<Optional<T>> due = next.compareAndExchange(null, mine);
+                if (due == null) {
+                    return look(mine);
+                }
+                Optional<T> seen = due.join();
+                if (seen.isPresent()) {
+                    return seen.get();
+                }
+            }
+        }
+
+        private T look(CompletableFuture<Optional<T>> mine) throws IOException {
             turn.lock();
             try {
-                T known = seen;
-                if (known != null && number >= firstThatIsNewEnough) {
-                    return known;
-                }
-                seen = null;
                 pace.accept(took);
-                number = begun.incrementAndGet();
+                next.set(null);
                 long start = System.nanoTime();
                 T fresh = eyes.look();
                 took = Duration.ofNanos(System.nanoTime() - start);
-                seen = fresh;
+                mine.complete(Optional.of(fresh));
                 return fresh;
             } finally {
-                if (asking.decrementAndGet() == 0) {
-                    seen = null;
-                }
+                next.compareAndSet(mine, null);
                 turn.unlock();
+                mine.complete(Optional.empty());
             }
         }
     }

@@ -116,16 +116,20 @@ class SharedLookTest {
         Future<Integer> first = threads.submit(slow::answer);
         await().atMost(Duration.ofSeconds(60)).until(() -> took.size() == 1);
         Future<Integer> second = threads.submit(slow::answer);
-        await().atMost(Duration.ofSeconds(60)).until(() -> slow.asking() == 2);
+        await().atMost(Duration.ofSeconds(60)).until(() -> slow.waiting() == 1);
         paced.release();
 
         assertEquals(1, get(first));
         assertEquals(1, get(second));
         assertEquals(Duration.ZERO, took.get(0));
 
+        Future<Integer> fails = threads.submit(slow::answer);
+        await().atMost(Duration.ofSeconds(60)).until(() -> took.size() == 2);
+        Future<Integer> triesAgain = threads.submit(slow::answer);
+        await().atMost(Duration.ofSeconds(60)).until(() -> slow.waiting() == 1);
         paced.release(2);
-        assertThrows(IOException.class, slow::answer);
-        slow.answer();
+        assertThrows(Exception.class, () -> get(fails), "the second look fails");
+        assertEquals(3, get(triesAgain));
         assertTrue(took.get(1).isPositive(), "the second waits for the time of the first");
     }
 }
