@@ -111,7 +111,9 @@ final class Crowd implements Soak.Happenings {
                 return Optional.of(running + " processes run, and " + workloads + " are declared");
             }
             daemon.withdrawAll();
+            long begun = System.nanoTime();
             Daemon.until("no process is left", patience(), () -> alive().isEmpty());
+            System.out.printf(Locale.ROOT, "soak: none runs after %.1f s%n", (System.nanoTime() - begun) / 1e9);
             daemon.terminate();
             return Optional.empty();
         } catch (IOException e) {
