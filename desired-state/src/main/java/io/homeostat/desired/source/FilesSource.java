@@ -23,6 +23,7 @@ import org.jspecify.annotations.Nullable;
 public final class FilesSource {
     private final ImmutableList<Path> paths;
     private final InstantSource clock;
+    private final Absences absences = new Absences();
 
     // Parsing takes longer than reading, and most files stay as they are.
     private final DocumentReader.Memory memory = new DocumentReader.Memory();
@@ -42,7 +43,8 @@ public final class FilesSource {
      * exception. The origin of a workload is the absolute path of its file.
      */
     public synchronized SourceSnapshot read(StoredWorkloads stored) {
-        Retention retention = new Retention(SourceName.FILES, paths, stored, ImmutableSet.of(), clock.instant());
+        Retention retention =
+                new Retention(SourceName.FILES, paths, stored, ImmutableSet.of(), absences, clock.instant());
         List<Input> inputs = new ArrayList<>();
         for (Path path : paths) {
             if (retention.isThere(path)) {

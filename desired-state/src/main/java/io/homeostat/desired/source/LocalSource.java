@@ -43,6 +43,7 @@ public final class LocalSource {
     private final ImmutableList<Path> directories;
     private final ImmutableSet<String> disabled;
     private final InstantSource clock;
+    private final Absences absences = new Absences();
 
     /**
      * @param directories with one directory per plugin
@@ -68,7 +69,7 @@ public final class LocalSource {
 
         Pass(StoredWorkloads stored) {
             this.stored = stored;
-            this.retention = new Retention(SourceName.LOCAL, directories, stored, disabled, clock.instant());
+            this.retention = new Retention(SourceName.LOCAL, directories, stored, disabled, absences, clock.instant());
         }
 
         SourceSnapshot reading() {

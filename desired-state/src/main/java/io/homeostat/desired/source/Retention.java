@@ -37,6 +37,7 @@ final class Retention {
     private final ImmutableList<Path> roots;
     private final StoredWorkloads stored;
     private final ImmutableSet<String> disabled;
+    private final Absences absences;
     private final Instant now;
     private final List<ToApply> documents = new ArrayList<>();
     private final Set<SourceProblem> problems = new LinkedHashSet<>();
@@ -49,17 +50,20 @@ final class Retention {
     /**
      * @param roots the configured paths, absolute; what was stored from elsewhere is withdrawn, if all of them are there
      * @param disabled names of workloads that are not retained either
+     * @param absences of the source, kept from reading to reading
      */
     Retention(
             SourceName source,
             ImmutableList<Path> roots,
             StoredWorkloads stored,
             ImmutableSet<String> disabled,
+            Absences absences,
             Instant now) {
         this.source = source;
         this.roots = roots;
         this.stored = stored;
         this.disabled = disabled;
+        this.absences = absences;
         this.now = now;
     }
 
@@ -132,6 +136,7 @@ final class Retention {
                 elsewhere(origin, declared);
             }
         }
+        absences.looked();
         documents.removeIf(document -> retained.contains(document.origin()));
         retained.removeIf(this::retainedWithoutTheDisabled);
         return new SourceSnapshot(
@@ -212,8 +217,12 @@ final class Retention {
     /** Something that was stored is no longer declared where it was. */
     private void withdrawn(String origin) {
         switch (Whereabouts.of(Path.of(origin))) {
-            case Whereabouts.There there -> unlessYoung(origin, there.changed());
-            case Whereabouts.Gone gone -> unlessYoung(origin, gone.changed());
+            case Whereabouts.There there -> unlessYoung(origin, age(there.changed()));
+            case Whereabouts.Gone gone -> {
+                Duration missing = absences.missing(origin, now);
+                Duration age = age(gone.changed());
+                unlessYoung(origin, missing.compareTo(age.abs()) > 0 ? missing : age);
+            }
             case Whereabouts.Unknown unknown -> {
                 retained.add(origin);
                 problem(
@@ -226,8 +235,11 @@ final class Retention {
         }
     }
 
-    private void unlessYoung(String origin, Instant changed) {
-        Duration age = Duration.between(changed, now);
+    private Duration age(Instant changed) {
+        return Duration.between(changed, now);
+    }
+
+    private void unlessYoung(String origin, Duration age) {
         // A file server's clock may be a little ahead. A time in the far future says nothing: don't wait for it.
         if (age.abs().compareTo(SETTLED) < 0) {
             retained.add(origin);

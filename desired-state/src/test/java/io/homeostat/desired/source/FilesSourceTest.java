@@ -16,7 +16,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.time.Duration;
-import java.time.InstantSource;
+import java.time.Instant;
 import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.api.BeforeEach;
@@ -29,11 +29,12 @@ class FilesSourceTest {
 
     private SourceFixture files;
     private FilesSource source;
+    private Instant now = NOW;
 
     @BeforeEach
     void source() {
         files = new SourceFixture(directory);
-        source = new FilesSource(ImmutableList.of(directory), InstantSource.fixed(NOW));
+        source = new FilesSource(ImmutableList.of(directory), () -> now);
     }
 
     @Test
@@ -202,6 +203,51 @@ class FilesSourceTest {
     }
 
     @Test
+    void aFileThatIsMissingForLongIsWithdrawnThoughItsDirectoryChangesAllTheTime() throws IOException {
+        Path file = files.write("a.yaml", process("a"));
+        files.write("b.yaml", process("b"));
+        read();
+        Files.delete(file);
+        assertEquals(Optional.of(Duration.ofMillis(2000)), readAfter(Duration.ZERO));
+        assertEquals(Optional.of(Duration.ofMillis(500)), readAfter(Duration.ofMillis(1500)));
+        assertEquals(List.of("a", "b"), files.inForce());
+        assertEquals(Optional.empty(), readAfter(Duration.ofMillis(2000)));
+        assertEquals(List.of("b"), files.inForce());
+    }
+
+    @Test
+    void aFileThatWasBackMeanwhileIsMissingAnew() throws IOException {
+        Path file = files.write("a.yaml", process("a"));
+        read();
+        Path away = files.path("a.yaml~");
+        Files.move(file, away);
+        assertTrue(readAfter(Duration.ZERO).isPresent());
+        Files.move(away, file);
+        assertEquals(Optional.empty(), readAfter(Duration.ofMillis(1500)));
+        Files.move(file, away);
+        assertEquals(Optional.of(Duration.ofMillis(2000)), readAfter(Duration.ofMillis(2500)));
+        assertEquals(List.of("a"), files.inForce());
+    }
+
+    @Test
+    void aClockThatIsSetBackMakesNobodyMissingLonger() throws IOException {
+        Path file = files.write("a.yaml", process("a"));
+        read();
+        Files.delete(file);
+        assertTrue(readAfter(Duration.ofHours(1)).isPresent());
+        assertEquals(Optional.of(Duration.ofMillis(2000)), readAfter(Duration.ZERO));
+        assertEquals(Optional.empty(), readAfter(Duration.ofMillis(2000)));
+        assertEquals(List.of(), files.inForce());
+    }
+
+    /** At this time, at which something else in the directory has just changed, too. */
+    private Optional<Duration> readAfter(Duration later) throws IOException {
+        now = NOW.plus(later);
+        SourceFixture.changed(directory, now);
+        return files.store(source.read(files.stored())).lookAgain();
+    }
+
+    @Test
     void anEmptyFileThatIsBeingWrittenIsLookedAtAgain() throws IOException {
         Path file = files.write("a.yaml", process("a"));
         read();
@@ -255,10 +301,10 @@ class FilesSourceTest {
     @Test
     void aConfiguredPathThatIsNotThereWithdrawsNothingThatWasDeclaredElsewhere() throws IOException {
         Path was = files.write("was/a.yaml", process("a", "b"));
-        source = new FilesSource(ImmutableList.of(directory.resolve("was")), InstantSource.fixed(NOW));
+        source = new FilesSource(ImmutableList.of(directory.resolve("was")), () -> now);
         read();
         Path mistyped = directory.resolve("wsa");
-        source = new FilesSource(ImmutableList.of(mistyped), InstantSource.fixed(NOW));
+        source = new FilesSource(ImmutableList.of(mistyped), () -> now);
 
         SourceSnapshot reading = read();
 
@@ -277,10 +323,10 @@ class FilesSourceTest {
     @Test
     void norDoesOneInWhichNothingIsDeclaredYet() throws IOException {
         Path was = files.write("was/a.yaml", process("a", "b"));
-        source = new FilesSource(ImmutableList.of(directory.resolve("was")), InstantSource.fixed(NOW));
+        source = new FilesSource(ImmutableList.of(directory.resolve("was")), () -> now);
         read();
         Path other = Files.createDirectory(directory.resolve("other"));
-        source = new FilesSource(ImmutableList.of(other), InstantSource.fixed(NOW));
+        source = new FilesSource(ImmutableList.of(other), () -> now);
 
         for (int again = 0; again < 2; again++) {
             assertEquals(
@@ -304,7 +350,7 @@ class FilesSourceTest {
     void withoutAnyConfiguredPathNothingIsDeclared() throws IOException {
         files.write("a.yaml", process("a"));
         read();
-        source = new FilesSource(ImmutableList.of(), InstantSource.fixed(NOW));
+        source = new FilesSource(ImmutableList.of(), () -> now);
         assertEquals(ImmutableList.of(), messages(read()));
         assertEquals(List.of(), files.inForce());
     }
@@ -312,11 +358,10 @@ class FilesSourceTest {
     @Test
     void norOfAFileOfWhichOneWorkloadHasMovedToAPathThatIsThere() throws IOException {
         Path was = files.write("was/a.yaml", process("a", "b"));
-        source = new FilesSource(ImmutableList.of(directory.resolve("was")), InstantSource.fixed(NOW));
+        source = new FilesSource(ImmutableList.of(directory.resolve("was")), () -> now);
         read();
         files.write("now/a.yaml", process("a"));
-        source = new FilesSource(
-                ImmutableList.of(directory.resolve("now"), directory.resolve("mistyped")), InstantSource.fixed(NOW));
+        source = new FilesSource(ImmutableList.of(directory.resolve("now"), directory.resolve("mistyped")), () -> now);
 
         read();
         assertEquals(List.of("a", "b"), files.inForce());

@@ -147,7 +147,7 @@ final class Crowd implements Soak.Happenings {
         declare(name);
     }
 
-    /** In one of some directories: nothing is withdrawn from one that somebody has changed in the last two seconds. */
+    /** In one of some directories: one that has not changed for a while tells at once that a file is gone for good. */
     private Path file(String name) {
         return daemon.desired().resolve("d" + Math.floorMod(name.hashCode(), DIRECTORIES), name + ".yaml");
     }
