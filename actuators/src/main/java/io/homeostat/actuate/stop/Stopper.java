@@ -26,6 +26,7 @@ import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
 import java.time.Duration;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
@@ -81,10 +82,16 @@ public final class Stopper {
             }
             ProcessTree tree =
                     new ProcessTree(procFs, directory, instance.workload(), instance.launchId(), identity, groups);
+            boolean runs = identity != null && procFs.runs(identity);
+            if (runs) {
+                // The tree remembers its members from when their parents could still tell.
+                tree.members();
+            }
+            // What that took is nothing that the program had to end.
             long end = ticker.read() + request.how().timeout().toNanos();
             How how = How.ALREADY_GONE;
-            if (identity != null && procFs.runs(identity)) {
-                how = endMain(request, identity, tree, end);
+            if (runs) {
+                how = endMain(request, Objects.requireNonNull(identity), tree, end);
             }
             how = how.or(endRest(instance.workload(), tree, end));
             protocol.ended(instance);
@@ -97,8 +104,6 @@ public final class Stopper {
 
     private How endMain(StopRequest request, ProcessIdentity main, ProcessTree tree, long end)
             throws IOException, InterruptedException {
-        // The tree remembers its members from when their parents could still tell.
-        tree.members();
         Answer answer = protocol.stop(
                 request.instance(), request.cleanup(), request.how().timeout());
         if (answer != Answer.NOT_ASKED) {

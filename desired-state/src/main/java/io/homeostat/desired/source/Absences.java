@@ -8,14 +8,14 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * For how long files have been missing, over several readings: their directory tells when it was changed last, not by which file, and in
- * some directories something changes all the time. A file that is back at a reading is missing anew after that.
+ * How long files have been missing, from reading to reading. A directory's time tells that something in it has changed, not what. A file
+ * that was seen again starts anew.
  */
 final class Absences {
     private final Map<String, Instant> since = new HashMap<>();
     private final Set<String> now = new HashSet<>();
 
-    /** How long a file that is missing now has been, as far as anybody has looked: not at all when it was there the last time. */
+    /** How long the file has been missing as of this reading; zero if it was there at the previous one. */
     Duration missing(String origin, Instant at) {
         now.add(origin);
         // The clock may have been set back.

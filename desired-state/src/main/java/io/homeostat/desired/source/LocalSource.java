@@ -57,7 +57,7 @@ public final class LocalSource {
     }
 
     /** What the manifests declare now; see {@link FilesSource#read}. The origin of a workload is the absolute path of its manifest. */
-    public SourceSnapshot read(StoredWorkloads stored) {
+    public synchronized SourceSnapshot read(StoredWorkloads stored) {
         return new Pass(stored).reading();
     }
 

@@ -33,6 +33,9 @@ final class Retention {
     /** How long a file or directory has to be left alone before what is missing there is believed to be meant. */
     static final Duration SETTLED = Duration.ofSeconds(2);
 
+    /** How long a file has to be missing from a directory in which something changes all the time. */
+    static final Duration MISSING_FOR_GOOD = Duration.ofSeconds(20);
+
     private final SourceName source;
     private final ImmutableList<Path> roots;
     private final StoredWorkloads stored;
@@ -219,9 +222,9 @@ final class Retention {
         switch (Whereabouts.of(Path.of(origin))) {
             case Whereabouts.There there -> unlessYoung(origin, age(there.changed()));
             case Whereabouts.Gone gone -> {
-                Duration missing = absences.missing(origin, now);
-                Duration age = age(gone.changed());
-                unlessYoung(origin, missing.compareTo(age.abs()) > 0 ? missing : age);
+                if (absences.missing(origin, now).compareTo(MISSING_FOR_GOOD) < 0) {
+                    unlessYoung(origin, age(gone.changed()));
+                }
             }
             case Whereabouts.Unknown unknown -> {
                 retained.add(origin);

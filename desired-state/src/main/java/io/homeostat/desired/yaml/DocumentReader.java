@@ -128,18 +128,19 @@ public final class DocumentReader {
     }
 
     private void content(Content content) {
-        errors.addAll(content.errors());
         warnings.addAll(content.warnings());
-        content.documents().forEach(this::document);
+        Report report = content.again();
+        content.documents().forEach(found -> document(found, report));
+        errors.addAll(report.errors());
     }
 
-    private void document(Found found) {
+    private void document(Found found, Report report) {
         WorkloadId id = found.read().workload().id();
         Problem place = found.place();
         Problem first = places.get(id);
         if (first != null
                 && (first.file().equals(inForce.get(id)) || !place.file().equals(inForce.get(id)))) {
-            errors.add(isDeclaredTwice(id, place, first));
+            report.error(isDeclaredTwice(id, place, first));
             return;
         }
         if (first != null) {
@@ -164,9 +165,17 @@ public final class DocumentReader {
     /** A document, and where it names its workload; the message of that is not used. */
     private record Found(ReadWorkload read, Problem place) {}
 
-    /** What a text says, whatever others say. */
+    /**
+     * What a text says, whatever others say.
+     *
+     * @param count of errors, those that are left out included
+     */
     private record Content(
-            ImmutableList<Found> documents, ImmutableList<Problem> errors, ImmutableList<Problem> warnings) {
+            String name,
+            ImmutableList<Found> documents,
+            ImmutableList<Problem> errors,
+            int count,
+            ImmutableList<Problem> warnings) {
         static Content of(Input.Text text) {
             Report report = new Report(text.name());
             ImmutableList.Builder<Found> documents = ImmutableList.builder();
@@ -177,7 +186,16 @@ public final class DocumentReader {
                             .map(named -> found(named, root, text))
                             .ifPresent(documents::add));
             return new Content(
-                    documents.build(), ImmutableList.copyOf(report.errors()), ImmutableList.copyOf(report.warnings()));
+                    text.name(),
+                    documents.build(),
+                    ImmutableList.copyOf(report.errors()),
+                    report.count(),
+                    ImmutableList.copyOf(report.warnings()));
+        }
+
+        /** A report to which more can be added, within the limit of a file. */
+        Report again() {
+            return new Report(name, errors, count);
         }
 
         private static Found found(Documents.Named named, Node root, Input.Text text) {

@@ -16,6 +16,13 @@ final class Report {
         this.file = file;
     }
 
+    /** Goes on from the errors of an earlier one, of which there were so many in all. */
+    Report(String file, List<Problem> errors, int count) {
+        this(file);
+        this.errors.addAll(errors);
+        this.count = count;
+    }
+
     String file() {
         return file;
     }
@@ -34,7 +41,7 @@ final class Report {
         error(new Problem(kind, file, line, column, detail));
     }
 
-    private void error(Problem problem) {
+    void error(Problem problem) {
         count++;
         if (count <= MAX_ERRORS) {
             errors.add(problem);

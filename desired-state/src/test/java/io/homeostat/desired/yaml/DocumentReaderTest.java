@@ -72,6 +72,14 @@ class DocumentReaderTest {
     }
 
     @Test
+    void ofAFileThatDeclaresOneWorkloadAgainAndAgainTheFirstErrorsAreShown() throws IOException {
+        write("1.yaml", (process("a") + "---\n").repeat(1500));
+        List<String> errors = errors(DocumentReader.read(List.of(directory)));
+        assertEquals(1001, errors.size());
+        assertTrue(errors.getLast().endsWith("and more; the first 1000 errors are shown"), errors.getLast());
+    }
+
+    @Test
     void everyErrorSaysForProgramsWhatIsWrongAndWhere() throws IOException {
         write("1.yaml", process("a").replace("install", "instal"));
         write("2.yaml", "apiVersion: homeostat.io/v1\nkind: Process\nspec: {install: local, entryPoint: 1}\n");

@@ -25,7 +25,6 @@ import java.util.concurrent.ConcurrentMap;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.Lock;
 import java.util.concurrent.locks.ReentrantLock;
-import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -40,7 +39,8 @@ public final class ProcFs {
 
     private final Path root;
     private final long self = ProcessHandle.current().pid();
-    private final SharedLook<RunningProcesses> everything = new SharedLook<>(this::lookAtEverything, new Pace()::await);
+    private final Pace pace;
+    private final SharedLook<RunningProcesses> everything;
     private final ConcurrentMap<ProcessKey, Optional<String>> marksSeen = new ConcurrentHashMap<>();
 
     public ProcFs() {
@@ -48,7 +48,14 @@ public final class ProcFs {
     }
 
     public ProcFs(Path root) {
+        this(root, new Pace());
+    }
+
+    /** @param pace of looks at all processes */
+    ProcFs(Path root, Pace pace) {
         this.root = root;
+        this.pace = pace;
+        this.everything = new SharedLook<>(this::lookAtEverything, pace::begin);
     }
 
     /** A file below /proc. */
@@ -196,9 +203,19 @@ public final class ProcFs {
         return everything.answer();
     }
 
+    /** Of how many processes it is known whose they are. */
+    int marksSeen() {
+        return marksSeen.size();
+    }
+
     private RunningProcesses lookAtEverything() throws IOException {
-        return new RunningProcesses(
-                processes().stream().filter(stat -> stat.pid() != self).toList(), this::mark, marksSeen);
+        try {
+            long now = uptimeTicks();
+            return new RunningProcesses(
+                    processes().stream().filter(stat -> stat.pid() != self).toList(), this::mark, marksSeen, now);
+        } finally {
+            pace.end();
+        }
     }
 
     /** All processes, zombies included. */
@@ -238,8 +255,9 @@ public final class ProcFs {
 
     private Optional<String> mark(long pid) throws IOException {
         String environment = environment(pid);
-        if (environment.isEmpty()) {
-            throw new IOException("the program of process " + pid + " may be about to be executed");
+        // Of a program that is being executed it is nothing, or the first part of what the former one had.
+        if (!environment.endsWith("\0")) {
+            throw new IOException("the environment of process " + pid + " is not whole");
         }
         return variable(environment, LaunchMarks.LAUNCH);
     }
@@ -310,20 +328,18 @@ public final class ProcFs {
         }
 
         private final Eyes<T> eyes;
-        private final Consumer<Duration> pace;
+        private final Runnable mayBegin;
 
-        /** The look that has not begun, empty when it fails; null when nobody has asked for one. */
+        /** The look that is about to begin; completes empty when it fails. Null when nobody has asked for one. */
         private final AtomicReference<@Nullable CompletableFuture<Optional<T>>> next = new AtomicReference<>();
 
         /** Held by whoever looks. */
         private final Lock turn = new ReentrantLock();
 
-        private Duration took = Duration.ZERO;
-
-        /** @param pace told before each look how long the one before took; may wait, and the look is then for those who ask meanwhile, too */
-        SharedLook(Eyes<T> eyes, Consumer<Duration> pace) {
+        /** @param mayBegin called before each look; may wait, and whoever asks meanwhile shares the look */
+        SharedLook(Eyes<T> eyes, Runnable mayBegin) {
             this.eyes = eyes;
-            this.pace = pace;
+            this.mayBegin = mayBegin;
         }
 
         /** How many wait for somebody else's look that has not begun. */
@@ -350,11 +366,9 @@ public final class ProcFs {
         private T look(CompletableFuture<Optional<T>> mine) throws IOException {
             turn.lock();
             try {
-                pace.accept(took);
+                mayBegin.run();
                 next.set(null);
-                long start = System.nanoTime();
                 T fresh = eyes.look();
-                took = Duration.ofNanos(System.nanoTime() - start);
                 mine.complete(Optional.of(fresh));
                 return fresh;
             } finally {

@@ -9,6 +9,8 @@ import io.homeostat.observe.process.ProcFs.ProcessKey;
 import io.homeostat.observe.process.ProcFs.Stat;
 import java.io.IOException;
 import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
 import org.jspecify.annotations.Nullable;
 
@@ -17,12 +19,15 @@ import org.jspecify.annotations.Nullable;
  * of what it watches and stops.
  */
 public final class RunningProcesses {
+    /** In ticks of {@link ProcFs#NANOS_PER_TICK}: 10 s. */
+    private static final long OLD = 1000;
+
     /** Reads which launch's mark the environment has with which a process's program was executed. */
     interface Environments {
         /**
          * Empty when it has none.
          *
-         * @throws IOException when the environment can't be read, or has nothing in it at the moment
+         * @throws IOException when the environment can't be read, or is not whole at the moment
          */
         Optional<String> mark(long pid) throws IOException;
     }
@@ -30,12 +35,24 @@ public final class RunningProcesses {
     private final ImmutableMap<Long, Stat> byPid;
     private final Environments environments;
     private final ConcurrentMap<ProcessKey, Optional<String>> marksSeen;
+    private final long now;
+
+    /** Another user's, for one who is not root, and of the kernel itself: not read again by all who share this look. */
+    private final Set<ProcessKey> unreadable = ConcurrentHashMap.newKeySet();
+
     private final ImmutableListMultimap<Long, Stat> byParent;
     private final ImmutableListMultimap<Long, Stat> bySession;
 
-    /** @param marksSeen by earlier looks and, from now on, by this one; forgets what no longer runs */
+    /**
+     * @param marksSeen in old processes by earlier looks and, from now on, by this one; forgets what no longer runs
+     * @param now when the look began, in ticks since boot
+     */
     RunningProcesses(
-            Iterable<Stat> running, Environments environments, ConcurrentMap<ProcessKey, Optional<String>> marksSeen) {
+            Iterable<Stat> running,
+            Environments environments,
+            ConcurrentMap<ProcessKey, Optional<String>> marksSeen,
+            long now) {
+        this.now = now;
         ImmutableMap.Builder<Long, Stat> numbered = ImmutableMap.builder();
         for (Stat stat : running) {
             numbered.put(stat.pid(), stat);
@@ -59,19 +76,26 @@ public final class RunningProcesses {
 
     /** The launch whose mark it has; empty when it has none, or that can't be read. */
     Optional<String> mark(Stat stat) {
+        ProcessKey key = ProcessKey.of(stat);
+        if (unreadable.contains(key)) {
+            return Optional.empty();
+        }
         try {
             Optional<String> mark = environments.mark(stat.pid());
-            marksSeen.put(ProcessKey.of(stat), mark);
+            if (now - stat.startTicks() > OLD) {
+                marksSeen.put(key, mark);
+            }
             return mark;
         } catch (IOException e) {
+            unreadable.add(key);
             return Optional.empty();
         }
     }
 
     /**
      * Those that have a launch's mark. With thousands of processes most of the time of a look would go into reading their environments,
-     * so those are not read again in which another mark was seen, or none. A mark comes into an environment with the main process,
-     * and from there to its descendants as they are forked; nothing else that runs gets it later.
+     * so an environment in which no mark, or another launch's, was seen is not read again once its process is old. A descendant of the
+     * main process has the mark from when it was forked, or soon after when it is executed, however it looked in between.
      *
      * @param main null when it is not known: then all are read
      */

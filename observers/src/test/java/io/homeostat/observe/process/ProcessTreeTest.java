@@ -105,23 +105,39 @@ class ProcessTreeTest {
     }
 
     @Test
-    void anEnvironmentWithoutTheMarkIsNotReadAgain() throws Exception {
+    void anEnvironmentWithoutTheMarkIsNotReadAgainWhenItsProcessIsOld() throws Exception {
+        proc.uptime("61.01");
         proc.process(110, 1, 110, 5100, "PATH=/bin").process(111, 1, 111, 5100, LaunchMarks.LAUNCH + "=l2");
+        proc.process(112, 1, 112, 5101, "PATH=/bin");
         assertMembers(List.of(), tree(MAIN));
 
-        proc.process(110, 1, 110, 5100, MARK).process(111, 1, 111, 5100, MARK);
-        assertMembers(List.of(), tree(MAIN));
+        proc.process(110, 1, 110, 5100, MARK).process(111, 1, 111, 5100, MARK).process(112, 1, 112, 5101, MARK);
+        assertMembers(List.of(112L), tree(MAIN));
         // The main process itself may be executing the shells that come before its program.
-        assertMembers(List.of(110L, 111L), tree(null));
+        assertMembers(List.of(110L, 111L, 112L), tree(null));
     }
 
     @Test
     void anEnvironmentThatTellsNothingYetIsReadAgain() throws Exception {
         proc.process(110, 1, 110, 5100).process(111, 1, 111, 5100).unreadable("111/environ");
+        proc.process(112, 1, 112, 5100);
+        proc.write("112/environ", "PATH=/bin\0HOMEOSTAT_LAU");
         assertMembers(List.of(), tree(MAIN));
 
         proc.end(111).process(110, 1, 110, 5100, MARK).process(111, 1, 111, 5100, MARK);
-        assertMembers(List.of(110L, 111L), tree(MAIN));
+        proc.process(112, 1, 112, 5100, MARK);
+        assertMembers(List.of(110L, 111L, 112L), tree(MAIN));
+    }
+
+    @Test
+    void whatNoLongerRunsIsForgotten() throws Exception {
+        proc.process(110, 1, 110, 5100, "PATH=/bin");
+        tree(MAIN).members();
+        assertEquals(1, proc.procFs.marksSeen());
+
+        proc.end(110);
+        tree(MAIN).members();
+        assertEquals(0, proc.procFs.marksSeen());
     }
 
     @Test

@@ -51,9 +51,6 @@ final class SourceWatcher implements AutoCloseable {
     /** Whether a reading is due that has not begun. */
     private final AtomicBoolean asked = new AtomicBoolean();
 
-    /** The latest reading. Used by the thread of the tasks only. */
-    private Duration took = Duration.ZERO;
-
     private @Nullable FileChanges files;
 
     /**
@@ -101,7 +98,7 @@ final class SourceWatcher implements AutoCloseable {
      * @throws StoreException when a source could not be stored; others may have been
      */
     void read(Lock declaring) {
-        sync.read(declaring).ifPresent(wait -> tasks.instead(wait, READING, whenDue));
+        sync.read(declaring).ifPresent(wait -> tasks.instead(wait.plusMillis(1), READING, this::readAtPace));
     }
 
     /** Never lost: what changes before a reading begins is seen by it. */
@@ -113,13 +110,15 @@ final class SourceWatcher implements AutoCloseable {
 
     /** A thousand files that change all the time must not take all of the time to read. */
     private void readAtPace() {
-        pace.await(took);
+        pace.begin();
         asked.set(false);
-        long start = System.nanoTime();
         try {
-            whenDue.run();
+            // Who was told to end meanwhile could not read any file.
+            if (!Thread.currentThread().isInterrupted()) {
+                whenDue.run();
+            }
         } finally {
-            took = Duration.ofNanos(System.nanoTime() - start);
+            pace.end();
         }
     }
 
