@@ -68,7 +68,14 @@ class SourceSyncTest {
 
     @Test
     void whatIsWrongIsLoggedOnceForAsLongAsItLasts() {
-        ListAppender<ILoggingEvent> log = new ListAppender<>();
+        ListAppender<ILoggingEvent> log = new ListAppender<>() {
+            @Override
+            protected void append(ILoggingEvent event) {
+                // Whoever asks for it first gives it its thread.
+                event.prepareForDeferredProcessing();
+                super.append(event);
+            }
+        };
         log.start();
         Logger logger = (Logger) LoggerFactory.getLogger(SourceSync.class);
         logger.addAppender(log);
