@@ -98,7 +98,7 @@ final class UsageMeter {
         if (processor != null && memory != null) {
             return Optional.of(counted(processor, UsageFiles.bytes(memory)));
         }
-        ImmutableSortedSet<Long> grouped = grouped();
+        ImmutableSortedSet<Long> grouped = grouped(from);
         // What a group counts is what is in it, so that is all there is to add up; to read every process of the machine
         // costs far more.
         ProcessTable table = from.none() ? processes.now() : processes.of(grouped);
@@ -142,10 +142,17 @@ final class UsageMeter {
         return known;
     }
 
-    private ImmutableSortedSet<Long> grouped() {
-        return groups.pids(id) instanceof Observation.Seen<ImmutableSortedSet<Long>>(ImmutableSortedSet<Long> pids)
-                ? pids
-                : ImmutableSortedSet.of();
+    private ImmutableSortedSet<Long> grouped(UsageFiles from) throws IOException {
+        return switch (groups.pids(id)) {
+            case Observation.Seen<ImmutableSortedSet<Long>>(ImmutableSortedSet<Long> pids) -> pids;
+            case Observation.Unseen<ImmutableSortedSet<Long>>(String why) -> {
+                if (from.none()) {
+                    // Its tree is measured.
+                    yield ImmutableSortedSet.of();
+                }
+                throw new IOException(why);
+            }
+        };
     }
 
     private static long resident(ImmutableCollection<Stat> members) {

@@ -2,6 +2,7 @@ package io.homeostat.observe.usage;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.github.benmanes.caffeine.cache.Ticker;
@@ -23,6 +24,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -48,16 +50,12 @@ class UsageSamplerTest {
         Files.createDirectories(root.resolve("cgroup"));
         Files.writeString(root.resolve("cgroup/cgroup.controllers"), "cpu memory\n");
         group(0, 0);
-        sampler = new UsageSampler(
-                CgroupLayout.detect(root.resolve("cgroup"), root.resolve("no-proc"), "homeostat"),
-                proc.procFs,
-                () -> START.plusNanos(nanos),
-                new Ticker() {
-                    @Override
-                    public long read() {
-                        return nanos;
-                    }
-                });
+        sampler = new UsageSampler(groups(), proc.procFs, () -> START.plusNanos(nanos), new Ticker() {
+            @Override
+            public long read() {
+                return nanos;
+            }
+        });
     }
 
     @Test
@@ -233,6 +231,35 @@ class UsageSamplerTest {
     }
 
     @Test
+    void aGroupThatDoesNotCountTimeAndWhoseProcessesCanNotBeSeenIsNoGroupWithoutAny() throws Exception {
+        group(0, 4096);
+        Files.delete(root.resolve("cgroup/homeostat.slice/plugin-p/cpu.stat"));
+        uptime(1000);
+        UsageMeter meter = new UsageMeter(ID, groups(), () -> nanos);
+        ImmutableList<Instance> launches =
+                ImmutableList.of(instance(ID, new ProcessIdentity(100, 5000, FakeProc.BOOT)));
+        UsageMeter.Processes processes = new UsageMeter.Processes() {
+            private final ProcessTable.Reader reader = new ProcessTable.Reader(proc.procFs, () -> nanos);
+
+            @Override
+            public ProcessTable now() throws IOException {
+                return reader.read();
+            }
+
+            @Override
+            public ProcessTable of(Set<Long> pids) throws IOException {
+                return reader.read(pids);
+            }
+        };
+        assertEquals(4096, meter.measure(launches, processes).orElseThrow().memoryBytes());
+
+        Files.writeString(root.resolve("cgroup/homeostat.slice/plugin-p/cgroup.procs"), "nonsense\n");
+
+        IOException failed = assertThrows(IOException.class, () -> meter.measure(launches, processes));
+        assertTrue(failed.toString().contains("can't see the processes of plugin/p: "), failed::toString);
+    }
+
+    @Test
     void allTreesAreMeasuredInOneLookAtTheMachine() throws Exception {
         Files.delete(root.resolve("cgroup/homeostat.slice/plugin-p/cgroup.procs"));
         uptime(1000);
@@ -259,6 +286,10 @@ class UsageSamplerTest {
         assertEquals(1, samples().size(), "one count says nothing of another");
         sample(30, 1_000_000, 0);
         assertTrue(sampler.latest(ID).orElseThrow().memoryBytes() > 0);
+    }
+
+    private CgroupLayout groups() {
+        return CgroupLayout.detect(root.resolve("cgroup"), root.resolve("no-proc"), "homeostat");
     }
 
     private void follow(int most) {
