@@ -21,7 +21,7 @@ import org.slf4j.LoggerFactory;
  * is logged, and only the periodic look notices its changes. What the kernel does not report (a mount, another target of a symlink) is
  * looked for every 10 s.
  *
- * <p>Changes in quick succession are one call: after 100 ms of quiet, or one second after the first. Before a call, all directories that
+ * <p>Changes in quick succession are one call: after 20 ms of quiet, or one second after the first. Before a call, all directories that
  * exist by then are being watched, so a change that comes too late for it leads to another call.
  */
 public final class FileChanges implements AutoCloseable {
