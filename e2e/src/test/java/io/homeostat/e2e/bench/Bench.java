@@ -3,12 +3,14 @@ package io.homeostat.e2e.bench;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.stream.Stream;
 
 /** One run: what is measured, how often, and what came of it. */
 final class Bench {
     private final Path distribution;
     private final boolean quick;
     private final boolean peers;
+    private final Yardsticks yardsticks = new Yardsticks();
     private final List<Samples> samples = new ArrayList<>();
     private final List<Skipped> skipped = new ArrayList<>();
     private boolean failed;
@@ -30,6 +32,10 @@ final class Bench {
 
     boolean measuresPeers() {
         return peers;
+    }
+
+    Yardsticks yardsticks() {
+        return yardsticks;
     }
 
     int times(int usually, int quickly) {
@@ -68,7 +74,7 @@ final class Bench {
     }
 
     List<Samples> samples() {
-        return samples;
+        return Stream.concat(yardsticks.samples().stream(), samples.stream()).toList();
     }
 
     List<Skipped> skipped() {

@@ -7,6 +7,7 @@ import java.util.Locale;
 
 /** What can be chosen, each a group of figures that are measured in one go. */
 enum Benchmark {
+    MACHINE(bench -> {}),
     PLUGIN(Plugins::measure),
     CRASH(ProcessCrashes::measure),
     FILE(DeclaredFile::measure),
@@ -42,9 +43,10 @@ enum Benchmark {
                 .toList();
     }
 
-    /** What can't be measured is noted, and others are. */
+    /** What can't be measured is noted, and others are. The machine is measured before each of them. */
     void measure(Bench bench) throws InterruptedException {
         try {
+            bench.yardsticks().look();
             measure.measure(bench);
         } catch (IOException | RuntimeException | AssertionError e) {
             bench.fail(word(), e);

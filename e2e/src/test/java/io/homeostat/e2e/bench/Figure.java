@@ -8,6 +8,9 @@ import java.util.List;
 
 /** All that is measured, with its goals: the smaller the better, each of them. */
 enum Figure {
+    YARDSTICK_ARITHMETIC("machine", "yardstick: 50 million multiplications, each of the result before", "ms"),
+    YARDSTICK_PROGRAM("machine", "yardstick: `true` from its start to its end", "ms"),
+
     PLUGIN_EXEC("plugin", "plugin sent -> exec, 12 MB archive", "ms", goal(P50, 60)),
     PLUGIN_RUNNING("plugin", "plugin sent -> RUNNING told, 12 MB archive", "ms", goal(P50, 110), goal(P99, 250)),
     PLUGIN_REMOVED("plugin", "removal sent -> REMOVED told, it does not exit by itself", "ms", goal(P50, 100)),

@@ -60,6 +60,32 @@ final class ResultsTest {
     }
 
     @Test
+    void whatCanNotHaveBeenMeasuredIsNoFigure() {
+        assertThrows(IllegalArgumentException.class, () -> ours(Figure.INSTALL_1_GB, 0.9, -1.4));
+        assertThrows(IllegalArgumentException.class, () -> ours(Figure.INSTALL_1_GB, Double.NaN));
+        assertThrows(IllegalArgumentException.class, () -> ours(Figure.INSTALL_1_GB, Double.POSITIVE_INFINITY));
+    }
+
+    @Test
+    void theMachineIsMeasuredBeforeEachBenchmark() throws Exception {
+        Bench bench = new Bench(directory, true, false);
+        assertEquals(List.of(), bench.samples());
+
+        Benchmark.MACHINE.measure(bench);
+        Benchmark.MACHINE.measure(bench);
+
+        assertFalse(bench.hasFailed());
+        assertEquals(
+                List.of("machine: 6", "machine: 40"),
+                bench.samples().stream()
+                        .map(one -> one.figure().benchmark() + ": "
+                                + one.values().stream()
+                                        .filter(value -> value > 0)
+                                        .count())
+                        .toList());
+    }
+
+    @Test
     void peersHaveNoGoals() {
         assertEquals("", Results.goals(RUNIT));
         assertFalse(new Samples(Figure.SECOND_APPLY, "other", List.of(9.0)).breaksBound());

@@ -10,6 +10,11 @@ record Samples(Figure figure, String subject, List<Double> values) {
 
     Samples {
         values = List.copyOf(values);
+        for (double value : values) {
+            if (!(value >= 0 && value < Double.POSITIVE_INFINITY)) {
+                throw new IllegalArgumentException(value + " of '" + figure.title() + "' was measured wrongly");
+            }
+        }
     }
 
     double of(Statistic statistic) {
