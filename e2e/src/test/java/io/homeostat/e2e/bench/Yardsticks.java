@@ -42,11 +42,11 @@ final class Yardsticks {
         }
     }
 
-    /** Each step has to wait for the one before; the result is kept, so that no compiler leaves it out. */
+    /** Each step has to wait for the one before. The shift keeps a compiler from making one of many, the result from leaving them out. */
     private void multiply() {
         long product = number;
         for (int i = 0; i < STEPS; i++) {
-            product = product * 6364136223846793005L + 1442695040888963407L;
+            product = (product ^ product >>> 29) * 6364136223846793005L + 1442695040888963407L;
         }
         number = product;
     }
