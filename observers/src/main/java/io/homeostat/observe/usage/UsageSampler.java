@@ -174,7 +174,7 @@ public final class UsageSampler {
     }
 
     public void sample() {
-        UsageMeter.Processes once = new ReadOnce();
+        UsageMeter.Processes once = new ReadOnce(processes);
         for (Due due : due()) {
             if (due.moved()) {
                 due.workload().meter.moved();
@@ -188,8 +188,14 @@ public final class UsageSampler {
         }
     }
 
-    private final class ReadOnce implements UsageMeter.Processes {
+    /** Looks at all processes once at most. */
+    static final class ReadOnce implements UsageMeter.Processes {
+        private final ProcessTable.Reader processes;
         private @Nullable ProcessTable table;
+
+        ReadOnce(ProcessTable.Reader processes) {
+            this.processes = processes;
+        }
 
         @Override
         public ProcessTable now() throws IOException {

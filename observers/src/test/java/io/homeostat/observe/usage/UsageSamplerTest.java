@@ -24,7 +24,6 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.Optional;
-import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -238,19 +237,7 @@ class UsageSamplerTest {
         UsageMeter meter = new UsageMeter(ID, groups(), () -> nanos);
         ImmutableList<Instance> launches =
                 ImmutableList.of(instance(ID, new ProcessIdentity(100, 5000, FakeProc.BOOT)));
-        UsageMeter.Processes processes = new UsageMeter.Processes() {
-            private final ProcessTable.Reader reader = new ProcessTable.Reader(proc.procFs, () -> nanos);
-
-            @Override
-            public ProcessTable now() throws IOException {
-                return reader.read();
-            }
-
-            @Override
-            public ProcessTable of(Set<Long> pids) throws IOException {
-                return reader.read(pids);
-            }
-        };
+        UsageMeter.Processes processes = new UsageSampler.ReadOnce(new ProcessTable.Reader(proc.procFs, () -> nanos));
         assertEquals(4096, meter.measure(launches, processes).orElseThrow().memoryBytes());
 
         Files.writeString(root.resolve("cgroup/homeostat.slice/plugin-p/cgroup.procs"), "nonsense\n");
