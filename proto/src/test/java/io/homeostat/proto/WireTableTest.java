@@ -7,6 +7,14 @@ import com.google.protobuf.Descriptors.FileDescriptor;
 import io.homeostat.proto.acp.AgentControlplaneProto;
 import io.homeostat.proto.acs.AgentCommunicationProto;
 import io.homeostat.proto.agent.AgentProto;
+import io.homeostat.proto.goplugin.GrpcBrokerProto;
+import io.homeostat.proto.goplugin.GrpcControllerProto;
+import io.homeostat.proto.goplugin.GrpcStdioProto;
+import io.homeostat.proto.nomad.base.BaseProto;
+import io.homeostat.proto.nomad.driver.DriverProto;
+import io.homeostat.proto.nomad.hclspec.HclSpecProto;
+import io.homeostat.proto.nomad.structs.AttributeProto;
+import io.homeostat.proto.nomad.structs.RecoverableErrorProto;
 import io.homeostat.proto.plugin.PluginCommProto;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -26,7 +34,15 @@ class WireTableTest {
             AgentControlplaneProto.getDescriptor(),
             PluginCommProto.getDescriptor(),
             AgentCommunicationProto.getDescriptor(),
-            AgentProto.getDescriptor());
+            AgentProto.getDescriptor(),
+            RecoverableErrorProto.getDescriptor(),
+            AttributeProto.getDescriptor(),
+            HclSpecProto.getDescriptor(),
+            BaseProto.getDescriptor(),
+            DriverProto.getDescriptor(),
+            GrpcBrokerProto.getDescriptor(),
+            GrpcControllerProto.getDescriptor(),
+            GrpcStdioProto.getDescriptor());
 
     @Test
     void whatTheTablesRecordIsWhatWeSpeakAndNothingElseIs() throws IOException {
