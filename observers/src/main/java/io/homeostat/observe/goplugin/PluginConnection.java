@@ -1,0 +1,171 @@
+package io.homeostat.observe.goplugin;
+
+import com.google.common.net.HostAndPort;
+import com.google.protobuf.Empty;
+import io.grpc.Channel;
+import io.grpc.ConnectivityState;
+import io.grpc.Context;
+import io.grpc.ManagedChannel;
+import io.grpc.ManagedChannelBuilder;
+import io.grpc.Status;
+import io.grpc.StatusRuntimeException;
+import io.grpc.health.v1.HealthCheckRequest;
+import io.grpc.health.v1.HealthCheckResponse.ServingStatus;
+import io.grpc.health.v1.HealthGrpc;
+import io.grpc.stub.StreamObserver;
+import io.homeostat.desired.platform.GrpcTransport;
+import io.homeostat.proto.goplugin.GRPCControllerGrpc;
+import io.homeostat.proto.goplugin.GRPCStdioGrpc;
+import io.homeostat.proto.goplugin.StdioData;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.concurrent.TimeUnit;
+import java.util.function.BiConsumer;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The connection to a plugin that runs. Whatever it prints is read from the beginning to the end: a plugin whose output nobody reads
+ * stops when its pipe is full.
+ */
+public final class PluginConnection implements AutoCloseable {
+    /**
+     * The longest message that is taken. Plugins allow 2 GiB, of which one alone would be our end; a task with all of its environment has
+     * at most 6 MiB.
+     */
+    private static final int LONGEST_MESSAGE = 32 << 20;
+
+    private static final Logger LOG = LoggerFactory.getLogger(PluginConnection.class);
+
+    private static final String AUTHORITY = "unused";
+
+    private final ManagedChannel channel;
+    private final BiConsumer<StdioData.Channel, byte[]> printed;
+
+    /**
+     * Connects when it is first used.
+     *
+     * @param transport used, not closed
+     * @param printed takes what the plugin prints, as it comes; must not block
+     * @throws Handshake.Refused when it listens where nobody may connect to
+     */
+    public PluginConnection(GrpcTransport transport, Handshake handshake, BiConsumer<StdioData.Channel, byte[]> printed)
+            throws Handshake.Refused {
+        this.printed = printed;
+        this.channel = to(transport, handshake)
+                .overrideAuthority(AUTHORITY)
+                .maxInboundMessageSize(LONGEST_MESSAGE)
+                .build();
+        read();
+    }
+
+    private static ManagedChannelBuilder<?> to(GrpcTransport transport, Handshake handshake) throws Handshake.Refused {
+        String address = handshake.address();
+        return switch (handshake.network()) {
+            case UNIX -> transport.unix(Path.of(address));
+            case TCP -> transport.tcp(loopback(address));
+        };
+    }
+
+    /** What is secret goes over this connection in plain text, so it must not leave the machine. */
+    private static InetSocketAddress loopback(String address) throws Handshake.Refused {
+        try {
+            HostAndPort parsed = HostAndPort.fromString(address);
+            InetAddress host = InetAddress.ofLiteral(parsed.getHost());
+            if (host.isLoopbackAddress()) {
+                return new InetSocketAddress(host, parsed.getPort());
+            }
+        } catch (IllegalArgumentException | IllegalStateException e) {
+            throw new Handshake.Refused("it says that it listens at " + Handshake.shown(address)
+                    + ", which is no address and port; install another release of it");
+        }
+        throw new Handshake.Refused("it listens at " + Handshake.shown(address)
+                + ", where other machines could be, and only loopback addresses"
+                + " are connected to; install a release of it that listens on a unix socket");
+    }
+
+    /** For the services of the plugin; not to be shut down. */
+    public Channel channel() {
+        return channel;
+    }
+
+    /**
+     * Asks whether it serves, as go-plugin registers that with gRPC's health service.
+     *
+     * @throws StatusRuntimeException when it does not answer so
+     */
+    public void check(Duration timeout) {
+        ServingStatus status;
+        try {
+            status = HealthGrpc.newBlockingStub(channel)
+                    .withDeadlineAfter(timeout.toNanos(), TimeUnit.NANOSECONDS)
+                    .check(HealthCheckRequest.newBuilder().setService("plugin").build())
+                    .getStatus();
+        } catch (StatusRuntimeException e) {
+            if (e.getStatus().getCode() == Status.Code.UNIMPLEMENTED) {
+                // Who refuses to tell is there.
+                return;
+            }
+            throw e;
+        }
+        if (status != ServingStatus.SERVING) {
+            throw Status.FAILED_PRECONDITION
+                    .withDescription("the plugin says that it is " + status)
+                    .asRuntimeException();
+        }
+    }
+
+    /**
+     * Tells it to end, and waits for its answer or for the end of the connection, which mostly comes first: it tells nothing.
+     */
+    public void shutdown(Duration timeout) {
+        try {
+            io.homeostat.proto.goplugin.Empty _ = GRPCControllerGrpc.newBlockingStub(channel)
+                    .withDeadlineAfter(timeout.toNanos(), TimeUnit.NANOSECONDS)
+                    .shutdown(io.homeostat.proto.goplugin.Empty.getDefaultInstance());
+        } catch (StatusRuntimeException e) {
+            LOG.debug("after it was told to end: {}", e.getMessage());
+        }
+    }
+
+    /** Not as part of the call within which the connection happens to be made: this outlives it. */
+    private void read() {
+        Context.ROOT.run(() -> GRPCStdioGrpc.newStub(channel)
+                .withWaitForReady()
+                .streamStdio(Empty.getDefaultInstance(), new StreamObserver<>() {
+                    @Override
+                    public void onNext(StdioData data) {
+                        printed.accept(data.getChannel(), data.getData().toByteArray());
+                    }
+
+                    @Override
+                    public void onError(Throwable problem) {
+                        // What it does not know it will not know over another connection either.
+                        if (Status.fromThrowable(problem).getCode() != Status.Code.UNIMPLEMENTED) {
+                            readAgain();
+                        }
+                    }
+
+                    @Override
+                    public void onCompleted() {
+                        readAgain();
+                    }
+                }));
+    }
+
+    /** Once for each connection. That one is broken may be known only after all that went over it has failed. */
+    private void readAgain() {
+        switch (channel.getState(false)) {
+            case SHUTDOWN -> {}
+            case READY -> channel.notifyWhenStateChanged(ConnectivityState.READY, this::readAgain);
+            case IDLE, CONNECTING, TRANSIENT_FAILURE -> read();
+        }
+    }
+
+    @Override
+    public void close() {
+        channel.shutdownNow();
+    }
+}
