@@ -5,25 +5,30 @@ import java.nio.file.Path;
 import org.jspecify.annotations.Nullable;
 
 /** A disk at which everything ends before, or right after, the nth step: what a crash leaves is what the steps before it did. */
-final class FailingDisk implements Disk {
-    private final Disk disk = new LocalDisk();
+public final class FailingDisk implements Disk {
+    private final Disk disk;
     private final int failAt;
     private final boolean after;
     private int steps;
     private boolean failed;
 
     FailingDisk(int failAt, boolean after) {
+        this(failAt, after, new LocalDisk());
+    }
+
+    public FailingDisk(int failAt, boolean after, Disk disk) {
+        this.disk = disk;
         this.failAt = failAt;
         this.after = after;
     }
 
     /** Whether there were as many steps at all. */
-    boolean hasFailed() {
+    public boolean hasFailed() {
         return failed;
     }
 
     /** Stands for the crash; an Error, because nobody catches one to clean up. */
-    static final class Crash extends Error {
+    public static final class Crash extends Error {
         private static final long serialVersionUID = 1L;
     }
 

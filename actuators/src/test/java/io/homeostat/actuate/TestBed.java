@@ -35,6 +35,7 @@ import io.homeostat.observe.process.ProcFs;
 import io.homeostat.observe.process.ProcFs.Stat;
 import io.homeostat.observe.process.ProcessObserver;
 import io.homeostat.observe.process.ProcessTree;
+import io.homeostat.observe.process.ProcessTree.Extent;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -76,8 +77,8 @@ public final class TestBed implements AutoCloseable {
         this.layout = new Layout(root.resolve("state"), run, "i-1");
         this.directories = new LaunchDirectories(layout, procFs);
         this.launcher = new Launcher(layout, procFs, ProcessProtocol.NONE, keepers);
-        this.stopper = new Stopper(layout, procFs, ProcessProtocol.NONE, groups);
-        this.observer = new ProcessObserver(layout, procFs, InstantSource.system(), groups);
+        this.stopper = new Stopper(layout, procFs, ProcessProtocol.NONE, groups, Extent.TREE);
+        this.observer = new ProcessObserver(layout, procFs, InstantSource.system(), groups, Extent.TREE);
     }
 
     /** An executable shell script. */
@@ -231,8 +232,9 @@ public final class TestBed implements AutoCloseable {
     }
 
     public StopResult stop(Instance instance, boolean cleanup, Lifecycle.Stop how) throws Exception {
-        Stopper ofKind =
-                isPlugin(instance) ? new Stopper(layout, procFs, new PluginProtocol(layout, plugins), groups) : stopper;
+        Stopper ofKind = isPlugin(instance)
+                ? new Stopper(layout, procFs, new PluginProtocol(layout, plugins), groups, Extent.TREE)
+                : stopper;
         return ofKind.stop(new StopRequest(instance, cleanup, how));
     }
 
@@ -243,7 +245,8 @@ public final class TestBed implements AutoCloseable {
                         instance.workload(),
                         instance.launchId(),
                         instance.process(),
-                        groups)
+                        groups,
+                        Extent.TREE)
                 .members()
                 .size();
     }

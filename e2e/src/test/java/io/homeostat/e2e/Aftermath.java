@@ -3,6 +3,9 @@ package io.homeostat.e2e;
 import static io.homeostat.e2e.Patience.eventually;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import com.google.common.base.Splitter;
+import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
@@ -51,9 +54,11 @@ record Aftermath(
         delete(running);
     }
 
+    /** What has a process, and tasks that have a directory: it has mounts in it, and they have control groups. */
     private Set<String> running() {
-        return commands.processes().stream()
-                .map(Processes.Seen::workload)
+        return Stream.concat(
+                        commands.processes().stream().map(Processes.Seen::workload),
+                        homeostat.allocations().stream().map(directory -> "task/" + directory.getFileName()))
                 .filter(workload -> !workload.isEmpty())
                 .collect(Collectors.toCollection(TreeSet::new));
     }
@@ -100,6 +105,20 @@ record Aftermath(
         } catch (ConditionTimeoutException e) {
             return commands.processes();
         }
+    }
+
+    /** Takes away what is mounted below its directories, and says where that was. */
+    List<String> unmountAll() throws IOException {
+        List<String> points = Files.readAllLines(Path.of("/proc/self/mounts")).stream()
+                .map(line -> Splitter.on(' ').splitToList(line).get(1))
+                .filter(point -> point.startsWith(root + "/"))
+                .toList();
+        for (String point : points.reversed()) {
+            Process unmount =
+                    new ProcessBuilder("umount", "-l", point).inheritIO().start();
+            eventually().until(() -> !unmount.isAlive());
+        }
+        return points;
     }
 
     List<String> filesWith(String secret) {

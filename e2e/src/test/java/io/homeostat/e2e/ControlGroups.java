@@ -29,6 +29,22 @@ public final class ControlGroups {
         }
     }
 
+    /**
+     * Those of a task that exist, the one that decides who belongs to it first; none where this machine has no control groups.
+     *
+     * @param directory of the task, in that of its allocation
+     */
+    static List<Path> ofTask(Path directory) {
+        String name = directory.getName(directory.getNameCount() - 2) + "." + directory.getFileName();
+        return Stream.of("freezer", "cpu", "memory", "")
+                .map(ROOT::resolve)
+                .flatMap(hierarchy -> Stream.of(
+                        hierarchy.resolve("nomad").resolve(name),
+                        hierarchy.resolve("nomad.slice/share").resolve(name + ".scope")))
+                .filter(Files::isDirectory)
+                .toList();
+    }
+
     private static void remove(Path home) {
         try (Stream<Path> below = Files.walk(home)) {
             List<Path> groups = below.filter(Files::isDirectory)

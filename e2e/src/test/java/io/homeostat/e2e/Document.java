@@ -2,6 +2,7 @@ package io.homeostat.e2e;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 
@@ -29,6 +30,22 @@ final class Document {
 
     static Document process(String name) {
         return of("Process", name);
+    }
+
+    static Document driver(String name) {
+        return of("Driver", name);
+    }
+
+    static Document task(String name, String driver) {
+        return of("Task", name).with("driver", driver);
+    }
+
+    /** A task of the sample driver that is a shell script. */
+    static Document task(String name, String driver, String script) {
+        return task(name, driver)
+                .with("config.command", "/bin/sh")
+                .with("config.args", List.of("-c", script))
+                .with("stop.timeout", "10s");
     }
 
     /** A process that is a shell script, from nowhere but this machine. */

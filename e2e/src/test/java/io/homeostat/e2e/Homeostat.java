@@ -86,6 +86,29 @@ final class Homeostat implements BeforeEachCallback, AfterEachCallback {
         }
     }
 
+    /** The directories of tasks. The name of each is that of its task, and that of its parent its allocation. */
+    List<Path> allocations() {
+        return children(stateDir())
+                .flatMap(machine -> children(machine.resolve("allocations")))
+                .flatMap(Homeostat::children)
+                .filter(path -> Files.isDirectory(path) && !path.endsWith("alloc"))
+                .toList();
+    }
+
+    /** Of what is being removed meanwhile nothing. */
+    private static Stream<Path> children(Path directory) {
+        String[] names = directory.toFile().list();
+        return names == null ? Stream.of() : Arrays.stream(names).map(directory::resolve);
+    }
+
+    /** The directory of one task. */
+    Path allocation(String task) {
+        return allocations().stream()
+                .filter(directory -> directory.endsWith(task))
+                .findFirst()
+                .orElseGet(() -> fail("there is no directory of a task " + task));
+    }
+
     /** From now on no command may say this, and no file but the database may have it. */
     void keepsSecret(String secret) {
         secrets.add(secret);
@@ -117,6 +140,12 @@ final class Homeostat implements BeforeEachCallback, AfterEachCallback {
     /** The same with a copy of the program. */
     Command start(Path distribution, String... arguments) {
         return commands.start(here(distribution.resolve("bin/homeostat"), arguments), NOTHING);
+    }
+
+    /** A script for sh(1), in which {@code $HS} is the program with this state directory. */
+    Command shell(String script) {
+        environment("HS", Distribution.program() + " --state-dir " + stateDir() + " --run-dir " + runDir());
+        return commands.start(List.of("/bin/sh", "-c", script), NOTHING);
     }
 
     /** kill -9 for a workload's process; waits until its end is known. */
@@ -370,7 +399,11 @@ final class Homeostat implements BeforeEachCallback, AfterEachCallback {
         List<Processes.Seen> left = aftermath.processes();
         left.forEach(process -> Processes.kill(process.pid()));
         ControlGroups.removeEmpty(stateDir());
+        List<String> mounted = aftermath.unmountAll();
         Trees.delete(root);
+        if (!mounted.isEmpty()) {
+            wrong.add("something is mounted at " + mounted);
+        }
         if (!left.isEmpty()) {
             wrong.add("processes are left: " + left);
         }

@@ -8,11 +8,18 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /** What runs, from /proc. */
 final class Processes {
     private static final Path PROC = Path.of("/proc");
+
+    /** The sample driver's, in whose environment is nothing. */
+    private static final Pattern EXECUTOR =
+            Pattern.compile("perl \\S*/(?<task>[^/ ]+)/\\.runner-[^/ ]+/executor\\.pl task .*", Pattern.DOTALL);
 
     private Processes() {}
 
@@ -20,17 +27,26 @@ final class Processes {
     record Seen(long pid, String command, String environment) {
         /** What it was started for: {@code plugin/greeter}; empty for what is not a workload's process. */
         String workload() {
-            return environment
-                    .lines()
-                    .filter(line -> line.startsWith("HOMEOSTAT_WORKLOAD="))
-                    .map(line -> line.substring(line.indexOf('=') + 1))
-                    .findFirst()
+            return variable("HOMEOSTAT_WORKLOAD")
+                    .or(() -> variable("NOMAD_TASK_NAME").map(name -> "task/" + name))
+                    .or(() -> Optional.of(EXECUTOR.matcher(command))
+                            .filter(Matcher::matches)
+                            .map(executor -> "task/" + executor.group("task")))
                     .orElse("");
         }
 
-        /** Whether it is the shell that waits for a workload's first process. */
+        private Optional<String> variable(String name) {
+            return environment
+                    .lines()
+                    .filter(line -> line.startsWith(name + "="))
+                    .map(line -> line.substring(line.indexOf('=') + 1))
+                    .findFirst();
+        }
+
+        /** Whether it is what waits for a workload's first process: our shell, or the sample driver's executor. */
         boolean isKeeper() {
-            return environment.contains("HOMEOSTAT_KEEPER=");
+            return environment.contains("HOMEOSTAT_KEEPER=")
+                    || EXECUTOR.matcher(command).matches();
         }
 
         @Override
@@ -40,17 +56,19 @@ final class Processes {
     }
 
     /**
-     * All living processes that came of a test: what has its mark in the environment, and what writes to a file of its directory, as
-     * every workload does.
+     * All living processes that came of a test: what has its mark in the environment, what writes to a file of its directory, as
+     * every workload does, and what is a task with its directories there.
      *
      * @param mark NAME=VALUE
      */
     static List<Seen> of(String mark, Path directory) {
         List<Seen> found = new ArrayList<>();
+        String task = "NOMAD_ALLOC_DIR=" + directory + "/";
         try (DirectoryStream<Path> entries = Files.newDirectoryStream(PROC, "[0-9]*")) {
             for (Path entry : entries) {
                 String environment = text(entry.resolve("environ"));
-                if (environment.lines().anyMatch(mark::equals) || writesInto(directory, entry)) {
+                if (environment.lines().anyMatch(line -> line.equals(mark) || line.startsWith(task))
+                        || writesInto(directory, entry)) {
                     long pid = Long.parseLong(entry.getFileName().toString());
                     found.add(new Seen(pid, text(entry.resolve("cmdline")).replace('\n', ' '), environment));
                 }

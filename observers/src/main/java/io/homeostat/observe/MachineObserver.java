@@ -5,9 +5,11 @@ import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.model.Kind;
+import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.platform.MetadataServer;
+import io.homeostat.desired.state.Identity.ProcessIdentity;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.observe.ObservedInstance.Liveness;
 import io.homeostat.observe.Observer.Checks;
@@ -20,11 +22,13 @@ import io.homeostat.observe.host.MetadataFacts;
 import io.homeostat.observe.host.OsRelease;
 import io.homeostat.observe.install.InstallationObserver;
 import io.homeostat.observe.process.ProcFs;
+import java.io.IOException;
 import java.time.InstantSource;
 import java.util.function.Function;
 
 /** Looks at the real machine: its disk, its instances with their limits, and what is known of the host. */
 public final class MachineObserver implements Observer {
+    private final ProcFs procFs;
     private final InstallationObserver installations;
     private final Function<Kind, ? extends InstanceObserver> instances;
     private final HostObserver host;
@@ -40,6 +44,7 @@ public final class MachineObserver implements Observer {
             Function<Kind, ? extends InstanceObserver> instances,
             MetadataServer metadata,
             InstantSource clock) {
+        this.procFs = procFs;
         this.files = new FileContents(clock);
         this.installations = new InstallationObserver(layout);
         this.instances = instances;
@@ -66,6 +71,21 @@ public final class MachineObserver implements Observer {
 
     @Override
     public boolean isGone(Instance instance) {
+        return !runs(instance) && wasSeenToEnd(instance);
+    }
+
+    /** The cheap half of it: every pass asks this of all that its workload depends on. */
+    private boolean runs(Instance instance) {
+        ProcessIdentity process = instance.process();
+        try {
+            return process != null && procFs.runs(process);
+        } catch (IOException e) {
+            // The look says what there is to say.
+            return false;
+        }
+    }
+
+    private boolean wasSeenToEnd(Instance instance) {
         return instances
                                 .apply(instance.workload().kind())
                                 .look(instance.workload(), ImmutableList.of(instance), Checks.NONE)
@@ -74,6 +94,11 @@ public final class MachineObserver implements Observer {
                         .filter(one -> one.instance().launchId().equals(instance.launchId()))
                         .allMatch(one -> one.liveness() instanceof Liveness.Ended
                                 || one.liveness() instanceof Liveness.Orphaned);
+    }
+
+    @Override
+    public String refusal(Workload declared) {
+        return instances.apply(declared.id().kind()).refusal(declared);
     }
 
     @Override

@@ -17,6 +17,7 @@ import java.util.Optional;
  * @param limits how those that run are limited
  * @param residue whether anything else of it is left: its state, its log, an interrupted unpacking, what an ended instance left behind
  * @param files what is at the paths whose contents matter to it
+ * @param refusal why it can't be launched as it is declared, for people; empty when nothing is known to be wrong
  */
 public record ObservedWorkload(
         WorkloadId id,
@@ -25,7 +26,8 @@ public record ObservedWorkload(
         Observation<ImmutableList<ObservedInstance>> instances,
         Observation<ObservedLimits> limits,
         Observation<Boolean> residue,
-        ImmutableMap<String, FileContent> files) {
+        ImmutableMap<String, FileContent> files,
+        String refusal) {
     /** One to which no file's content matters. */
     public ObservedWorkload(
             WorkloadId id,
@@ -34,7 +36,7 @@ public record ObservedWorkload(
             Observation<ImmutableList<ObservedInstance>> instances,
             Observation<ObservedLimits> limits,
             Observation<Boolean> residue) {
-        this(id, installations, active, instances, limits, residue, ImmutableMap.of());
+        this(id, installations, active, instances, limits, residue, ImmutableMap.of(), "");
     }
 
     /** A workload of which there is no trace. */
@@ -50,14 +52,20 @@ public record ObservedWorkload(
 
     /** With something else left of it; what could not be seen stays unseen. */
     public ObservedWorkload withResidue() {
-        return new ObservedWorkload(id, installations, active, instances, limits, residue.map(any -> true), files);
+        return new ObservedWorkload(
+                id, installations, active, instances, limits, residue.map(any -> true), files, refusal);
     }
 
     public ObservedWorkload withInstances(ImmutableList<ObservedInstance> known) {
-        return new ObservedWorkload(id, installations, active, Observation.seen(known), limits, residue, files);
+        return new ObservedWorkload(
+                id, installations, active, Observation.seen(known), limits, residue, files, refusal);
     }
 
     public ObservedWorkload withFiles(ImmutableMap<String, FileContent> contents) {
-        return new ObservedWorkload(id, installations, active, instances, limits, residue, contents);
+        return new ObservedWorkload(id, installations, active, instances, limits, residue, contents, refusal);
+    }
+
+    public ObservedWorkload withRefusal(String why) {
+        return new ObservedWorkload(id, installations, active, instances, limits, residue, files, why);
     }
 }

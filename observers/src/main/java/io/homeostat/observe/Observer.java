@@ -3,6 +3,7 @@ package io.homeostat.observe;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
+import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.model.WorkloadSpec;
 import io.homeostat.desired.state.Instance;
@@ -20,6 +21,11 @@ public interface Observer {
 
     /** Whether a remembered instance is known not to run any more; its children may. */
     boolean isGone(Instance instance);
+
+    /** Why a workload can't be launched as it is declared, for people; empty when nothing is known to be wrong. */
+    default String refusal(Workload declared) {
+        return "";
+    }
 
     /** Looks at the machine as a whole. Facts that are asked for may take some seconds. */
     HostFacts host(ImmutableSet<HostFact> asked);

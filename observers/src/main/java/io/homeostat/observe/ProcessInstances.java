@@ -15,6 +15,7 @@ import io.homeostat.observe.limits.ObservedLimits;
 import io.homeostat.observe.process.LostFiles;
 import io.homeostat.observe.process.ProcFs;
 import io.homeostat.observe.process.ProcessObserver;
+import io.homeostat.observe.process.ProcessTree.Extent;
 import java.time.InstantSource;
 import org.jspecify.annotations.Nullable;
 
@@ -27,8 +28,13 @@ public final class ProcessInstances implements InstanceObserver {
 
     /** @param health closed with this */
     public ProcessInstances(
-            Layout layout, ProcFs procFs, InstantSource clock, LimitObserver limits, InstanceHealth health) {
-        this.processes = new ProcessObserver(layout, procFs, clock, limits);
+            Layout layout,
+            ProcFs procFs,
+            InstantSource clock,
+            LimitObserver limits,
+            Extent extent,
+            InstanceHealth health) {
+        this.processes = new ProcessObserver(layout, procFs, clock, limits, extent);
         this.health = health;
         this.limits = limits;
         this.lostFiles = new LostFiles(layout, procFs);

@@ -31,6 +31,7 @@ import io.homeostat.observe.limits.ObservedLimits;
 import io.homeostat.observe.process.FakeProc;
 import io.homeostat.observe.process.Launches;
 import io.homeostat.observe.process.PortOwners;
+import io.homeostat.observe.process.ProcessTree.Extent;
 import io.homeostat.proto.plugin.GetStatusRequest;
 import java.net.StandardProtocolFamily;
 import java.net.UnixDomainSocketAddress;
@@ -81,7 +82,8 @@ class MachineObserverTest {
         return new MachineObserver(
                 at,
                 proc.procFs,
-                kind -> new ProcessInstances(at, proc.procFs, () -> NOW, limits, kind == Kind.PLUGIN ? asked : probes),
+                kind -> new ProcessInstances(
+                        at, proc.procFs, () -> NOW, limits, Extent.TREE, kind == Kind.PLUGIN ? asked : probes),
                 path -> new MetadataServer.Answer.Absent(),
                 () -> NOW);
     }

@@ -2,6 +2,7 @@ package io.homeostat.observe;
 
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSortedMap;
+import io.homeostat.desired.model.DriverSpec;
 import io.homeostat.desired.model.Lifecycle;
 import io.homeostat.desired.model.Lifecycle.Execution;
 import io.homeostat.desired.model.Lifecycle.HealthCheck;
@@ -21,28 +22,37 @@ import org.jspecify.annotations.Nullable;
 
 /** Declarations, as far as a look depends on them: the kind, the probe, and three seconds for an answer. */
 public final class Specs {
-    private static final Lifecycle LIFECYCLE = new Lifecycle(
-            Limits.NONE,
-            new Start(Duration.ofSeconds(30), 3, 2),
-            new Stop(Duration.ofSeconds(30)),
-            new HealthCheck(Duration.ofSeconds(10), Duration.ofSeconds(3), 3),
-            new Restart(Duration.ZERO, Duration.ofMinutes(5), Duration.ofMinutes(10), 0),
-            new Metrics(Duration.ofSeconds(10), 60),
-            new Execution(
-                    Execution.Type.DAEMON,
-                    false,
-                    Execution.State.ENABLED,
-                    Execution.State.ENABLED,
-                    Execution.Match.ALL,
-                    ImmutableList.of(),
-                    null,
-                    null),
-            ImmutableList.of(),
-            null,
-            null,
-            null);
+    private static final Lifecycle LIFECYCLE = lifecycle(Duration.ofSeconds(3));
 
     private Specs() {}
+
+    private static Lifecycle lifecycle(Duration timeout) {
+        return new Lifecycle(
+                Limits.NONE,
+                new Start(Duration.ofSeconds(30), 3, 2),
+                new Stop(Duration.ofSeconds(30)),
+                new HealthCheck(Duration.ofSeconds(10), timeout, 3),
+                new Restart(Duration.ZERO, Duration.ofMinutes(5), Duration.ofMinutes(10), 0),
+                new Metrics(Duration.ofSeconds(10), 60),
+                new Execution(
+                        Execution.Type.DAEMON,
+                        false,
+                        Execution.State.ENABLED,
+                        Execution.State.ENABLED,
+                        Execution.Match.ALL,
+                        ImmutableList.of(),
+                        null,
+                        null),
+                ImmutableList.of(),
+                null,
+                null,
+                null);
+    }
+
+    /** @param timeout of a health check */
+    public static DriverSpec driver(Duration timeout) {
+        return new DriverSpec(program(ProcessSettings.NONE), lifecycle(timeout), null);
+    }
 
     static Checks plugin() {
         return instance -> new PluginSpec(program(ProcessSettings.NONE), LIFECYCLE, null);

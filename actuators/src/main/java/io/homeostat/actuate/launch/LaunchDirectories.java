@@ -1,12 +1,14 @@
 package io.homeostat.actuate.launch;
 
 import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableListMultimap;
 import com.google.common.collect.ImmutableSet;
 import com.google.common.io.MoreFiles;
 import io.homeostat.actuate.ActuationFailure;
 import io.homeostat.actuate.Disk;
 import io.homeostat.actuate.LocalDisk;
 import io.homeostat.actuate.SecureDirectories;
+import io.homeostat.desired.model.Kind;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.state.Instance;
@@ -21,6 +23,8 @@ import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.util.Collection;
+import java.util.Optional;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -95,6 +99,41 @@ public final class LaunchDirectories {
             throw e.getCause();
         }
         return launchIds.build();
+    }
+
+    /** The launches of a workload of which only the notes are left, because a database was lost. */
+    public ImmutableList<Instance> forgotten(WorkloadId id, Collection<Instance> remembered) throws IOException {
+        ImmutableSet<String> known = remembered.stream().map(Instance::launchId).collect(ImmutableSet.toImmutableSet());
+        ImmutableList.Builder<Instance> forgotten = ImmutableList.builder();
+        for (String launchId : noted(id)) {
+            if (!known.contains(launchId)) {
+                new LaunchDirectory(layout.launch(id, launchId))
+                        .note()
+                        .map(LaunchNote::instance)
+                        .ifPresent(forgotten::add);
+            }
+        }
+        return forgotten.build();
+    }
+
+    /** All launches of workloads of a kind of which there is anything. */
+    public ImmutableListMultimap<WorkloadId, LaunchDirectory> all(Kind kind) throws IOException {
+        ImmutableListMultimap.Builder<WorkloadId, LaunchDirectory> launches = ImmutableListMultimap.builder();
+        try (DirectoryStream<Path> workloads = Files.newDirectoryStream(layout.launches(kind), Files::isDirectory)) {
+            for (Path workload : workloads) {
+                Optional<WorkloadId> id = Layout.workload(kind, String.valueOf(workload.getFileName()));
+                if (id.isPresent()) {
+                    for (String launchId : noted(id.get())) {
+                        launches.put(id.get(), new LaunchDirectory(layout.launch(id.get(), launchId)));
+                    }
+                }
+            }
+        } catch (NoSuchFileException e) {
+            return ImmutableListMultimap.of();
+        } catch (DirectoryIteratorException e) {
+            throw e.getCause();
+        }
+        return launches.build();
     }
 
     /** Removes the notes on a launch whose exit is stored, if there are any. */

@@ -5,6 +5,7 @@ import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
 import io.homeostat.actuate.ActuationFailure;
 import io.homeostat.actuate.SecureDirectories;
+import io.homeostat.actuate.launch.ProcessProtocol.Preparation;
 import io.homeostat.actuate.limits.LimitEnforcer.CgroupPlan;
 import io.homeostat.desired.model.ProcessSettings;
 import io.homeostat.desired.model.WorkloadId;
@@ -94,15 +95,12 @@ public final class Launcher {
                 checkReachable(request, account, request.executable());
                 checkReachable(request, account, state);
             }
-            ImmutableList<String> arguments = ImmutableList.<String>builder()
-                    .addAll(request.arguments())
-                    .addAll(protocol.prepare(instance, account))
-                    .build();
+            Preparation preparation = protocol.prepare(instance, account);
             launches.write(instance);
             if (groups.oomKills() instanceof Observation.Seen<Long>(Long kills)) {
                 Files.writeString(directory.oomKillsFile(), Long.toString(kills));
             }
-            int keeper = spawn(request, directory, user, becoming, groups, arguments);
+            int keeper = spawn(request, directory, user, becoming, groups, preparation);
             return await(keeper, directory, id);
         } catch (IOException | IllegalStateException e) {
             throw new ActuationFailure(
@@ -190,7 +188,7 @@ public final class Launcher {
             Account user,
             ImmutableList<String> becoming,
             CgroupPlan groups,
-            ImmutableList<String> arguments)
+            Preparation preparation)
             throws ActuationFailure, IOException {
         ImmutableList<String> command = ImmutableList.<String>builder()
                 .add(
@@ -208,17 +206,24 @@ public final class Launcher {
                 .addAll(ProgramScript.command(
                         becoming,
                         layout.log(request.instance().workload()),
+                        preparation.speaks(),
                         request.settings(),
                         request.executable(),
-                        arguments))
+                        ImmutableList.<String>builder()
+                                .addAll(request.arguments())
+                                .addAll(preparation.arguments())
+                                .build()))
                 .build();
-        return keepers.start(command, environment(request, user));
+        return keepers.start(command, environment(request, user, preparation));
     }
 
     /** All that the shells on the way get; nothing of our own environment. */
-    private ImmutableMap<String, String> environment(LaunchRequest request, Account user) {
+    private ImmutableMap<String, String> environment(LaunchRequest request, Account user, Preparation preparation) {
+        Map<String, String> program = request.environment(user);
+        program.keySet().removeAll(preparation.withheld());
+        program.putAll(preparation.env());
         return ImmutableMap.<String, String>builder()
-                .putAll(ProgramScript.environment(request.environment(user)))
+                .putAll(ProgramScript.environment(program))
                 .put(LaunchMarks.KEEPER, request.instance().launchId())
                 .put(KEEPER_SCRIPT, keeperScript)
                 .buildOrThrow();

@@ -45,6 +45,18 @@ public final class LogRotation {
     /** More than anybody keeps, because the workload may create as many files beside its log as it likes. */
     private static final int MOST_COPIES = 100;
 
+    private final LogTurns turns;
+
+    /** For logs that nobody in this process writes to. */
+    public LogRotation() {
+        this(new LogTurns());
+    }
+
+    /** @param turns of those in this process who write to the logs: while they have theirs, nothing is rotated */
+    public LogRotation(LogTurns turns) {
+        this.turns = turns;
+    }
+
     /**
      * Rotates the log if it is larger than its share. If it grows between calls, the next one makes up for that.
      *
@@ -59,7 +71,7 @@ public final class LogRotation {
                     "no room for a log and " + keep + " copies in " + maxTotalBytes + " bytes");
         }
         long part = maxTotalBytes / (keep + 1);
-        try {
+        try (LogTurns.Turn _ = turns.take(log)) {
             BasicFileAttributes seen = Files.readAttributes(log, BasicFileAttributes.class, LinkOption.NOFOLLOW_LINKS);
             if (seen.isRegularFile() && seen.size() <= part) {
                 return OptionalLong.empty();

@@ -1,6 +1,5 @@
 package io.homeostat.actuate.launch;
 
-import com.google.common.collect.ImmutableList;
 import io.homeostat.actuate.LocalDisk;
 import io.homeostat.actuate.SecureDirectories;
 import io.homeostat.desired.platform.Layout;
@@ -31,8 +30,8 @@ public final class PluginProtocol implements ProcessProtocol {
     }
 
     @Override
-    public ImmutableList<String> prepare(Instance instance, @Nullable Account account) throws IOException {
-        return ImmutableList.of(
+    public Preparation prepare(Instance instance, @Nullable Account account) throws IOException {
+        return Preparation.of(
                 "--protocol=unix",
                 "--address=" + socket(instance, account),
                 "--errorlogfile=" + layout.workloadState(instance.workload()).resolve("errors.log"));

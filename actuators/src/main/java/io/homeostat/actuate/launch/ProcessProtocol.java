@@ -1,6 +1,8 @@
 package io.homeostat.actuate.launch;
 
 import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableMap;
+import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.observe.process.Account;
 import java.io.IOException;
@@ -24,11 +26,33 @@ public interface ProcessProtocol {
      * Prepares a launch.
      *
      * @param account as which it will run; null for our own user
-     * @return arguments to add to those that are declared
      * @throws IllegalStateException when it can't work here
      */
-    default ImmutableList<String> prepare(Instance instance, @Nullable Account account) throws IOException {
-        return ImmutableList.of();
+    default Preparation prepare(Instance instance, @Nullable Account account) throws IOException {
+        return Preparation.NONE;
+    }
+
+    /**
+     * What a launch needs beside what is declared.
+     *
+     * @param arguments after the declared ones
+     * @param env instead of declared variables of these names
+     * @param withheld names of variables that it must not get
+     * @param speaks whether its standard output is for us, and goes to {@link
+     *     io.homeostat.observe.process.LaunchDirectory#outputFile} instead of its log
+     */
+    record Preparation(
+            ImmutableList<String> arguments,
+            ImmutableMap<String, String> env,
+            ImmutableSet<String> withheld,
+            boolean speaks) {
+        static final Preparation NONE =
+                new Preparation(ImmutableList.of(), ImmutableMap.of(), ImmutableSet.of(), false);
+
+        /** Nothing but arguments. */
+        static Preparation of(String... arguments) {
+            return new Preparation(ImmutableList.copyOf(arguments), ImmutableMap.of(), ImmutableSet.of(), false);
+        }
     }
 
     /**

@@ -89,6 +89,7 @@ public final class ProgramCommand {
                         .addAll(ProgramScript.command(
                                 new LaunchCommand(program.instance().workload(), user, program.settings()).prefix(),
                                 null,
+                                false,
                                 program.settings(),
                                 file,
                                 command.subList(1, command.size())))

@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
  * The shell script (program.sh) through which a process becomes a program. Until it is the program's user it has nothing of the program's
  * environment, which could otherwise have our own commands load whatever that user likes.
  */
-final class ProgramScript {
+public final class ProgramScript {
     static final String SHELL = "/bin/sh";
 
     /** Scripts travel in the environment: on the command line of every keeper they would be in the way of whoever lists processes. */
@@ -30,17 +30,19 @@ final class ProgramScript {
      *
      * @param becoming what makes it the program's user, with its limits; each executes the next one
      * @param log that takes its output, opened as that user; null: where our own goes
+     * @param speaks whether the log takes only what it writes to standard error
      */
     static ImmutableList<String> command(
             ImmutableList<String> becoming,
             @Nullable Path log,
+            boolean speaks,
             ProcessSettings settings,
             Path executable,
             ImmutableList<String> arguments) {
         return ImmutableList.<String>builder()
                 .addAll(becoming)
                 .add(SHELL, "-c", evaluated(VARIABLE), "homeostat")
-                .add(log == null ? "" : log.toString())
+                .add(log == null ? "" : log.toString(), log == null ? "nothing" : speaks ? "errors" : "all")
                 .add(settings.mask())
                 .add(settings.directory())
                 .add(executable.toString())
@@ -48,8 +50,27 @@ final class ProgramScript {
                 .build();
     }
 
+    /**
+     * The command that becomes a program whose output goes where ours does.
+     *
+     * @param becoming what makes it the program's user; each executes the next one
+     */
+    public static ImmutableList<String> command(
+            ImmutableList<String> becoming,
+            String mask,
+            String directory,
+            Path executable,
+            ImmutableList<String> arguments) {
+        return ImmutableList.<String>builder()
+                .addAll(becoming)
+                .add(SHELL, "-c", evaluated(VARIABLE), "homeostat", "", "nothing", mask, directory)
+                .add(executable.toString())
+                .addAll(arguments)
+                .build();
+    }
+
     /** What that command needs in its environment, nothing of our own. */
-    static ImmutableMap<String, String> environment(Map<String, String> program) {
+    public static ImmutableMap<String, String> environment(Map<String, String> program) {
         ImmutableMap.Builder<String, String> variables = ImmutableMap.builder();
         int number = 0;
         for (Map.Entry<String, String> variable : program.entrySet()) {

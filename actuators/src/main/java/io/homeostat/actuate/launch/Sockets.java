@@ -41,7 +41,20 @@ public final class Sockets {
         }
     }
 
-    private static boolean isSocket(Path path) throws IOException {
+    /**
+     * Deletes all that a driver which is removed, and what it has started, have left of sockets and temporary files. No other kind has a
+     * directory in that place.
+     */
+    public static void deleteOfDriver(Layout layout, Disk disk, WorkloadId id) throws IOException {
+        try {
+            disk.deleteTree(layout.driverSockets(id));
+        } catch (IllegalStateException e) {
+            // There are none for the same reason.
+            return;
+        }
+    }
+
+    static boolean isSocket(Path path) throws IOException {
         try {
             return Files.readAttributes(path, BasicFileAttributes.class, LinkOption.NOFOLLOW_LINKS)
                     .isOther();

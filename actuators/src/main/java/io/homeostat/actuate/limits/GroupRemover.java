@@ -9,6 +9,7 @@ import io.homeostat.observe.limits.CgroupHierarchy;
 import io.homeostat.observe.limits.CgroupLayout;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
@@ -51,19 +52,24 @@ public final class GroupRemover {
     public void remove(WorkloadId id) throws ActuationFailure, InterruptedException {
         for (CgroupHierarchy hierarchy : layout.hierarchies()) {
             for (Path group : hierarchy.existing(id)) {
-                try {
-                    removeWhenLeft(group);
-                } catch (IOException e) {
-                    throw new ActuationFailure(
-                            "could not remove the control group " + group + " of " + id.brief() + occupants(group)
-                                    + ": " + Disk.reason(e),
-                            false,
-                            e);
-                }
+                remove(group, id.brief());
             }
             if (hierarchy.isHomeOurs()) {
                 removeIfEmpty(hierarchy.home());
             }
+        }
+    }
+
+    /** Removes a group and those below it, if it exists. */
+    void remove(Path group, String whose) throws ActuationFailure, InterruptedException {
+        try {
+            removeWhenLeft(group);
+        } catch (IOException e) {
+            throw new ActuationFailure(
+                    "could not remove the control group " + group + " of " + whose + occupants(group) + ": "
+                            + Disk.reason(e),
+                    false,
+                    e);
         }
     }
 
@@ -115,6 +121,13 @@ public final class GroupRemover {
     }
 
     private void removeTree(Path group) throws IOException {
+        try {
+            files.removeGroup(group);
+            return;
+        } catch (FileSystemException e) {
+            // Most have no groups below, and to look for them is to look at all of a group's files.
+            LOG.trace("{} may have groups below it: {}", group, e.getMessage());
+        }
         List<Path> groups;
         try (Stream<Path> all = Files.walk(group)) {
             groups = all.filter(Files::isDirectory)

@@ -2,7 +2,6 @@ package io.homeostat.actuate.stop;
 
 import io.homeostat.desired.model.SignalNames;
 import io.homeostat.observe.process.Pidfd;
-import io.homeostat.observe.process.Pidfd.Opened;
 import io.homeostat.observe.process.ProcFs;
 import java.io.IOException;
 import org.jspecify.annotations.Nullable;
@@ -33,19 +32,6 @@ public final class Signals {
 
     /** Sends a signal; false when the process is gone. */
     public boolean send(long pid, long startTicks, int signal) throws IOException {
-        return switch (Pidfd.open(procFs, pid, startTicks)) {
-            case Opened.Open(Pidfd pidfd) -> {
-                try (pidfd) {
-                    yield pidfd.send(signal);
-                }
-            }
-            case Opened.Gone gone -> false;
-            // All we can do is check as shortly before as possible.
-            case Opened.Unsupported unsupported -> isThere(pid, startTicks) && Pidfd.sendToNumber(pid, signal);
-        };
-    }
-
-    private boolean isThere(long pid, long startTicks) throws IOException {
-        return procFs.stat(pid).filter(stat -> stat.startTicks() == startTicks).isPresent();
+        return Pidfd.signal(procFs, pid, startTicks, signal);
     }
 }

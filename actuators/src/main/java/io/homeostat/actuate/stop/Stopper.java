@@ -21,6 +21,7 @@ import io.homeostat.observe.process.LaunchDirectory.Recorded;
 import io.homeostat.observe.process.ProcFs;
 import io.homeostat.observe.process.ProcFs.Stat;
 import io.homeostat.observe.process.ProcessTree;
+import io.homeostat.observe.process.ProcessTree.Extent;
 import java.io.IOException;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
@@ -49,17 +50,28 @@ public final class Stopper {
     private final ProcFs procFs;
     private final ProcessProtocol protocol;
     private final LimitObserver groups;
+    private final Extent extent;
     private final Ticker ticker;
     private final LaunchDirectories launches;
     private final Signals signals;
 
-    /** @param groups finds processes that have left every other trace of what they belong to */
-    public Stopper(Layout layout, ProcFs procFs, ProcessProtocol protocol, LimitObserver groups) {
-        this(layout, procFs, protocol, groups, Ticker.systemTicker());
+    /**
+     * @param groups finds processes that have left every other trace of what they belong to
+     * @param extent what belongs to a launch, and is stopped with it
+     */
+    public Stopper(Layout layout, ProcFs procFs, ProcessProtocol protocol, LimitObserver groups, Extent extent) {
+        this(layout, procFs, protocol, groups, extent, Ticker.systemTicker());
     }
 
-    Stopper(Layout layout, ProcFs procFs, ProcessProtocol protocol, LimitObserver groups, Ticker ticker) {
+    Stopper(
+            Layout layout,
+            ProcFs procFs,
+            ProcessProtocol protocol,
+            LimitObserver groups,
+            Extent extent,
+            Ticker ticker) {
         this.groups = groups;
+        this.extent = extent;
         this.procFs = procFs;
         this.protocol = protocol;
         this.ticker = ticker;
@@ -80,8 +92,8 @@ public final class Stopper {
             if (identity == null) {
                 identity = settled(instance, directory);
             }
-            ProcessTree tree =
-                    new ProcessTree(procFs, directory, instance.workload(), instance.launchId(), identity, groups);
+            ProcessTree tree = new ProcessTree(
+                    procFs, directory, instance.workload(), instance.launchId(), identity, groups, extent);
             boolean runs = identity != null && procFs.runs(identity);
             if (runs) {
                 // The tree remembers its members from when their parents could still tell.

@@ -1,12 +1,15 @@
-# Becomes the program, as the user it runs as. $1 its log, empty for the output we have, $2 its umask, $3 the directory that it begins in;
-# the rest is the program and its arguments.
+# Becomes the program, as the user it runs as. $1 its log, $2 what of its output goes there: all, errors (the rest stays where ours
+# goes) or nothing; $3 its umask, $4 the directory that it begins in; the rest is the program and its arguments.
 
 # Opened by that user: in a directory of theirs, root could be led to any file.
 umask 077
-[ -z "$1" ] || exec >> "$1" 2>&1
-umask "$2"
-cd "$3" || exit 126
-shift 3
+case $2 in
+  all) exec >> "$1" 2>&1 ;;
+  errors) exec 2>> "$1" ;;
+esac
+umask "$3"
+cd "$4" || exit 126
+shift 4
 
 # What shells export of themselves.
 unset PWD OLDPWD SHLVL HOMEOSTAT_PROGRAM_SCRIPT

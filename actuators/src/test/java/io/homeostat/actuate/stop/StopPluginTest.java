@@ -18,6 +18,7 @@ import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.Instance.Phase;
 import io.homeostat.observe.limits.CgroupLayout;
 import io.homeostat.observe.limits.LimitObserver;
+import io.homeostat.observe.process.ProcessTree.Extent;
 import io.homeostat.proto.plugin.StopRequest;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -138,6 +139,7 @@ class StopPluginTest {
                 bed.procFs,
                 new PluginProtocol(bed.layout, bed.plugins),
                 new LimitObserver(CgroupLayout.NONE),
+                Extent.TREE,
                 ticker);
         try (StoppablePlugin plugin = listening(StoppablePlugin::agree)) {
             assertEquals(

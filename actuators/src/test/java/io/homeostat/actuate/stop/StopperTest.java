@@ -27,6 +27,7 @@ import io.homeostat.observe.limits.LimitObserver;
 import io.homeostat.observe.process.LaunchDirectory.LaunchMarks;
 import io.homeostat.observe.process.ProcFs;
 import io.homeostat.observe.process.ProcFs.Stat;
+import io.homeostat.observe.process.ProcessTree.Extent;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -303,7 +304,12 @@ class StopperTest {
             }
         };
         Stopper stopper = new Stopper(
-                bed.layout, new ProcFs(proc), ProcessProtocol.NONE, new LimitObserver(CgroupLayout.NONE), ticker);
+                bed.layout,
+                new ProcFs(proc),
+                ProcessProtocol.NONE,
+                new LimitObserver(CgroupLayout.NONE),
+                Extent.TREE,
+                ticker);
 
         ActuationFailure failure = assertTimeoutPreemptively(
                 LONG,

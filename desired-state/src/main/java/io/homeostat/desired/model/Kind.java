@@ -14,6 +14,8 @@ import org.jspecify.annotations.Nullable;
 public final class Kind implements Comparable<Kind> {
     public static final Kind PLUGIN = new Kind("Plugin", "plugins", PluginSpec.class, "errors.log", true);
     public static final Kind PROCESS = new Kind("Process", "processes", ProcessSpec.class);
+    public static final Kind TASK = new Kind("Task", "tasks", TaskSpec.class);
+    public static final Kind DRIVER = new Kind("Driver", "drivers", DriverSpec.class);
 
     private final String title;
     private final String word;

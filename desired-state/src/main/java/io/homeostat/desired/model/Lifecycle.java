@@ -74,7 +74,17 @@ public record Lifecycle(
             @Doc(
                     "true: beyond the memory limit the kernel kills all of the process tree and not one process of it; takes control groups of version 2.")
             @Default("false")
-            boolean oomGroup) {
+            boolean oomGroup,
+
+            @Doc("Of a Task: the most memory it may use while the machine has some to spare; memory when left out.")
+            @Range(min = 1)
+            @Nullable
+            Size memoryMax,
+
+            @Doc("Of a Task: how many processors it has for itself, where its driver can do that; 0 for none.")
+            @Range(min = 0, max = 4096)
+            @Nullable
+            Integer cores) {
 
         public static final Limits NONE = new Limits(null, null, false);
 
@@ -83,9 +93,14 @@ public record Lifecycle(
             this(memory, cpu, required, false);
         }
 
+        /** Of a process tree of ours. */
+        public Limits(@Nullable Size memory, @Nullable Cpu cpu, boolean required, boolean oomGroup) {
+            this(memory, cpu, required, oomGroup, null, null);
+        }
+
         /** Whether anything is limited. */
         public boolean areAny() {
-            return memory != null || cpu != null;
+            return memory != null || cpu != null || memoryMax != null || (cores != null && cores > 0);
         }
     }
 
@@ -150,14 +165,15 @@ public record Lifecycle(
             int giveUpAfter,
 
             @Doc(
-                    "always: however the program ended. onFailure: unless it ended with exit status 0, which completes the workload until what it runs changes, the machine boots or somebody starts it. always when left out; of no account for a oneShot.")
+                    "always: however the program ended. onFailure: unless it ended with exit status 0, which completes the workload until what it runs changes, the machine boots or somebody starts it. never: however it ended, until what it runs changes or somebody starts it; a start that fails is tried again, as start says. always when left out; of no account for a oneShot.")
             @Nullable
             Policy policy) {
 
         /** After which ends the program is started again. */
         public enum Policy {
             ALWAYS,
-            ON_FAILURE
+            ON_FAILURE,
+            NEVER
         }
 
         /** However it ended. */

@@ -1,6 +1,9 @@
 package io.homeostat.desired.model;
 
 import com.google.common.collect.ImmutableBiMap;
+import com.google.common.collect.ImmutableSet;
+import com.google.common.primitives.Ints;
+import java.util.Locale;
 import java.util.Optional;
 
 /** The names of Linux' signals, signal(7): the same on every architecture that a JVM 25 runs on. */
@@ -41,9 +44,27 @@ public final class SignalNames {
 
     private SignalNames() {}
 
+    /** All of them, in full. */
+    public static ImmutableSet<String> all() {
+        return NUMBERS.keySet();
+    }
+
     /** The number of a signal; empty when none has that name. */
     public static Optional<Integer> number(String name) {
         return Optional.ofNullable(NUMBERS.get(name));
+    }
+
+    /** The name of a signal as people write it: {@code TERM}, {@code sigterm} or {@code 15}; empty when that is none. */
+    public static Optional<String> named(String word) {
+        String upper = word.toUpperCase(Locale.ROOT);
+        String name = NUMBERS.containsKey(upper) ? upper : "SIG" + upper;
+        if (NUMBERS.containsKey(name)) {
+            return Optional.of(name);
+        }
+        Integer number = Ints.tryParse(word);
+        return number == null
+                ? Optional.empty()
+                : Optional.ofNullable(NUMBERS.inverse().get(number));
     }
 
     /** For people: {@code 11 (SIGSEGV)}, and the number alone of what has no name. */

@@ -7,6 +7,8 @@ import java.util.Optional;
 public enum SourceName {
     CONTROL_PLANE("controlPlane"),
     APPLIED("applied"),
+    /** Tasks that a Nomad client has given to {@code homeostat nomad-driver}. */
+    NOMAD("nomad"),
     FILES("files"),
     LOCAL("local");
 

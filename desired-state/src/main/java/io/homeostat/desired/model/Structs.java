@@ -1,8 +1,10 @@
 package io.homeostat.desired.model;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import com.google.common.collect.ImmutableSortedSet;
 import com.google.protobuf.ListValue;
 import com.google.protobuf.NullValue;
 import com.google.protobuf.Struct;
@@ -31,6 +33,25 @@ public final class Structs {
         ObjectNode object = JsonNodeFactory.instance.objectNode();
         new TreeMap<>(struct.getFieldsMap()).forEach((key, value) -> object.set(key, toJson(value)));
         return object;
+    }
+
+    /** The structure as text that is the same for equal structures, however their keys are ordered. */
+    public static String canonical(ObjectNode object) {
+        return sorted(object).toString();
+    }
+
+    private static JsonNode sorted(JsonNode value) {
+        if (value instanceof ArrayNode array) {
+            ArrayNode items = JsonNodeFactory.instance.arrayNode(array.size());
+            array.forEach(item -> items.add(sorted(item)));
+            return items;
+        }
+        if (value instanceof ObjectNode object) {
+            ObjectNode fields = JsonNodeFactory.instance.objectNode();
+            ImmutableSortedSet.copyOf(object.fieldNames()).forEach(key -> fields.set(key, sorted(object.path(key))));
+            return fields;
+        }
+        return value;
     }
 
     private static Value toValue(JsonNode node) {

@@ -16,4 +16,9 @@ public interface WorkloadSpec {
     default @Nullable Probe probe() {
         return null;
     }
+
+    /** What its instances are part of; null when they are part of nothing else. */
+    default @Nullable WorkloadId partOf() {
+        return null;
+    }
 }

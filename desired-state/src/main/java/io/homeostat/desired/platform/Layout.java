@@ -6,6 +6,7 @@ import io.homeostat.desired.model.WorkloadId;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.Optional;
+import java.util.UUID;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
@@ -27,6 +28,9 @@ public record Layout(Path stateDir, Path runDir, String instanceId) {
      * connects to at most 106, so a plugin that listened on 107 could not be reached.
      */
     public static final int MAX_SOCKET_PATH = 106;
+
+    /** What a plugin may need below the directory of its sockets, as in {@code /plugin4294967295}. */
+    private static final int NAME_OF_SOCKET = 24;
 
     private static final int HASH_DIGITS = 16;
 
@@ -197,6 +201,41 @@ public record Layout(Path stateDir, Path runDir, String instanceId) {
             throw new IllegalStateException(
                     "the run directory " + runDir + " is too long for unix sockets: " + hashed + " has " + bytes(hashed)
                             + " bytes, at most " + MAX_SOCKET_PATH + " are possible; choose a shorter --run-dir");
+        }
+        return hashed;
+    }
+
+    /**
+     * Where the directories of a task are, in one whose name is the id of its allocation: a UUID, always the same for this task, and
+     * another one in each state directory. The task's control groups are named after it, and two agents may each have a task of the
+     * same name.
+     */
+    public Path allocation(WorkloadId id) {
+        UUID uuid = UUID.nameUUIDFromBytes((machineDirectory() + "\0" + id).getBytes(StandardCharsets.UTF_8));
+        return machineDirectory().resolve("allocations").resolve(uuid.toString());
+    }
+
+    /** What keeps the network namespace of a task, if it has one that we have made: a boot takes it away. */
+    public Path network(WorkloadId id) {
+        return runDir.resolve("networks").resolve(String.valueOf(allocation(id).getFileName()));
+    }
+
+    /**
+     * Where a driver and what it starts make their sockets, with room for the names that they choose; kept as long as its tasks are.
+     *
+     * @throws IllegalStateException if the run directory itself is too long; the message names the remedy
+     */
+    public Path driverSockets(WorkloadId id) {
+        Path directory = runDir.resolve(id.kind().word() + "-connections");
+        Path readable = directory.resolve(directoryName(id));
+        if (bytes(readable) <= MAX_SOCKET_PATH - NAME_OF_SOCKET) {
+            return readable;
+        }
+        Path hashed = directory.resolve(hash(id.toString()));
+        if (bytes(hashed) > MAX_SOCKET_PATH - NAME_OF_SOCKET) {
+            throw new IllegalStateException("the run directory " + runDir + " is too long for unix sockets of drivers: "
+                    + hashed + " has " + bytes(hashed) + " bytes, at most " + (MAX_SOCKET_PATH - NAME_OF_SOCKET)
+                    + " are possible; choose a shorter --run-dir");
         }
         return hashed;
     }

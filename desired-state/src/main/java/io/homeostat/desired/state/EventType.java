@@ -51,6 +51,10 @@ public enum EventType {
     AGENT_RELOADED,
     /** What runs could not be made to read files again whose contents have changed. It runs on. */
     AGENT_RELOAD_FAILED,
+    /** Somebody had a signal sent to what runs. */
+    AGENT_SIGNALED,
+    /** The driver of a task told something of it, in its own words. */
+    AGENT_DRIVER_EVENT,
     /** The machine was not as it had been left. */
     DRIFT_DETECTED;
 

@@ -32,7 +32,14 @@ public sealed interface Identity {
             @Nullable String bootId) implements Identity {
         @Override
         public String words() {
-            return "task " + taskId;
+            // What comes before is the same for all launches of a workload.
+            return "task " + taskId.substring(taskId.lastIndexOf('/') + 1);
+        }
+
+        /** Without the handle, which has the task's whole configuration in it. */
+        @Override
+        public String toString() {
+            return "Task[" + driver + ", " + taskId + "]";
         }
     }
 

@@ -19,6 +19,7 @@ import io.homeostat.desired.model.ProcessSettings;
 import io.homeostat.desired.model.Program;
 import io.homeostat.desired.model.Reload;
 import io.homeostat.desired.model.Source;
+import io.homeostat.desired.model.schema.Fields.NeverOver;
 import io.homeostat.desired.model.schema.Notation;
 import io.homeostat.desired.model.schema.Size;
 import io.homeostat.desired.yaml.FieldType.Word;
@@ -51,6 +52,7 @@ final class Constraints {
                             new Refuses("install", Program.Install.LOCAL, "source", "what is local isn't fetched"))
                     .put(Program.class, new EntryPoint())
                     .put(Program.class, new ReloadedWhileItRuns())
+                    .put(Program.class, new LimitsOfTasks())
                     .put(
                             Execution.class,
                             new Refuses("type", Execution.Type.DAEMON, "triggers", "only a oneShot has them"))
@@ -72,6 +74,7 @@ final class Constraints {
                     .put(ProcessSettings.class, new SoftBelowHard())
                     .put(Limits.class, new MemoryToRunOutOf())
                     .put(Limits.class, new MemoryToRunIn())
+                    .put(Limits.class, new MemoryAtMost())
                     .put(Reload.class, new ExactlyOne(ImmutableList.of("signal", "exec")))
                     .put(AgentConfig.Tls.class, new Together("certificate", "key"))
                     .put(AgentConfig.Signatures.class, new KeysToRequire())
@@ -83,7 +86,13 @@ final class Constraints {
     private Constraints() {}
 
     static ImmutableList<Constraint> of(Class<?> record) {
-        return ALL.get(record);
+        NeverOver never = record.getAnnotation(NeverOver.class);
+        return never == null
+                ? ALL.get(record)
+                : ImmutableList.<Constraint>builder()
+                        .addAll(ALL.get(record))
+                        .add(new NoOneShot(never.value()))
+                        .build();
     }
 
     /** When one field has a value, by default or in writing, another has to be written. */
@@ -203,6 +212,59 @@ final class Constraints {
             execution.putArray("required").add("type");
             condition.putArray("required").add("execution");
             rule.putObject("then").putObject("properties").put("reload", false);
+        }
+    }
+
+    /** What serves others has no run that could be over. */
+    private record NoOneShot(String reason) implements Constraint {
+        @Override
+        public void check(Bound record) {
+            if (record.value("execution") instanceof Execution execution
+                    && execution.type() == Execution.Type.ONE_SHOT) {
+                record.errorAtKey("execution", reason + ", so it can't be a oneShot; remove execution.type");
+            }
+        }
+
+        @Override
+        public void schema(ArrayNode allOf) {
+            ObjectNode execution = allOf.addObject().putObject("properties").putObject("execution");
+            execution
+                    .putObject("properties")
+                    .putObject("type")
+                    .putObject("not")
+                    .put("const", Word.of(Execution.Type.ONE_SHOT));
+        }
+    }
+
+    /** Only a driver can do these, not we for a program that we launch. */
+    private static final class LimitsOfTasks implements Constraint {
+        @Override
+        public void check(Bound record) {
+            if (record.value("limits") instanceof Limits limits
+                    && (limits.memoryMax() != null || limits.cores() != null)) {
+                record.errorAtKey("limits", "only a Task can have memoryMax or cores; remove them");
+            }
+        }
+
+        @Override
+        public void schema(ArrayNode allOf) {
+            ObjectNode limits = allOf.addObject()
+                    .putObject("properties")
+                    .putObject("limits")
+                    .putObject("properties");
+            limits.put("memoryMax", false);
+            limits.put("cores", false);
+        }
+    }
+
+    /** What may be used at most is no less than what may be used always. */
+    private static final class MemoryAtMost implements Constraint {
+        @Override
+        public void check(Bound record) {
+            if (record.value("memoryMax") instanceof Size most
+                    && (!(record.value("memory") instanceof Size memory) || most.bytes() < memory.bytes())) {
+                record.errorAtValue("memoryMax", "has to be at least memory, which has to be written beside it");
+            }
         }
     }
 

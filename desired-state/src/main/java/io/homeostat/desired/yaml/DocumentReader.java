@@ -17,6 +17,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -24,6 +25,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.function.Consumer;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -311,8 +313,17 @@ public final class DocumentReader {
         /** What is waited for and stands nowhere here, with a warning for each that waits. */
         ImmutableListMultimap<WorkloadId, Problem> unmet() {
             ImmutableListMultimap.Builder<WorkloadId, Problem> warnings = ImmutableListMultimap.builder();
-            for (WorkloadId id : workloads.keySet()) {
-                for (WorkloadId needed : dependencies(id)) {
+            workloads.forEach((id, workload) -> {
+                WorkloadId whole = workload.spec().partOf();
+                if (whole != null && !workloads.containsKey(whole)) {
+                    warnings.put(
+                            whole,
+                            at(
+                                    id,
+                                    id + " is part of " + whole + ", which is not declared here; until that is declared"
+                                            + " and runs, " + id + " is not started"));
+                }
+                for (WorkloadId needed : Dependencies.of(workload)) {
                     if (!workloads.containsKey(needed)) {
                         warnings.put(
                                 needed,
@@ -323,7 +334,7 @@ public final class DocumentReader {
                                                 + " is not started"));
                     }
                 }
-            }
+            });
             return warnings.build();
         }
 
@@ -397,6 +408,19 @@ public final class DocumentReader {
 
         public boolean valid() {
             return errors.isEmpty();
+        }
+
+        /** The same with what else was found wrong. */
+        public ReadResult with(Collection<Problem> more) {
+            return more.isEmpty()
+                    ? this
+                    : new ReadResult(
+                            workloads,
+                            Stream.concat(errors.stream(), more.stream())
+                                    .sorted()
+                                    .collect(ImmutableList.toImmutableList()),
+                            warnings,
+                            unmet);
         }
 
         /** The workloads without their places. */

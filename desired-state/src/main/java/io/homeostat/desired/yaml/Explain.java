@@ -49,6 +49,33 @@ public final class Explain {
                         .collect(ImmutableList.toImmutableList()));
     }
 
+    /** What a workload takes, one field of documents after the other, in the layout of {@link #text}. */
+    public static String text(String workload, ImmutableList<Explanation> explanations) {
+        StringBuilder text = new StringBuilder("WORKLOAD: ").append(workload).append('\n');
+        for (Explanation each : explanations) {
+            text.append("\nFIELD:    ")
+                    .append(each.path())
+                    .append("  <")
+                    .append(each.type())
+                    .append(">\n");
+            text.append("\nDESCRIPTION:\n");
+            wrapped(each.description(), "    ", text);
+            text.append("\nFIELDS:\n");
+            int widest = each.fields().stream()
+                    .mapToInt(field -> field.name().length())
+                    .max()
+                    .orElse(0);
+            for (Explanation.Member field : each.fields()) {
+                text.append("    ")
+                        .append(field.name())
+                        .append(" ".repeat(widest - field.name().length() + 2))
+                        .append(described(field.type(), field.required(), field.defaultText()))
+                        .append('\n');
+            }
+        }
+        return text.toString();
+    }
+
     /** What a path leads to; without a field, the document itself. */
     private record Place(String top, String path, @Nullable Field field, String doc, ImmutableList<Field> fields) {}
 
@@ -189,12 +216,15 @@ public final class Explain {
         if (field == null) {
             return "<object>";
         }
-        String type = "<" + name(field.type()) + ">";
-        if (!field.optional()) {
+        return described(name(field.type()), !field.optional(), field.defaultText());
+    }
+
+    private static String described(String name, boolean required, @Nullable String defaultText) {
+        String type = "<" + name + ">";
+        if (required) {
             return type + " required";
         }
-        String text = field.defaultText();
-        return text == null ? type : type + " default: " + (text.isEmpty() ? "\"\"" : text);
+        return defaultText == null ? type : type + " default: " + (defaultText.isEmpty() ? "\"\"" : defaultText);
     }
 
     private static String name(FieldType type) {
@@ -231,7 +261,7 @@ public final class Explain {
      * What a field of a document is for.
      *
      * @param path including the kind, such as {@code Plugin.spec.limits}
-     * @param kind {@code Plugin}, {@code Process} or {@code Agent}
+     * @param kind of which the document is, or {@code Agent}
      * @param type in words, such as {@code duration}
      * @param fields of an object, or of a list's elements
      */

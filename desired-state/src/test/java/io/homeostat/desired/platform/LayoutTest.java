@@ -2,6 +2,8 @@ package io.homeostat.desired.platform;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.homeostat.desired.model.Kind;
@@ -49,6 +51,20 @@ final class LayoutTest {
             "x".repeat(1_000_000));
 
     private final Layout layout = new Layout(Path.of("/state"), Path.of("/run"), "1");
+
+    @Test
+    void tasksOfOneNameInTwoStateDirectoriesAreNotMistakenForEachOther() {
+        WorkloadId web = new WorkloadId(Kind.TASK, "web");
+        Layout other = new Layout(Path.of("/other"), Path.of("/run"), "1");
+
+        assertEquals(
+                layout.allocation(web).getFileName(),
+                new Layout(Path.of("/state"), Path.of("/run2"), "1")
+                        .allocation(web)
+                        .getFileName());
+        assertNotEquals(
+                layout.allocation(web).getFileName(), other.allocation(web).getFileName());
+    }
 
     @Test
     void whatYamlCanHaveKeepsItsDirectories() {
@@ -112,6 +128,53 @@ final class LayoutTest {
                 }
             }
         }
+    }
+
+    @Test
+    void aDriverHasADirectoryForSocketsWithRoomForTheirNames() {
+        assertEquals(Path.of("/run/driver-connections/raw-exec"), layout.driverSockets(driver("raw-exec")));
+        Map<Path, String> taken = new HashMap<>();
+        for (String name : NAMES) {
+            Path directory = layout.driverSockets(driver(name));
+            assertEquals(Path.of("/run/driver-connections"), directory.getParent(), name);
+            assertEquals(directory, directory.normalize(), name);
+            assertTrue(
+                    bytes(directory.resolve("plugin-dir4294967295").toString()) <= Layout.MAX_SOCKET_PATH,
+                    directory::toString);
+            assertEquals(null, taken.put(directory, name), name);
+        }
+    }
+
+    @Test
+    void aDriversNameIsReplacedByAHashWhereItsSocketsWouldHaveNoRoom() {
+        String readable = "/driver-connections/a-driver-with-a-name";
+        String longest = "/" + "r".repeat(Layout.MAX_SOCKET_PATH - 24 - readable.length() - 1);
+
+        assertEquals(Path.of(longest + readable), inRun(longest).driverSockets(driver("a-driver-with-a-name")));
+        Path shortened = inRun(longest).driverSockets(driver("a-driver-with-a-name2"));
+        assertTrue(shortened.toString().matches(longest + "/driver-connections/[0-9a-f]+"), shortened::toString);
+    }
+
+    @Test
+    void aRunDirectoryInWhichNoDriverCouldListenIsRefused() {
+        Layout deep = inRun("/" + "r".repeat(80));
+
+        IllegalStateException refused =
+                assertThrows(IllegalStateException.class, () -> deep.driverSockets(driver("raw-exec")));
+        String words = String.valueOf(refused.getMessage());
+        assertTrue(
+                words.startsWith("the run directory " + deep.runDir() + " is too long for unix sockets of drivers: "
+                        + deep.runDir()),
+                words);
+        assertTrue(words.endsWith(", at most 82 are possible; choose a shorter --run-dir"), words);
+    }
+
+    private static WorkloadId driver(String name) {
+        return new WorkloadId(Kind.DRIVER, name);
+    }
+
+    private static Layout inRun(String run) {
+        return new Layout(Path.of("/state"), Path.of(run), "1");
     }
 
     @Test

@@ -23,16 +23,21 @@ class ExplainTest {
                     Limits for the whole process tree, in force from its first instruction.
 
                 FIELDS:
-                    memory    <size>
+                    memory     <size>
                         The most memory the process tree may use. Beyond it the kernel kills it, and the workload is
                         restarted.
-                    cpu       <percent>
+                    cpu        <percent>
                         Percent of one core; above 100% for several cores.
-                    required  <boolean> default: false
+                    required   <boolean> default: false
                         true: where limits can't be enforced, the program is not started.
-                    oomGroup  <boolean> default: false
+                    oomGroup   <boolean> default: false
                         true: beyond the memory limit the kernel kills all of the process tree and not one process
                         of it; takes control groups of version 2.
+                    memoryMax  <size>
+                        Of a Task: the most memory it may use while the machine has some to spare; memory when left
+                        out.
+                    cores      <integer>
+                        Of a Task: how many processors it has for itself, where its driver can do that; 0 for none.
                 """, Explain.text("Plugin.spec.limits"));
     }
 
@@ -79,8 +84,8 @@ class ExplainTest {
                         + " reload, install, limits, start, stop, health, restart, metrics, execution, dependsOn,"
                         + " maxDisruption, maintenanceWindow, keepRevisions, config",
                 refusal("Plugin.spec.limit"));
-        assertEquals("no kind 'Pod'; there are: Plugin, Process, Agent", refusal("Pod.spec"));
-        assertEquals("no kind ''; there are: Plugin, Process, Agent", refusal(""));
+        assertEquals("no kind 'Pod'; there are: Driver, Plugin, Process, Task, Agent", refusal("Pod.spec"));
+        assertEquals("no kind ''; there are: Driver, Plugin, Process, Task, Agent", refusal(""));
         assertEquals(
                 "Plugin.spec.rlimits has no fields; it is <map of string to string>",
                 refusal("Plugin.spec.rlimits.nofile"));

@@ -16,13 +16,14 @@ import java.time.Duration;
 import java.util.Locale;
 
 /** Describes a failed call and tells whose fault it was. */
-final class CallFailure {
+public final class CallFailure {
     /** A plugin can answer with anything; no more than this is shown. */
     private static final int SHOWN = 500;
 
     private CallFailure() {}
 
-    static String words(String call, StatusRuntimeException e, Duration timeout) {
+    /** What to say of it to people. */
+    public static String words(String call, StatusRuntimeException e, Duration timeout) {
         Status status = e.getStatus();
         if (status.getCode() == Status.Code.DEADLINE_EXCEEDED) {
             return call + " was not answered within " + timeout.toMillis() + " ms";
@@ -36,7 +37,8 @@ final class CallFailure {
         return call + " failed with " + status.getCode() + Ascii.truncate(Redaction.text(detail), SHOWN, "...");
     }
 
-    static Verdict verdict(StatusRuntimeException e) {
+    /** What it says of whoever was called: nothing where the fault was ours. */
+    public static Verdict verdict(StatusRuntimeException e) {
         if (isLocal(e)) {
             return Verdict.UNKNOWN;
         }

@@ -77,7 +77,7 @@ public record CgroupLayout(ImmutableList<CgroupHierarchy> hierarchies) {
 
     /** Detects a layout; a second agent on a machine has another {@code name} than {@code homeostat} for the parent of its groups. */
     public static CgroupLayout detect(Path root, Path proc, String name) {
-        if (Files.exists(root.resolve(CONTROLLERS))) {
+        if (isUnified(root)) {
             return new CgroupLayout(ImmutableList.of(unified(root, proc, name, EnumSet.noneOf(Controller.class))));
         }
         ImmutableList.Builder<CgroupHierarchy> found = ImmutableList.builder();
@@ -102,6 +102,11 @@ public record CgroupLayout(ImmutableList<CgroupHierarchy> hierarchies) {
             }
         }
         return new CgroupLayout(found.build());
+    }
+
+    /** Whether the machine has version 2 alone: those with both have something else there. */
+    static boolean isUnified(Path root) {
+        return Files.exists(root.resolve(CONTROLLERS));
     }
 
     private static CgroupHierarchy unified(Path root, Path proc, String name, Set<Controller> separate) {

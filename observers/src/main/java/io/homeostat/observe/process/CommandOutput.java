@@ -109,6 +109,13 @@ public final class CommandOutput {
         return beginning.length() <= CHARACTERS_SHOWN ? beginning : beginning.substring(0, CHARACTERS_SHOWN) + LEFT_OUT;
     }
 
+    /** The same of what was read elsewhere. */
+    public static String lastLines(byte[] said, UnaryOperator<String> masked) {
+        CommandOutput output = new CommandOutput();
+        output.keep(said, said.length);
+        return output.lastLines(masked);
+    }
+
     /** The last lines in one, not much longer than a sentence, without words that would be cut; empty when nothing was said. */
     public String lastLines() {
         return shortened(words());

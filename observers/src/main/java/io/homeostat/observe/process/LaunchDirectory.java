@@ -54,9 +54,34 @@ public record LaunchDirectory(Path path) {
         return path.resolve("oom-kills");
     }
 
-    /** Output of the launching shell; empty when all went well. */
+    /** Output of the launching shells, which say nothing when all goes well, and what a program prints whose protocol begins with that. */
     public Path outputFile() {
         return path.resolve("output");
+    }
+
+    /** There once a task was seen in its control groups, which its driver may not use: only then it is gone when they are empty. */
+    public Path groupedFile() {
+        return path.resolve("grouped");
+    }
+
+    /** There once nothing of a task's launch runs and what it left is to be removed: it is never taken up again. */
+    public Path endedFile() {
+        return path.resolve("ended");
+    }
+
+    /** Of a driver: the starts of tasks that it has failed since the last one that it has not. */
+    public Path failedStartsFile() {
+        return path.resolve("failed-starts");
+    }
+
+    /** What a driver calls itself, written once it was set up. */
+    public Path pluginNameFile() {
+        return path.resolve("plugin-name");
+    }
+
+    /** Empty when it was not written down. */
+    public Optional<String> pluginName() throws IOException {
+        return read(pluginNameFile());
     }
 
     /** A process that has identified itself, and the pid of our process that waits for it. */

@@ -13,6 +13,7 @@ import java.lang.foreign.MemoryLayout;
 import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandle;
 import java.lang.invoke.VarHandle;
+import java.nio.ByteBuffer;
 
 /**
  * System calls that Java has no class for. Each returns the kernel's result; a negative one is a negated error number. A waiting call
@@ -34,6 +35,9 @@ public final class Libc {
 
     /** O_RDONLY | O_CLOEXEC, open(2). */
     private static final int READ_ONLY = 02000000;
+
+    /** O_WRONLY | O_APPEND | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, open(2). */
+    private static final int APPENDING = 1 | 02000 | 04000 | 0400 | 02000000;
 
     private static final int F_SETLEASE = 1024;
     private static final int F_GETLEASE = 1025;
@@ -129,6 +133,33 @@ public final class Libc {
         return open(path, READ_ONLY, 0);
     }
 
+    /** A descriptor that appends, closed on exec. Of a pipe it is never waited for: without a reader this is ENXIO. */
+    static int openToAppend(String path) {
+        return open(path, APPENDING, 0);
+    }
+
+    /** Writes what a buffer has, as much as there is room for, write(2). */
+    static int write(int descriptor, ByteBuffer bytes) {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment copy = arena.allocate(bytes.remaining());
+            copy.copyFrom(MemorySegment.ofBuffer(bytes));
+            return (int) result(errno -> (long) Events.WRITE.invokeExact(errno, descriptor, copy, copy.byteSize()));
+        }
+    }
+
+    /** Reads into a buffer's room, read(2). Waits. */
+    static int read(int descriptor, ByteBuffer into) {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment copy = arena.allocate(into.remaining());
+            int length =
+                    (int) result(errno -> (long) Events.READ.invokeExact(errno, descriptor, copy, copy.byteSize()));
+            if (length > 0) {
+                into.put(copy.asSlice(0, length).asByteBuffer());
+            }
+            return length;
+        }
+    }
+
     /** A descriptor by open(2); {@code mode} is of a file that is created. */
     static int open(String path, int flags, int mode) {
         try (Arena arena = Arena.ofConfined()) {
@@ -159,10 +190,122 @@ public final class Libc {
         return (int) result(errno -> (int) SYNCFS.invokeExact(errno, descriptor));
     }
 
+    /**
+     * Mounts something over a directory, mount(2). A link at the end of its name is followed.
+     *
+     * @param flags as in sys/mount.h
+     * @param options of the file system
+     */
+    public static int mount(String source, String directory, String type, long flags, String options) {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment from = arena.allocateFrom(source);
+            MemorySegment onto = arena.allocateFrom(directory);
+            MemorySegment named = arena.allocateFrom(type);
+            MemorySegment with = arena.allocateFrom(options);
+            return (int) result(errno -> (int) Mounts.MOUNT.invokeExact(errno, from, onto, named, flags, with));
+        }
+    }
+
+    /** Takes what is mounted at a directory away at once, whoever uses it, umount2(2). A link at the end of its name is not followed. */
+    public static int detach(String directory) {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment name = arena.allocateFrom(directory);
+            return (int) result(errno -> (int) Mounts.UMOUNT2.invokeExact(errno, name, Mounts.DETACH));
+        }
+    }
+
+    /**
+     * Gives the calling thread a new network namespace, in which there is nothing but lo, unshare(2). Not for a virtual thread, whose
+     * carrier would go on with it.
+     */
+    public static int unshareNetwork() {
+        return (int) result(errno -> (int) Namespaces.UNSHARE.invokeExact(errno, Namespaces.NETWORK));
+    }
+
+    /** What an error number means, strerror(3). */
+    public static String words(int error) {
+        try {
+            MemorySegment text = (MemorySegment) Mounts.STRERROR.invokeExact(error);
+            return text.reinterpret(Mounts.LONGEST).getString(0);
+        } catch (RuntimeException | Error e) {
+            throw e;
+        } catch (Throwable e) {
+            throw new AssertionError("a foreign function threw what it does not declare", e);
+        }
+    }
+
     /** Has the kernel begin to write a part of a file to the disk, without waiting for it, sync_file_range(2). */
     public static int startWriting(int descriptor, long offset, long bytes) {
         return (int) result(
                 errno -> (int) Ranges.SYNC_FILE_RANGE.invokeExact(errno, descriptor, offset, bytes, Ranges.WRITE));
+    }
+
+    /** Where data begins at or after an offset, lseek(2). */
+    static long seekData(int descriptor, long offset) {
+        return result(errno -> (long) Holes.LSEEK.invokeExact(errno, descriptor, offset, Holes.SEEK_DATA));
+    }
+
+    /** Where a hole, or the end, begins at or after an offset. */
+    static long seekHole(int descriptor, long offset) {
+        return result(errno -> (long) Holes.LSEEK.invokeExact(errno, descriptor, offset, Holes.SEEK_HOLE));
+    }
+
+    /** Gives a part of a file back to the disk and keeps its size, fallocate(2). */
+    static int punchHole(int descriptor, long offset, long bytes) {
+        return (int) result(errno -> (int) Holes.FALLOCATE.invokeExact(errno, descriptor, Holes.PUNCH, offset, bytes));
+    }
+
+    /** How a terminal treats what is typed, termios(3), as an opaque structure. */
+    static int terminalMode(int descriptor, MemorySegment mode) {
+        return (int) result(errno -> (int) Terminals.TCGETATTR.invokeExact(errno, descriptor, mode));
+    }
+
+    /** Changes it at once. */
+    static int setTerminalMode(int descriptor, MemorySegment mode) {
+        return (int) result(errno -> (int) Terminals.TCSETATTR.invokeExact(errno, descriptor, 0, mode));
+    }
+
+    /** Makes it one in which every byte comes as it is typed. */
+    static void makeRaw(MemorySegment mode) {
+        long _ = result(errno -> {
+            Terminals.CFMAKERAW.invokeExact(errno, mode);
+            return 0;
+        });
+    }
+
+    /** Rows and columns, two shorts, tty_ioctl(4). */
+    static int terminalSize(int descriptor, MemorySegment size) {
+        return ioctl(descriptor, Terminals.TIOCGWINSZ, size);
+    }
+
+    /** The end of a new pseudo-terminal that is not the terminal itself, closed on exec. */
+    static int openTerminal() {
+        return open("/dev/ptmx", Terminals.MASTER, 0);
+    }
+
+    /** Lets it be opened and returns its number, ioctl_tty(2). */
+    static int unlockTerminal(int master) {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment number = arena.allocate(JAVA_INT);
+            int result = ioctl(master, Terminals.TIOCSPTLCK, number);
+            if (result >= 0) {
+                result = ioctl(master, Terminals.TIOCGPTN, number);
+            }
+            return result < 0 ? result : number.get(JAVA_INT, 0);
+        }
+    }
+
+    static int resizeTerminal(int master, int rows, int columns) {
+        try (Arena arena = Arena.ofConfined()) {
+            return ioctl(
+                    master,
+                    Terminals.TIOCSWINSZ,
+                    arena.allocateFrom(JAVA_SHORT, (short) rows, (short) columns, (short) 0, (short) 0));
+        }
+    }
+
+    private static int ioctl(int descriptor, long request, MemorySegment argument) {
+        return (int) result(errno -> (int) Terminals.IOCTL.invokeExact(errno, descriptor, request, argument));
     }
 
     // These are linked when the first of a group is used: to link one takes milliseconds, and not every process needs
@@ -197,10 +340,61 @@ public final class Libc {
                 "sendto", FunctionDescriptor.of(JAVA_LONG, JAVA_INT, ADDRESS, JAVA_LONG, JAVA_INT, ADDRESS, JAVA_INT));
     }
 
+    private static final class Terminals {
+        /** O_RDWR | O_NOCTTY | O_CLOEXEC, open(2). */
+        static final int MASTER = 2 | 0400 | 02000000;
+
+        static final long TIOCSPTLCK = 0x40045431L;
+        static final long TIOCGPTN = 0x80045430L;
+        static final long TIOCSWINSZ = 0x5414L;
+        static final long TIOCGWINSZ = System.getProperty("os.arch").startsWith("ppc64") ? 0x40087468L : 0x5413L;
+
+        static final MethodHandle TCGETATTR = function("tcgetattr", FunctionDescriptor.of(JAVA_INT, JAVA_INT, ADDRESS));
+        static final MethodHandle TCSETATTR =
+                function("tcsetattr", FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_INT, ADDRESS));
+        static final MethodHandle CFMAKERAW = function("cfmakeraw", FunctionDescriptor.ofVoid(ADDRESS));
+        static final MethodHandle IOCTL = function(
+                "ioctl",
+                FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_LONG, ADDRESS),
+                Linker.Option.firstVariadicArg(2));
+    }
+
+    private static final class Mounts {
+        /** MNT_DETACH | UMOUNT_NOFOLLOW. */
+        static final int DETACH = 2 | 8;
+
+        static final long LONGEST = 1024;
+
+        static final MethodHandle MOUNT =
+                function("mount", FunctionDescriptor.of(JAVA_INT, ADDRESS, ADDRESS, ADDRESS, JAVA_LONG, ADDRESS));
+        static final MethodHandle UMOUNT2 = function("umount2", FunctionDescriptor.of(JAVA_INT, ADDRESS, JAVA_INT));
+        static final MethodHandle STRERROR = LINKER.downcallHandle(
+                LINKER.defaultLookup().findOrThrow("strerror"), FunctionDescriptor.of(ADDRESS, JAVA_INT));
+    }
+
+    private static final class Namespaces {
+        /** CLONE_NEWNET. */
+        static final int NETWORK = 0x40000000;
+
+        static final MethodHandle UNSHARE = function("unshare", FunctionDescriptor.of(JAVA_INT, JAVA_INT));
+    }
+
     private static final class Ranges {
         static final int WRITE = 2;
         static final MethodHandle SYNC_FILE_RANGE =
                 function("sync_file_range", FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_LONG, JAVA_LONG, JAVA_INT));
+    }
+
+    private static final class Holes {
+        static final int SEEK_DATA = 3;
+        static final int SEEK_HOLE = 4;
+        /** FALLOC_FL_KEEP_SIZE | FALLOC_FL_PUNCH_HOLE. */
+        static final int PUNCH = 1 | 2;
+
+        static final MethodHandle LSEEK =
+                function("lseek", FunctionDescriptor.of(JAVA_LONG, JAVA_INT, JAVA_LONG, JAVA_INT));
+        static final MethodHandle FALLOCATE =
+                function("fallocate", FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_INT, JAVA_LONG, JAVA_LONG));
     }
 
     private interface Call {

@@ -70,7 +70,8 @@ public final class LostFiles {
             try {
                 Path directory = log.toAbsolutePath().getParent();
                 if (directory == null || !exists(log)) {
-                    return Observation.seen(writes(pid, STANDARD_OUTPUT, real(launch.outputFile())));
+                    // A program whose output is read, such as a driver, writes there for good, but never its errors.
+                    return Observation.seen(writes(pid, STANDARD_ERROR, real(launch.outputFile())));
                 }
                 // The kernel's name for it.
                 String name = real(directory.resolve(log.getFileName())) + DELETED;

@@ -77,6 +77,26 @@ public final class Pidfd implements AutoCloseable {
     }
 
     /**
+     * Sends a signal to the process with this pid and start time, and never to another one that reuses its pid; false when it is gone.
+     *
+     * @throws IOException when the kernel refuses, or its identity cannot be read
+     */
+    public static boolean signal(ProcFs procFs, long pid, long startTicks, int signal) throws IOException {
+        return switch (open(procFs, pid, startTicks)) {
+            case Opened.Open(Pidfd pidfd) -> {
+                try (pidfd) {
+                    yield pidfd.send(signal);
+                }
+            }
+            case Opened.Gone gone -> false;
+            // All we can do is check as shortly before as possible.
+            case Opened.Unsupported unsupported ->
+                procFs.stat(pid).filter(stat -> stat.startTicks() == startTicks).isPresent()
+                        && sendToNumber(pid, signal);
+        };
+    }
+
+    /**
      * Sends a signal; false when the process is gone.
      *
      * @throws IOException when the kernel refuses

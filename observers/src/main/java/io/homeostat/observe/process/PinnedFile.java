@@ -10,6 +10,8 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.BasicFileAttributes;
+import java.util.Map;
+import java.util.Objects;
 
 /**
  * An open file whose identity is fixed: {@link #path()} refers to what was opened, whatever takes its name later. For directories in which
@@ -75,15 +77,23 @@ public final class PinnedFile implements AutoCloseable {
      * The attributes of the file.
      *
      * @param names the number of its hard links
+     * @param mode with its type
      */
-    public record Facts(BasicFileAttributes basic, int names, int uid, int gid) {}
+    public record Facts(BasicFileAttributes basic, int names, int uid, int gid, int mode) {}
 
     public Facts facts() throws IOException {
+        // At once: one by one, each would be a call of the system.
+        Map<String, Object> unix = Files.readAttributes(path(), "unix:nlink,uid,gid,mode");
         return new Facts(
                 Files.readAttributes(path(), BasicFileAttributes.class),
-                (int) Files.getAttribute(path(), "unix:nlink"),
-                (int) Files.getAttribute(path(), "unix:uid"),
-                (int) Files.getAttribute(path(), "unix:gid"));
+                number(unix, "nlink"),
+                number(unix, "uid"),
+                number(unix, "gid"),
+                number(unix, "mode"));
+    }
+
+    private static int number(Map<String, Object> attributes, String name) {
+        return (int) Objects.requireNonNull(attributes.get(name));
     }
 
     /** A path to the open file, valid while this is open. */

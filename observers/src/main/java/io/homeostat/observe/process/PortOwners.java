@@ -93,7 +93,14 @@ public final class PortOwners {
                 return new Owner.Own();
             }
             LaunchDirectory directory = new LaunchDirectory(layout.launch(instance.workload(), instance.launchId()));
-            List<Stat> tree = new ProcessTree(procFs, directory, instance.workload(), instance.launchId(), main, groups)
+            List<Stat> tree = new ProcessTree(
+                            procFs,
+                            directory,
+                            instance.workload(),
+                            instance.launchId(),
+                            main,
+                            groups,
+                            ProcessTree.Extent.TREE)
                     .members();
             boolean seen = true;
             for (Stat member : tree) {

@@ -41,6 +41,7 @@ public final class ProcFs {
     private final long self = ProcessHandle.current().pid();
     private final Pace pace;
     private final SharedLook<RunningProcesses> everything;
+    private volatile @Nullable String bootId;
     private final ConcurrentMap<ProcessKey, Optional<String>> marksSeen = new ConcurrentHashMap<>();
 
     public ProcFs() {
@@ -276,7 +277,13 @@ public final class ProcFs {
 
     /** The boot id, which differs after every boot. */
     public String bootId() throws IOException {
-        return read(root.resolve("sys/kernel/random/boot_id")).strip();
+        String known = bootId;
+        if (known == null) {
+            known = read(root.resolve("sys/kernel/random/boot_id")).strip();
+            // Nobody outlives a boot.
+            bootId = known;
+        }
+        return known;
     }
 
     /** When this machine booted, by the present clock. */

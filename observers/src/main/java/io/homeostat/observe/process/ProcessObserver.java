@@ -16,6 +16,7 @@ import io.homeostat.observe.process.LaunchDirectory.Born;
 import io.homeostat.observe.process.LaunchDirectory.LaunchMarks;
 import io.homeostat.observe.process.LaunchDirectory.Recorded;
 import io.homeostat.observe.process.ProcFs.Stat;
+import io.homeostat.observe.process.ProcessTree.Extent;
 import java.io.IOException;
 import java.nio.file.DirectoryIteratorException;
 import java.nio.file.DirectoryStream;
@@ -47,12 +48,14 @@ public final class ProcessObserver {
     private final ProcFs procFs;
     private final InstantSource clock;
     private final LimitObserver limits;
+    private final Extent extent;
 
-    public ProcessObserver(Layout layout, ProcFs procFs, InstantSource clock, LimitObserver limits) {
+    public ProcessObserver(Layout layout, ProcFs procFs, InstantSource clock, LimitObserver limits, Extent extent) {
         this.layout = layout;
         this.procFs = procFs;
         this.clock = clock;
         this.limits = limits;
+        this.extent = extent;
     }
 
     /** Looks at the launches of one workload, oldest first, without asking a running process whether it listens or is healthy. */
@@ -176,7 +179,7 @@ public final class ProcessObserver {
     }
 
     private ProcessTree tree(Instance instance, LaunchDirectory directory, @Nullable ProcessIdentity main) {
-        return new ProcessTree(procFs, directory, instance.workload(), instance.launchId(), main, limits);
+        return new ProcessTree(procFs, directory, instance.workload(), instance.launchId(), main, limits, extent);
     }
 
     private boolean underWay(String launchId) throws IOException {

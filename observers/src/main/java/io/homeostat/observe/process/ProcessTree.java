@@ -37,12 +37,21 @@ import org.jspecify.annotations.Nullable;
  * can't be found this way.
  */
 public final class ProcessTree {
+    /** Which processes belong to a launch. */
+    public enum Extent {
+        /** All that it has started. */
+        TREE,
+        /** The main process alone: what it has started is something else's, and goes on without it. */
+        MAIN
+    }
+
     private final ProcFs procFs;
     private final LaunchDirectory directory;
     private final WorkloadId id;
     private final String launchId;
     private final @Nullable ProcessIdentity main;
     private final LimitObserver groups;
+    private final Extent extent;
     private Set<ProcessKey> known = Set.of();
 
     /** @param main null when it is not known; the other signs remain */
@@ -52,19 +61,24 @@ public final class ProcessTree {
             WorkloadId id,
             String launchId,
             @Nullable ProcessIdentity main,
-            LimitObserver groups) {
+            LimitObserver groups,
+            Extent extent) {
         this.id = id;
         this.groups = groups;
         this.procFs = procFs;
         this.directory = directory;
         this.launchId = launchId;
         this.main = main;
+        this.extent = extent;
     }
 
     /** Looks at all processes of the machine and returns those of the launch that run now, including the main process. */
     public ImmutableList<Stat> members() throws IOException {
         if (main != null && !main.bootId().equals(procFs.bootId())) {
             return ImmutableList.of();
+        }
+        if (extent == Extent.MAIN) {
+            return main == null ? ImmutableList.of() : alone(main);
         }
         Optional<Recorded> end = directory.exit();
         RunningProcesses running = procFs.running();
@@ -83,6 +97,13 @@ public final class ProcessTree {
         found.values().forEach(stat -> next.add(ProcessKey.of(stat)));
         known = next;
         return ImmutableList.copyOf(found.values());
+    }
+
+    private ImmutableList<Stat> alone(ProcessIdentity identity) throws IOException {
+        return procFs.stat(identity.pid())
+                .filter(stat -> stat.is(identity) && stat.alive())
+                .map(ImmutableList::of)
+                .orElse(ImmutableList.of());
     }
 
     private static void add(@Nullable Stat stat, Map<Long, Stat> found, Predicate<Stat> condition) {

@@ -13,6 +13,8 @@ import io.homeostat.observe.limits.CgroupHierarchy.Version;
 import io.homeostat.observe.limits.CgroupLayout;
 import io.homeostat.observe.limits.KernelFile;
 import io.homeostat.observe.limits.LimitObserver;
+import io.homeostat.observe.limits.TaskCgroups;
+import io.homeostat.observe.limits.TaskGroupName;
 import io.homeostat.observe.process.Libc;
 import io.homeostat.observe.process.ProcFs;
 import io.homeostat.observe.process.ProcFs.ProcessKey;
@@ -21,6 +23,7 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -36,10 +39,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Used by one thread.
  */
-final class UsageMeter {
-    private final WorkloadId id;
-    private final CgroupLayout layout;
-    private final LimitObserver groups;
+final class UsageMeter implements Meter {
+    private final Groups groups;
     private final Ticker ticker;
     private @Nullable UsageFiles files;
     private @Nullable Mark before;
@@ -48,35 +49,64 @@ final class UsageMeter {
     /** The last CPU reading; one of a group says nothing about the tree, and the other way round. */
     private record Mark(@Nullable Path file, long at, long nanos) {}
 
-    /** Provides the current processes of the machine, the same for all who ask at the same time. */
-    interface Processes {
-        ProcessTable now() throws IOException;
+    /** The control groups in which a workload is. */
+    private interface Groups {
+        UsageFiles files(ImmutableList<Instance> launches) throws IOException;
 
-        /** These at least. */
-        ProcessTable of(Set<Long> pids) throws IOException;
+        Observation<ImmutableSortedSet<Long>> pids();
     }
 
-    /** A measurement; without CPU time if it is the first one. */
-    record Measured(long nanos, @Nullable Long processorNanos, long memoryBytes) {}
-
+    /** One whose groups are ours, if it has any. */
     UsageMeter(WorkloadId id, CgroupLayout layout, Ticker ticker) {
-        this.id = id;
-        this.layout = layout;
-        this.groups = new LimitObserver(layout);
+        this(
+                new Groups() {
+                    private final LimitObserver limits = new LimitObserver(layout);
+
+                    @Override
+                    public UsageFiles files(ImmutableList<Instance> launches) throws IOException {
+                        ProcessIdentity main = launches.getLast().process();
+                        return main == null ? UsageFiles.NONE : UsageFiles.of(layout, id, main.pid());
+                    }
+
+                    @Override
+                    public Observation<ImmutableSortedSet<Long>> pids() {
+                        return limits.pids(id);
+                    }
+                },
+                ticker);
+    }
+
+    /** One that is in the groups that drivers put tasks in; what is in none of them is not measured. */
+    UsageMeter(TaskGroupName task, TaskCgroups cgroups, Ticker ticker) {
+        this(
+                new Groups() {
+                    @Override
+                    public UsageFiles files(ImmutableList<Instance> launches) {
+                        return UsageFiles.in(
+                                cgroups.groups(task), cgroups.version().orElse(Version.V1));
+                    }
+
+                    @Override
+                    public Observation<ImmutableSortedSet<Long>> pids() {
+                        return cgroups.look(task).map(TaskCgroups.Occupancy::pids);
+                    }
+                },
+                ticker);
+    }
+
+    private UsageMeter(Groups groups, Ticker ticker) {
+        this.groups = groups;
         this.ticker = ticker;
     }
 
-    /** The workload may have been moved into groups, or out of them. */
-    void moved() {
+    @Override
+    public void moved() {
         files = null;
     }
 
-    /**
-     * Measures; empty when none of its processes run.
-     *
-     * @throws IOException when it cannot be measured; the next measurement is then a first one
-     */
-    Optional<Measured> measure(ImmutableList<Instance> launches, Processes processes) throws IOException {
+    @Override
+    public Optional<Measured> measure(ImmutableList<Instance> launches, Duration interval, Processes processes)
+            throws IOException {
         boolean complete = false;
         try {
             Optional<Measured> measured = measure(located(launches), launches, processes);
@@ -101,8 +131,8 @@ final class UsageMeter {
         ImmutableSortedSet<Long> grouped = grouped(from);
         // What a group counts is what is in it, so that is all there is to add up; to read every process of the machine
         // costs far more.
-        ProcessTable table = from.none() ? processes.now() : processes.of(grouped);
-        ImmutableCollection<Stat> members = table.members(from.none() ? launches : ImmutableList.of(), grouped);
+        ProcessTable table = !from.grouped() ? processes.now() : processes.of(grouped);
+        ImmutableCollection<Stat> members = table.members(!from.grouped() ? launches : ImmutableList.of(), grouped);
         if (members.isEmpty()) {
             return Optional.empty();
         }
@@ -135,18 +165,17 @@ final class UsageMeter {
     private UsageFiles located(ImmutableList<Instance> launches) throws IOException {
         UsageFiles known = files;
         if (known == null) {
-            ProcessIdentity main = launches.getLast().process();
-            known = main == null ? new UsageFiles(null, null) : UsageFiles.of(layout, id, main.pid());
+            known = groups.files(launches);
             files = known;
         }
         return known;
     }
 
     private ImmutableSortedSet<Long> grouped(UsageFiles from) throws IOException {
-        return switch (groups.pids(id)) {
+        return switch (groups.pids()) {
             case Observation.Seen<ImmutableSortedSet<Long>>(ImmutableSortedSet<Long> pids) -> pids;
             case Observation.Unseen<ImmutableSortedSet<Long>>(String why) -> {
-                if (from.none()) {
+                if (!from.grouped()) {
                     // Its tree is measured.
                     yield ImmutableSortedSet.of();
                 }
@@ -205,29 +234,47 @@ final class UsageMeter {
     /**
      * The files in which the kernel counts what a control group and everything below it uses: cpu.stat and memory.current of version 2,
      * cpuacct.usage and memory.usage_in_bytes of version 1; null where no group is counted.
+     *
+     * @param grouped whether what is in the groups is all there is of the workload
      */
     private record UsageFiles(
-            @Nullable Path processor, @Nullable Path memory) {
+            @Nullable Path processor, @Nullable Path memory, boolean grouped) {
+        static final UsageFiles NONE = new UsageFiles(null, null, false);
+
         private static final String V2_PROCESSOR = "cpu.stat";
         private static final String USAGE = "usage_usec ";
 
         /** The files of the groups that a process is in; a workload may have a group without its process. */
         static UsageFiles of(CgroupLayout layout, WorkloadId id, long pid) throws IOException {
-            Path processor = null;
-            Path memory = null;
+            UsageFiles found = NONE;
             for (CgroupHierarchy hierarchy : layout.hierarchies()) {
                 for (Path group : hierarchy.existing(id)) {
-                    if (!hierarchy.isIn(ImmutableList.of(group), pid)) {
-                        continue;
+                    if (hierarchy.isIn(ImmutableList.of(group), pid)) {
+                        found = found.with(group, hierarchy.version());
                     }
-                    boolean first = hierarchy.version() == Version.V1;
-                    Path time = group.resolve(first ? "cpuacct.usage" : V2_PROCESSOR);
-                    Path bytes = group.resolve(first ? "memory.usage_in_bytes" : "memory.current");
-                    processor = processor == null && Files.exists(time) ? time : processor;
-                    memory = memory == null && Files.exists(bytes) ? bytes : memory;
                 }
             }
-            return new UsageFiles(processor, memory);
+            return new UsageFiles(found.processor, found.memory, found.processor != null || found.memory != null);
+        }
+
+        /** The files of groups that a workload is in with all of its processes. */
+        static UsageFiles in(Iterable<Path> groups, Version version) {
+            UsageFiles found = new UsageFiles(null, null, true);
+            for (Path group : groups) {
+                found = found.with(group, version);
+            }
+            return found;
+        }
+
+        /** Those that were found first stay. */
+        private UsageFiles with(Path group, Version version) {
+            boolean first = version == Version.V1;
+            Path time = group.resolve(first ? "cpuacct.usage" : V2_PROCESSOR);
+            Path bytes = group.resolve(first ? "memory.usage_in_bytes" : "memory.current");
+            return new UsageFiles(
+                    processor == null && Files.exists(time) ? time : processor,
+                    memory == null && Files.exists(bytes) ? bytes : memory,
+                    grouped);
         }
 
         /** Reads a file of CPU time, in nanoseconds. */
@@ -255,10 +302,6 @@ final class UsageMeter {
             } catch (NumberFormatException e) {
                 throw new IOException(file + " has '" + text.strip() + "' where a number should be", e);
             }
-        }
-
-        boolean none() {
-            return processor == null && memory == null;
         }
 
         private static String read(Path file) throws IOException {

@@ -21,7 +21,9 @@ import java.util.Deque;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Queue;
 import java.util.Set;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -41,17 +43,20 @@ public final class UsageSampler {
     private static final Duration SHORTEST_PAUSE = Duration.ofMillis(10);
     private static final Duration LONGEST_PAUSE = Duration.ofMinutes(1);
 
-    private final CgroupLayout groups;
+    private final Function<WorkloadId, Meter> meters;
     private final ProcessTable.Reader processes;
     private final InstantSource clock;
     private final Ticker ticker;
     private final Map<WorkloadId, Followed> followed = new HashMap<>();
+    /** Whose meters the sampling thread has yet to close. */
+    private final Queue<Followed> forgotten = new ArrayDeque<>();
+
     private long numbers;
 
     /** One workload. Guarded by the sampler, except for the meter and its failures, which only the sampling thread touches. */
     private static final class Followed {
         private final WorkloadId id;
-        private final UsageMeter meter;
+        private final Meter meter;
         private final UsageRing ring = new UsageRing();
         private Metrics how;
         private ImmutableList<Instance> launches;
@@ -60,7 +65,7 @@ public final class UsageSampler {
         private @Nullable Usage latest;
         private boolean failing;
 
-        private Followed(WorkloadId id, UsageMeter meter, Metrics how, ImmutableList<Instance> launches, long due) {
+        private Followed(WorkloadId id, Meter meter, Metrics how, ImmutableList<Instance> launches, long due) {
             this.id = id;
             this.meter = meter;
             this.how = how;
@@ -70,7 +75,7 @@ public final class UsageSampler {
     }
 
     /** What is due now, as of that moment. */
-    private record Due(Followed workload, ImmutableList<Instance> launches, boolean moved) {}
+    private record Due(Followed workload, ImmutableList<Instance> launches, Duration interval, boolean moved) {}
 
     /** @param ticker for intervals, which the clock may jump over */
     public UsageSampler(Layout layout, ProcFs procFs, InstantSource clock, Ticker ticker) {
@@ -78,7 +83,17 @@ public final class UsageSampler {
     }
 
     UsageSampler(CgroupLayout groups, ProcFs procFs, InstantSource clock, Ticker ticker) {
-        this.groups = groups;
+        this(groups, procFs, clock, ticker, id -> Optional.empty());
+    }
+
+    /** @param others who measures a workload that is no process tree of this host; empty: it is one */
+    public UsageSampler(
+            CgroupLayout groups,
+            ProcFs procFs,
+            InstantSource clock,
+            Ticker ticker,
+            Function<WorkloadId, Optional<Meter>> others) {
+        this.meters = id -> others.apply(id).orElseGet(() -> new UsageMeter(id, groups, ticker));
         this.processes = new ProcessTable.Reader(procFs, ticker);
         this.clock = clock;
         this.ticker = ticker;
@@ -92,7 +107,7 @@ public final class UsageSampler {
     public synchronized boolean follow(WorkloadId id, Metrics how, ImmutableList<Instance> launches) {
         Followed known = followed.get(id);
         if (known == null) {
-            followed.put(id, new Followed(id, new UsageMeter(id, groups, ticker), how, launches, ticker.read()));
+            followed.put(id, new Followed(id, meters.apply(id), how, launches, ticker.read()));
             return true;
         }
         boolean otherwise = !known.how.interval().equals(how.interval());
@@ -110,7 +125,10 @@ public final class UsageSampler {
 
     /** Forgets a workload and its samples. */
     public synchronized void forget(WorkloadId id) {
-        followed.remove(id);
+        Followed known = followed.remove(id);
+        if (known != null) {
+            forgotten.add(known);
+        }
     }
 
     /** The newest sample of a running workload, delivered or not; empty before the first. */
@@ -174,13 +192,17 @@ public final class UsageSampler {
     }
 
     public void sample() {
-        UsageMeter.Processes once = new ReadOnce(processes);
+        takeForgotten().forEach(workload -> workload.meter.close());
+        Meter.Processes once = new ReadOnce(processes);
         for (Due due : due()) {
             if (due.moved()) {
                 due.workload().meter.moved();
             }
             try {
-                due.workload().meter.measure(due.launches(), once).ifPresent(measured -> keep(due, measured));
+                due.workload()
+                        .meter
+                        .measure(due.launches(), due.interval(), once)
+                        .ifPresent(measured -> keep(due, measured));
                 due.workload().failing = false;
             } catch (IOException e) {
                 failed(due.workload(), e);
@@ -189,7 +211,7 @@ public final class UsageSampler {
     }
 
     /** Looks at all processes once at most. */
-    static final class ReadOnce implements UsageMeter.Processes {
+    static final class ReadOnce implements Meter.Processes {
         private final ProcessTable.Reader processes;
         private @Nullable ProcessTable table;
 
@@ -214,6 +236,12 @@ public final class UsageSampler {
         }
     }
 
+    private synchronized ImmutableList<Followed> takeForgotten() {
+        ImmutableList<Followed> taken = ImmutableList.copyOf(forgotten);
+        forgotten.clear();
+        return taken;
+    }
+
     private synchronized ImmutableList<Due> due() {
         long now = ticker.read();
         ImmutableList.Builder<Due> due = ImmutableList.builder();
@@ -221,7 +249,7 @@ public final class UsageSampler {
             if (each.due <= now) {
                 each.due = nextDue(now, each.how.interval());
                 if (!each.launches.isEmpty()) {
-                    due.add(new Due(each, each.launches, each.moved));
+                    due.add(new Due(each, each.launches, each.how.interval(), each.moved));
                     each.moved = false;
                 }
             }
@@ -229,7 +257,7 @@ public final class UsageSampler {
         return due.build();
     }
 
-    private synchronized void keep(Due due, UsageMeter.Measured measured) {
+    private synchronized void keep(Due due, Meter.Measured measured) {
         Followed workload = due.workload();
         Long used = measured.processorNanos();
         if (used == null || measured.nanos() <= 0 || workload.launches.isEmpty()) {

@@ -90,6 +90,24 @@ class LogObserverTest {
     }
 
     @Test
+    void aProcessWhoseOutputIsForUsWritesItsErrorsToItsLog() throws Exception {
+        LaunchDirectory launch = new LaunchDirectory(Files.createDirectory(directory.resolve("of-a-driver")));
+        Process speaking = new ProcessBuilder("sleep", "300")
+                .redirectOutput(launch.outputFile().toFile())
+                .redirectError(ProcessBuilder.Redirect.appendTo(log.toFile()))
+                .start();
+        try {
+            assertEquals(Observation.seen(true), observer.present(log, launch, speaking.pid()));
+            Files.delete(log);
+            assertEquals(Observation.seen(false), observer.present(log, launch, speaking.pid()));
+            Files.createFile(log);
+            assertEquals(Observation.seen(false), observer.present(log, launch, speaking.pid()));
+        } finally {
+            speaking.destroyForcibly().waitFor();
+        }
+    }
+
+    @Test
     void aLogThatWasMovedAwayIsLost() throws IOException {
         Files.move(log, directory.resolve("elsewhere.log"));
         assertPresent(false);

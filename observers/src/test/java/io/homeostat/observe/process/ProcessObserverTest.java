@@ -52,7 +52,8 @@ class ProcessObserverTest {
     }
 
     private Observation<ImmutableList<ObservedInstance>> look(Instance... instances) {
-        return new ProcessObserver(layout, proc.procFs, () -> now, new LimitObserver(CgroupLayout.NONE))
+        return new ProcessObserver(
+                        layout, proc.procFs, () -> now, new LimitObserver(CgroupLayout.NONE), ProcessTree.Extent.TREE)
                 .look(Launches.ID, ImmutableList.copyOf(instances));
     }
 
@@ -179,6 +180,21 @@ class ProcessObserverTest {
     }
 
     @Test
+    void whatIsLaunchedAloneHasEndedWhateverItLeftBehind() throws Exception {
+        Instance instance = born();
+        launches.exited(instance, 0, "60.00");
+        proc.process(110, 1, 100, 5500).process(111, 1, 111, 7000, MARK).process(112, 111, 111, 7001);
+        ProcessObserver alone = new ProcessObserver(
+                layout, proc.procFs, () -> now, new LimitObserver(CgroupLayout.NONE), ProcessTree.Extent.MAIN);
+
+        var seen = assertInstanceOf(Observation.Seen.class, alone.look(Launches.ID, ImmutableList.of(instance)));
+        ObservedInstance only = (ObservedInstance) ((ImmutableList<?>) seen.value()).getFirst();
+        assertEquals(
+                0,
+                assertInstanceOf(Liveness.Ended.class, only.liveness()).exit().code());
+    }
+
+    @Test
     void whatTheProcessLeftBehindIsCounted() throws Exception {
         Instance instance = born();
         launches.exited(instance, 0, "60.00");
@@ -286,7 +302,9 @@ class ProcessObserverTest {
         proc.unreadable("100/stat");
         assertUnseen("100/stat", instance);
 
-        proc.end(100).unreadable("sys/kernel/random/boot_id");
+        // Who has seen it once need not look again.
+        proc = new FakeProc(root.resolve("proc")).end(100);
+        proc.unreadable("sys/kernel/random/boot_id");
         assertUnseen("boot_id", instance);
     }
 

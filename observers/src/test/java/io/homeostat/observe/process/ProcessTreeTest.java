@@ -43,7 +43,14 @@ class ProcessTreeTest {
                 Launches.ID,
                 "l1",
                 main,
-                new LimitObserver(CgroupLayout.NONE));
+                new LimitObserver(CgroupLayout.NONE),
+                ProcessTree.Extent.TREE);
+    }
+
+    private ProcessTree alone(@Nullable ProcessIdentity main) throws Exception {
+        LimitObserver groups = new LimitObserver(CgroupLayout.detect(root, root.resolve("no-proc"), "homeostat"));
+        return new ProcessTree(
+                proc.procFs, launches.directory(instance), Launches.ID, "l1", main, groups, ProcessTree.Extent.MAIN);
     }
 
     private ProcessTree grouped(String pids) throws Exception {
@@ -51,7 +58,8 @@ class ProcessTreeTest {
         Path group = Files.createDirectories(root.resolve("homeostat.slice/plugin-ops-agent"));
         Files.writeString(group.resolve("cgroup.procs"), pids);
         LimitObserver groups = new LimitObserver(CgroupLayout.detect(root, root.resolve("no-proc"), "homeostat"));
-        return new ProcessTree(proc.procFs, launches.directory(instance), Launches.ID, "l1", MAIN, groups);
+        return new ProcessTree(
+                proc.procFs, launches.directory(instance), Launches.ID, "l1", MAIN, groups, ProcessTree.Extent.TREE);
     }
 
     @Test
@@ -94,6 +102,35 @@ class ProcessTreeTest {
         proc.process(502, 1, 502, 5001, LaunchMarks.LAUNCH + "=l11");
 
         assertMembers(List.of(100L), tree(MAIN));
+    }
+
+    @Test
+    void ofWhatIsLaunchedAloneNothingElseBelongsToIt() throws Exception {
+        proc.process(100, 99, 100, 5000, MARK)
+                .process(101, 100, 100, 5001, MARK)
+                .process(102, 101, 102, 5002);
+        proc.process(110, 1, 110, 5100, MARK);
+        grouped("100\n101\n110\n");
+
+        assertMembers(List.of(100L), alone(MAIN));
+        assertMembers(List.of(), alone(null));
+    }
+
+    @Test
+    void norDoesItWhenThatHasEnded() throws Exception {
+        ProcessTree tree = alone(MAIN);
+        proc.process(100, 99, 100, 5000).process(101, 100, 100, 5001, MARK);
+        assertMembers(List.of(100L), tree);
+
+        launches.exited(instance, 0, "60.00");
+        proc.process(100, "Z", 99, 100, 1, 5000);
+        assertMembers(List.of(), tree);
+        proc.end(100).process(101, 1, 100, 5001, MARK);
+        assertMembers(List.of(), tree);
+        proc.process(100, 1, 100, 9000);
+        assertMembers(List.of(), tree);
+        proc.process(100, 99, 100, 5000);
+        assertMembers(List.of(), alone(new ProcessIdentity(100, 5000, "boot-before")));
     }
 
     @Test

@@ -237,12 +237,13 @@ class UsageSamplerTest {
         UsageMeter meter = new UsageMeter(ID, groups(), () -> nanos);
         ImmutableList<Instance> launches =
                 ImmutableList.of(instance(ID, new ProcessIdentity(100, 5000, FakeProc.BOOT)));
-        UsageMeter.Processes processes = new UsageSampler.ReadOnce(new ProcessTable.Reader(proc.procFs, () -> nanos));
-        assertEquals(4096, meter.measure(launches, processes).orElseThrow().memoryBytes());
+        Meter.Processes processes = new UsageSampler.ReadOnce(new ProcessTable.Reader(proc.procFs, () -> nanos));
+        assertEquals(
+                4096, meter.measure(launches, INTERVAL, processes).orElseThrow().memoryBytes());
 
         Files.writeString(root.resolve("cgroup/homeostat.slice/plugin-p/cgroup.procs"), "nonsense\n");
 
-        IOException failed = assertThrows(IOException.class, () -> meter.measure(launches, processes));
+        IOException failed = assertThrows(IOException.class, () -> meter.measure(launches, INTERVAL, processes));
         assertTrue(failed.toString().contains("can't see the processes of plugin/p: "), failed::toString);
     }
 

@@ -174,7 +174,8 @@ class FileChangesTest {
         }
         await().atMost(DEADLINE).until(() -> calls.get() > 0);
         expectNoMoreCalls();
-        assertTrue(calls.get() <= 5, calls + " calls");
+        // A busy machine takes longer for the changes than what a call waits for.
+        assertTrue(calls.get() <= 50, calls + " calls");
     }
 
     @Test

@@ -116,7 +116,7 @@ public final class Agent implements ControlPlane.Host, AutoCloseable {
         this.archives = ArchiveRules.of(config);
         this.clock = clock;
         ProcFs procFs = new ProcFs();
-        Machine machine = new Machine(layout, procFs, clock, store::instances);
+        Machine machine = new Machine(layout, procFs, clock, store::instances).recording(store, declared::declaration);
         this.launched = machine.launched();
         this.keepers = machine.keepers();
         this.instances = new InstanceObservers(machine);
@@ -128,7 +128,7 @@ public final class Agent implements ControlPlane.Host, AutoCloseable {
         residents.add(new MovesAhead(new GracePeriod(machine.cgroups())::begin));
         residents.addAll(telemetry.listeners()).add(boot);
         residents.add(pluginSurvey).add(heap);
-        this.usage = new UsageSampler(layout, procFs, clock, Ticker.systemTicker());
+        this.usage = new UsageSampler(machine.cgroups(), procFs, clock, Ticker.systemTicker(), instances::meter);
         this.follower = new InstanceFollower(
                 hinted ? new ExitWatcher(procFs) : null,
                 instances,
@@ -144,8 +144,8 @@ public final class Agent implements ControlPlane.Host, AutoCloseable {
         }
         telemetry.metrics().usage(usage::latest);
         PassBroadcast broadcast = new PassBroadcast(residents.build());
-        this.steps = new MachineSteps(
-                layout, store, new Runtimes(instances), clock, () -> this.archives, broadcast::download);
+        Runtimes runtimes = new Runtimes(instances);
+        this.steps = new MachineSteps(layout, store, runtimes, clock, () -> this.archives, broadcast::download);
         pass = new WorkloadPass(declared, observer, new TurnTaking(steps, turns), store, clock, logs, broadcast);
         this.reconciler = new Reconciler(
                 pass,
@@ -156,7 +156,15 @@ public final class Agent implements ControlPlane.Host, AutoCloseable {
         this.updates =
                 new StateUpdates(store, pass, reconciler, declared, broadcast, observer, () -> Policy.of(this.config));
         this.maintenance = new Maintenance(
-                layout, store, clock, updates.declaring(), telemetry.watch(), modules, () -> this.config.limits());
+                layout,
+                store,
+                clock,
+                updates.declaring(),
+                telemetry.watch(),
+                modules,
+                () -> this.config.limits(),
+                machine.logTurns(),
+                runtimes::upkeep);
         telemetry.metrics().queueDepth(reconciler::depth);
         for (SourceName source : SourceName.values()) {
             telemetry.metrics().sourceProblems(source.word(), () -> problems(store, source));

@@ -1,6 +1,7 @@
 package io.homeostat.reconcile.agent;
 
 import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.model.DesiredState;
 import io.homeostat.desired.model.WorkloadId;
@@ -142,6 +143,11 @@ public final class AgentEnforcer implements Enforcer {
         try (ApplyProgress progress = begun.get()) {
             return progress.report(goal.timeout());
         }
+    }
+
+    @Override
+    public void declare(Function<StateStore, ImmutableSet<WorkloadId>> change) {
+        agent.updates().declare(change);
     }
 
     @Override

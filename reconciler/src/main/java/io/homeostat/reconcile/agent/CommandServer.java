@@ -9,6 +9,7 @@ import io.homeostat.proto.agent.CommandRequest;
 import io.homeostat.proto.agent.Format;
 import io.homeostat.proto.agent.Presentation;
 import io.homeostat.reconcile.agent.api.ApiException;
+import io.homeostat.reconcile.agent.api.ApiInput;
 import io.homeostat.reconcile.agent.api.ApiOutput;
 import io.homeostat.reconcile.agent.api.ApiServer;
 import io.homeostat.reconcile.command.Command;
@@ -18,8 +19,10 @@ import io.homeostat.reconcile.command.environment.AgentFile;
 import io.homeostat.reconcile.command.environment.CommandFailure;
 import io.homeostat.reconcile.command.environment.Environment;
 import io.homeostat.reconcile.command.environment.Environment.Interrupts;
+import io.homeostat.reconcile.command.environment.Environment.Interrupts.Guard;
 import io.homeostat.reconcile.command.environment.ExitStatus;
 import io.homeostat.reconcile.command.environment.GlobalOptions.OutputFormat;
+import io.homeostat.reconcile.command.environment.Terminal;
 import io.homeostat.reconcile.command.environment.UsageException;
 import io.homeostat.reconcile.command.environment.UserDirectories;
 import io.homeostat.reconcile.command.environment.Version;
@@ -29,7 +32,6 @@ import io.homeostat.reconcile.command.output.TerminalSize;
 import io.homeostat.reconcile.command.output.Text;
 import java.io.BufferedOutputStream;
 import java.io.IOException;
-import java.io.InputStream;
 import java.io.OutputStream;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
@@ -115,6 +117,11 @@ public final class CommandServer implements ApiServer.Handler, AutoCloseable {
 
     @Override
     public int run(CommandRequest request, ApiOutput output) throws InterruptedException {
+        return run(request, ApiInput.none(), output);
+    }
+
+    @Override
+    public int run(CommandRequest request, ApiInput input, ApiOutput output) throws InterruptedException {
         calls.incrementAndGet();
         Presentation presentation = request.getPresentation();
         String word = presentation.getWord().isEmpty()
@@ -127,7 +134,8 @@ public final class CommandServer implements ApiServer.Handler, AutoCloseable {
                     err,
                     presentation.getFormat() == Format.FORMAT_JSON ? OutputFormat.JSON : OutputFormat.TEXT,
                     new Ansi(presentation.getColour()));
-            Workspace workspace = new Workspace(word, environment(presentation, out, err), console, layout, enforcer);
+            Workspace workspace =
+                    new Workspace(word, environment(presentation, input, out, err), console, layout, enforcer);
             try {
                 return console.tellFailures(word, false, () -> logged(word, request, workspace));
             } catch (UsageException e) {
@@ -150,10 +158,10 @@ public final class CommandServer implements ApiServer.Handler, AutoCloseable {
     }
 
     /**
-     * The caller's environment as far as the request tells it; the rest is the agent's own, but not its standard input. The metadata
+     * The caller's environment as far as the request tells it; the rest is the agent's own, but for standard input and terminal. The metadata
      * server is the agent's: a plan made with another one's answers would not be what the agent does.
      */
-    private Environment environment(Presentation presentation, PrintStream out, PrintStream err) {
+    private Environment environment(Presentation presentation, ApiInput input, PrintStream out, PrintStream err) {
         return new Environment(
                 ImmutableMap.<String, String>builder()
                         .putAll(TerminalSize.variables(presentation.getRows(), presentation.getColumns()))
@@ -161,7 +169,7 @@ public final class CommandServer implements ApiServer.Handler, AutoCloseable {
                         .buildOrThrow(),
                 environment.workingDirectory(),
                 environment.uid(),
-                InputStream.nullInputStream(),
+                input.standardInput(),
                 out,
                 err,
                 presentation.getOutputTerminal(),
@@ -169,7 +177,27 @@ public final class CommandServer implements ApiServer.Handler, AutoCloseable {
                 environment.clock(),
                 environment.ticker(),
                 environment.documents(),
-                Interrupts.none());
+                Interrupts.none(),
+                new CallersTerminal(input));
+    }
+
+    /** Whoever asks says how large it is, and does the rest where it is. */
+    private record CallersTerminal(ApiInput input) implements Terminal {
+        @Override
+        public boolean isInput() {
+            return true;
+        }
+
+        @Override
+        public Guard raw() {
+            return () -> {};
+        }
+
+        @Override
+        public Guard sizes(SizeListener listener) {
+            input.onSize(listener::sized);
+            return () -> input.onSize((rows, columns) -> {});
+        }
     }
 
     private static PrintStream stream(OutputStream out) {

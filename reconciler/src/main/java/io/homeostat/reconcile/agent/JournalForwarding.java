@@ -211,8 +211,9 @@ final class JournalForwarding implements AutoCloseable {
         // Encoded: a name that a message carried may have line breaks, and they would begin another field.
         String workload = id.brief();
         String name = workload.substring(workload.indexOf('/') + 1);
-        String entry = "PRIORITY=6\nSYSLOG_IDENTIFIER=" + name + "\nHOMEOSTAT_WORKLOAD=" + workload + "\nMESSAGE="
-                + line + "\n";
+        JournalEntry said = JournalEntry.of(line);
+        String entry = "PRIORITY=" + said.priority() + "\nSYSLOG_IDENTIFIER=" + name + "\nHOMEOSTAT_WORKLOAD="
+                + workload + "\nMESSAGE=" + said.message() + "\n";
         long moments = taken ? PATIENCE.dividedBy(MOMENT) : 0;
         while (true) {
             try {

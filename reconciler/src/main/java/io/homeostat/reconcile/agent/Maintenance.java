@@ -1,6 +1,7 @@
 package io.homeostat.reconcile.agent;
 
 import io.homeostat.actuate.ActuationFailure;
+import io.homeostat.actuate.launch.LogTurns;
 import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.state.StateStore;
@@ -27,6 +28,9 @@ final class Maintenance implements AutoCloseable {
     /** What is written between two looks nobody bounds: a program that does nothing else fills disks within minutes. */
     private static final Duration LOGS = Duration.ofSeconds(2);
 
+    /** What tasks print is seen in their logs so much later. */
+    private static final Duration UPKEEP = Duration.ofMillis(500);
+
     private final Housekeeping housekeeping;
     private final LogKeeper logs;
     private final StateStore store;
@@ -35,11 +39,17 @@ final class Maintenance implements AutoCloseable {
     private final LoopWatch watch;
     private final Modules modules;
     private final Supplier<AgentConfig.Bounds> bounds;
+    private final Runnable upkeep;
     private final PeriodicTasks tasks = new PeriodicTasks("housekeeping");
+
+    /** Apart, because it may have much to copy. */
+    private final PeriodicTasks upkeeping = new PeriodicTasks("upkeep");
 
     /**
      * @param declaring held by whoever changes what is declared
      * @param bounds asked each time, since the configuration can change
+     * @param turns taken when a log is rotated
+     * @param upkeep done twice a second
      */
     Maintenance(
             Layout layout,
@@ -48,9 +58,12 @@ final class Maintenance implements AutoCloseable {
             Lock declaring,
             LoopWatch watch,
             Modules modules,
-            Supplier<AgentConfig.Bounds> bounds) {
+            Supplier<AgentConfig.Bounds> bounds,
+            LogTurns turns,
+            Runnable upkeep) {
         this.housekeeping = new Housekeeping(layout, store);
-        this.logs = new LogKeeper(layout, clock);
+        this.logs = new LogKeeper(layout, clock, turns);
+        this.upkeep = upkeep;
         this.store = store;
         this.clock = clock;
         this.declaring = declaring;
@@ -67,6 +80,7 @@ final class Maintenance implements AutoCloseable {
     void begin() {
         tasks.every(() -> HOUSEKEEPING, "trying whether the store can be written", this::tryStore);
         tasks.every(() -> HOUSEKEEPING, "housekeeping", this::cleanUp);
+        upkeeping.every(() -> UPKEEP, "upkeep of what runs", upkeep);
         tasks.every(
                 () -> LOGS,
                 "looking at the size of logs",
@@ -107,6 +121,7 @@ final class Maintenance implements AutoCloseable {
 
     @Override
     public void close() {
+        upkeeping.close();
         tasks.close();
     }
 }

@@ -3,15 +3,20 @@ package io.homeostat.reconcile.cli;
 import com.google.protobuf.ByteString;
 import io.homeostat.proto.agent.CommandRequest;
 import io.homeostat.proto.agent.Format;
+import io.homeostat.proto.agent.Input;
+import io.homeostat.proto.agent.Output;
 import io.homeostat.proto.agent.Presentation;
 import io.homeostat.reconcile.agent.api.ApiClient;
 import io.homeostat.reconcile.agent.api.ApiException;
 import io.homeostat.reconcile.command.Command;
+import io.homeostat.reconcile.command.Command.Reading;
+import io.homeostat.reconcile.command.Typing;
 import io.homeostat.reconcile.command.Workspace;
 import io.homeostat.reconcile.command.environment.AgentFile;
 import io.homeostat.reconcile.command.environment.CommandFailure;
 import io.homeostat.reconcile.command.environment.Environment;
 import io.homeostat.reconcile.command.environment.Environment.Interrupts;
+import io.homeostat.reconcile.command.environment.ExitStatus;
 import io.homeostat.reconcile.command.environment.Version;
 import io.homeostat.reconcile.command.output.Console;
 import io.homeostat.reconcile.command.output.TerminalSize;
@@ -20,6 +25,7 @@ import java.io.PrintStream;
 import java.io.UncheckedIOException;
 import java.time.Duration;
 import java.util.Optional;
+import java.util.concurrent.TimeoutException;
 
 /** Has the agent that runs on a state directory do what was asked for; when none does, or none is needed, it is done here. */
 public final class AgentSession {
@@ -45,6 +51,10 @@ public final class AgentSession {
     private int ask(AgentFile agent, Command command) throws InterruptedException {
         String who = "the agent (pid " + agent.identity().pid() + ", version " + agent.version() + ")";
         // Who only looks can be ended at any time.
+        Optional<Reading> reading = command.reading();
+        if (reading.isPresent()) {
+            return talk(who, agent, command, reading.get());
+        }
         try (Interrupts.Guard _ = command.onlyLooks()
                         ? () -> {}
                         : workspace.environment().interrupts().guard();
@@ -58,10 +68,69 @@ public final class AgentSession {
         }
     }
 
+    /** Nothing is read before the agent has heard: if it has not, the command may be run without it. */
+    private int talk(String who, AgentFile agent, Command command, Reading reading) throws InterruptedException {
+        try (Interrupts.Guard _ = workspace.environment().interrupts().guard();
+                ApiClient client = new ApiClient(agent.socket(), patience);
+                ApiClient.Talk talk = client.talk(request(command));
+                Typing typing = Typing.begin(workspace, reading, new ToAgent(talk))) {
+            ToConsole output = new ToConsole(true);
+            while (true) {
+                Output piece = talk.next();
+                switch (piece.getPieceCase()) {
+                    case STANDARD_OUTPUT -> output.standardOutput(piece.getStandardOutput());
+                    case STANDARD_ERROR -> {
+                        if (reading.terminal()) {
+                            // A message: what runs at a terminal has no standard error of its own.
+                            typing.leaveTerminal();
+                        }
+                        output.standardError(piece.getStandardError());
+                    }
+                    case EXIT_STATUS -> {
+                        return piece.getExitStatus();
+                    }
+                    case PIECE_NOT_SET -> {
+                        // It says something that this version does not know of.
+                    }
+                }
+                if (!output.readsOn()) {
+                    return ExitStatus.UNREAD;
+                }
+            }
+        } catch (ApiException e) {
+            return failed(who, agent, command, e);
+        }
+    }
+
+    private record ToAgent(ApiClient.Talk talk) implements Typing.Sink {
+        @Override
+        public boolean write(ByteString bytes) throws InterruptedException {
+            return talk.write(Input.newBuilder().setStandardInput(bytes).build());
+        }
+
+        @Override
+        public boolean endInput() throws InterruptedException {
+            return talk.write(Input.newBuilder().setEnd(true).build());
+        }
+
+        @Override
+        public boolean resize(int rows, int columns) throws InterruptedException {
+            return talk.write(Input.newBuilder()
+                    .setSize(io.homeostat.proto.agent.TerminalSize.newBuilder()
+                            .setRows(rows)
+                            .setColumns(columns))
+                    .build());
+        }
+    }
+
     private int failed(String who, AgentFile agent, Command command, ApiException e) throws InterruptedException {
         String why = e.getMessage();
         switch (e.kind()) {
             case UNANSWERED -> {
+                if (command.reading().isPresent() && e.getCause() instanceof TimeoutException) {
+                    throw new CommandFailure(
+                            who + " does not answer: " + why + "; whether it has run the command is not known", e);
+                }
                 if (command.onlyLooks()) {
                     console.say(who + " does not answer: " + why + "; reading "
                             + workspace.layout().stateDir() + " without it");

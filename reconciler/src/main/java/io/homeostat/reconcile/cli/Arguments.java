@@ -28,8 +28,9 @@ record Arguments(Typed whole, Typed command) {
      * What stands in one place.
      *
      * @param options the value of each, by all its names
+     * @param program what stands after {@code --} where that is a program and its arguments
      */
-    record Typed(ImmutableMap<String, Object> options, ImmutableList<String> words) {}
+    record Typed(ImmutableMap<String, Object> options, ImmutableList<String> words, ImmutableList<String> program) {}
 
     GlobalOptions global() {
         return new GlobalOptions(
@@ -153,6 +154,23 @@ record Arguments(Typed whole, Typed command) {
 
     ImmutableList<String> words() {
         return command.words();
+    }
+
+    /** A program and its arguments. */
+    ImmutableList<String> program() {
+        return command.program();
+    }
+
+    /**
+     * The only one.
+     *
+     * @throws UsageException when there is none, or it is not of the form KIND/NAME
+     */
+    WorkloadId workload() {
+        if (words().isEmpty()) {
+            throw new UsageException("name a workload (KIND/NAME)");
+        }
+        return RequestFields.workload(words().getFirst());
     }
 
     /** @throws UsageException when one is not of the form KIND/NAME */

@@ -9,6 +9,7 @@ import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.state.StateReader;
 import io.homeostat.desired.state.StoreException;
 import io.homeostat.desired.state.sqlite.StateStores;
+import io.homeostat.desired.yaml.Explain;
 import io.homeostat.reconcile.command.environment.CommandFailure;
 import io.homeostat.reconcile.command.environment.Environment;
 import io.homeostat.reconcile.command.environment.ExitStatus;
@@ -159,9 +160,16 @@ final class Completion {
             return;
         }
         switch (argument.paramLabel()) {
-            case "PATH", "FILE" -> out.println(FILES);
+            case "PATH", "FILE", Usage.PROGRAM -> out.println(FILES);
             case "DIR" -> out.println(DIRECTORIES);
             case Syntax.WORKLOAD -> say(current, names().stream(), name -> name, name -> new String[0]);
+            case Syntax.FIELD ->
+                say(
+                        current,
+                        Stream.concat(
+                                Explain.tops().stream(), names().stream().filter(name -> name.startsWith("driver/"))),
+                        name -> name,
+                        name -> new String[0]);
             case Syntax.PLUGIN ->
                 say(
                         current,

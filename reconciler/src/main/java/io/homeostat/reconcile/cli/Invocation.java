@@ -6,13 +6,16 @@ import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.reconcile.command.DirectEnforcer;
 import io.homeostat.reconcile.command.DocumentTexts;
+import io.homeostat.reconcile.command.ExecCommand;
 import io.homeostat.reconcile.command.HoldCommand;
 import io.homeostat.reconcile.command.Workspace;
 import io.homeostat.reconcile.command.environment.ConfigFile;
 import io.homeostat.reconcile.command.environment.Environment;
 import io.homeostat.reconcile.command.environment.ExitStatus;
+import io.homeostat.reconcile.command.environment.UsageException;
 import io.homeostat.reconcile.command.environment.UserDirectories;
 import io.homeostat.reconcile.command.output.Console;
+import io.homeostat.reconcile.command.output.Text;
 
 /** A command that was typed, with what it needs to run. */
 record Invocation(String word, Environment environment, Console console, Arguments arguments) {
@@ -57,6 +60,24 @@ record Invocation(String word, Environment environment, Console console, Argumen
     /** What holds workloads or lets them go, as typed. */
     HoldCommand hold(HoldCommand.Hold action) {
         return new HoldCommand(action, arguments.selection(), arguments.reason(), arguments.timeout());
+    }
+
+    /**
+     * A command to run in a workload, as typed.
+     *
+     * @throws UsageException when it asks for a terminal, and there is none
+     */
+    ExecCommand exec() {
+        boolean terminal = arguments.flag(Syntax.TERMINAL);
+        if (terminal && !environment.terminal().isInput()) {
+            throw new UsageException("-t needs a terminal as standard input, and that is none; leave out -t");
+        }
+        if (arguments.words().size() > 1) {
+            throw new UsageException("'" + Text.oneLine(arguments.words().get(1))
+                    + "' is neither option nor workload; the command comes after --, such as: homeostat exec "
+                    + arguments.workload() + " -- ls -l");
+        }
+        return new ExecCommand(arguments.workload(), arguments.program(), arguments.flag(Syntax.INTERACTIVE), terminal);
     }
 
     /** Prints a text that ends in no empty line. */

@@ -2,25 +2,30 @@ package io.homeostat.reconcile.cli;
 
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.google.common.collect.ImmutableList;
+import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.yaml.AgentConfigReader;
 import io.homeostat.desired.yaml.DocumentReader.ReadResult;
+import io.homeostat.desired.yaml.DocumentReader.Texts;
 import io.homeostat.desired.yaml.Explain;
 import io.homeostat.desired.yaml.Explain.Explanation;
 import io.homeostat.desired.yaml.JsonSchema;
 import io.homeostat.desired.yaml.Problem;
+import io.homeostat.observe.Observation;
 import io.homeostat.reconcile.command.DocumentTexts;
+import io.homeostat.reconcile.command.MachineCheck;
 import io.homeostat.reconcile.command.environment.CommandFailure;
 import io.homeostat.reconcile.command.environment.ExitStatus;
 import io.homeostat.reconcile.command.environment.UsageException;
 import io.homeostat.reconcile.command.environment.Version;
 import io.homeostat.reconcile.command.output.Console;
 import io.homeostat.reconcile.command.output.Json;
+import io.homeostat.reconcile.command.output.Text;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
 import java.util.stream.Stream;
 
-/** Commands that need neither a state directory nor an agent. Each returns the exit status. */
+/** Commands that need no agent, and at most look into a state directory and ask what runs. Each returns the exit status. */
 final class LocalCommands {
     private LocalCommands() {}
 
@@ -32,7 +37,10 @@ final class LocalCommands {
             throw new UsageException(
                     "needs " + Syntax.FILES + " PATH, or " + Syntax.CONFIG + " FILE for the configuration of an agent");
         }
-        ReadResult read = typed.environment().documents().parse(typed.paths().read());
+        Texts texts = typed.paths().read();
+        ReadResult written = typed.environment().documents().parse(texts);
+        MachineCheck machine = MachineCheck.of(typed::workspace, texts, written);
+        ReadResult read = written.with(machine.errors());
         ImmutableList<Problem> errors = Stream.concat(
                         read.errors().stream(),
                         config.map(AgentConfigReader::read).stream().flatMap(one -> one.errors().stream()))
@@ -48,9 +56,11 @@ final class LocalCommands {
                     "errors",
                     empty ? Json.array(List.of(nothing), LocalCommands::withoutPlace) : Json.array(errors, Json::of));
             json.set("warnings", Json.array(read.warnings(), Json::of));
+            json.set("unchecked", Json.array(machine.unchecked(), Json::of));
             Json.print(console.out(), json);
         } else {
             read.warnings().forEach(console::warn);
+            machine.unchecked().forEach(console.err()::println);
             errors.forEach(console.err()::println);
             console.err().flush();
             if (empty) {
@@ -84,6 +94,10 @@ final class LocalCommands {
     /** Explains the field of documents that was typed; without one, says which kinds there are. */
     static int explain(Invocation typed) {
         String path = typed.arguments().word().orElse("");
+        Optional<WorkloadId> workload = WorkloadId.parse(path);
+        if (workload.isPresent()) {
+            return explain(typed, workload.get());
+        }
         try {
             if (typed.console().json()) {
                 Json.print(typed.console().out(), path.isEmpty() ? kinds() : json(Explain.explanation(path)));
@@ -95,6 +109,30 @@ final class LocalCommands {
         }
     }
 
+    /** Explains what a workload that runs takes by rules of its own. */
+    private static int explain(Invocation typed, WorkloadId workload) {
+        Console console = typed.console();
+        switch (typed.workspace().explain(workload)) {
+            case Observation.Unseen<ImmutableList<Explanation>>(String why) -> {
+                console.failPart(typed.word(), Text.oneLine(why));
+                return ExitStatus.NOTHING_DECLARED;
+            }
+            case Observation.Seen<ImmutableList<Explanation>>(ImmutableList<Explanation> fields) -> {
+                if (console.json()) {
+                    ObjectNode json = Json.versioned().put("workload", workload.toString());
+                    json.set("explanations", Json.array(fields, each -> explanation(Json.object(), each)));
+                    Json.print(console.out(), json);
+                } else {
+                    // It has named its keys itself.
+                    Explain.text(workload.brief(), fields)
+                            .lines()
+                            .forEach(line -> console.out().println(Text.printable(line)));
+                }
+                return ExitStatus.OK;
+            }
+        }
+    }
+
     private static ObjectNode kinds() {
         ObjectNode json = Json.versioned();
         json.set("kinds", Json.texts(Explain.tops()));
@@ -102,8 +140,11 @@ final class LocalCommands {
     }
 
     private static ObjectNode json(Explanation explanation) {
-        ObjectNode json = Json.versioned()
-                .put("path", explanation.path())
+        return explanation(Json.versioned(), explanation);
+    }
+
+    private static ObjectNode explanation(ObjectNode json, Explanation explanation) {
+        json.put("path", explanation.path())
                 .put("kind", explanation.kind())
                 .put("type", explanation.type())
                 .put("description", explanation.description());

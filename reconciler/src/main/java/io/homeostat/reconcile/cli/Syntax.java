@@ -21,6 +21,9 @@ final class Syntax {
     /** The same of a plugin. */
     static final String PLUGIN = "plugin/NAME";
 
+    /** What is to be explained. */
+    static final String FIELD = "FIELD";
+
     static final String FILES = "-f";
     static final String PRUNE = "--prune";
     static final String ALLOW_EMPTY = "--allow-empty";
@@ -35,6 +38,8 @@ final class Syntax {
     static final String TIMESTAMPS = "--timestamps";
     static final String TO = "--to";
     static final String WATCH = "--watch";
+    static final String INTERACTIVE = "--interactive";
+    static final String TERMINAL = "--tty";
     static final String REQUEST = "--request";
     static final String CODE = "--code";
     static final String REVISION = "--revision";
@@ -86,7 +91,8 @@ final class Syntax {
             String description) {}
 
     private final List<Option> options = new ArrayList<>();
-    private @Nullable Parameter parameter;
+    private final List<Parameter> parameters = new ArrayList<>();
+    private boolean takesProgram;
     private boolean isYaml;
 
     private Syntax() {}
@@ -110,8 +116,26 @@ final class Syntax {
         return options.stream().filter(option -> option.names().contains(name)).findFirst();
     }
 
-    Optional<Parameter> parameter() {
-        return Optional.ofNullable(parameter);
+    /** In their order; only the last one may be many. */
+    ImmutableList<Parameter> parameters() {
+        return ImmutableList.copyOf(parameters);
+    }
+
+    /** Whether what follows {@code --} is a program and its arguments, and no matter of ours. */
+    boolean takesProgram() {
+        return takesProgram;
+    }
+
+    /** What stands after {@code --}. */
+    Syntax program() {
+        takesProgram = true;
+        return this;
+    }
+
+    /** One workload. */
+    Syntax workload() {
+        parameters.add(new Parameter(WORKLOAD, false, true, null, "Such as process/web."));
+        return this;
     }
 
     Syntax files(boolean required) {
@@ -163,6 +187,11 @@ final class Syntax {
         return flag(ImmutableList.of("-f", FOLLOW), description);
     }
 
+    /** By a letter, too. */
+    Syntax flag(String letter, String name, String description) {
+        return flag(ImmutableList.of(letter, name), description);
+    }
+
     Syntax flag(String name, String description) {
         return flag(ImmutableList.of(name), description);
     }
@@ -204,7 +233,7 @@ final class Syntax {
     }
 
     private Syntax selection(String label) {
-        parameter = new Parameter(label, true, false, null, "Such as plugin/ops-agent.");
+        parameters.add(new Parameter(label, true, false, null, "Such as plugin/ops-agent."));
         return labels().flag(ALL, "All workloads that are declared.");
     }
 
@@ -218,13 +247,13 @@ final class Syntax {
 
     /** @param candidates what it may be, for completion; null when it is not one of a few words */
     Syntax word(String label, boolean required, String description, @Nullable Iterable<String> candidates) {
-        parameter = new Parameter(label, false, required, candidates, description);
+        parameters.add(new Parameter(label, false, required, candidates, description));
         return this;
     }
 
     /** Any words, of which {@code --} has to stand before those that begin with a dash. */
     Syntax words() {
-        parameter = new Parameter("WORD", true, false, null, "");
+        parameters.add(new Parameter("WORD", true, false, null, ""));
         return this;
     }
 

@@ -2,9 +2,12 @@ package io.homeostat.reconcile.cli;
 
 import com.github.benmanes.caffeine.cache.Ticker;
 import com.google.common.collect.ImmutableMap;
+import io.homeostat.observe.process.TerminalMode;
+import io.homeostat.reconcile.command.environment.CommandFailure;
 import io.homeostat.reconcile.command.environment.DocumentFormat;
 import io.homeostat.reconcile.command.environment.Environment;
 import io.homeostat.reconcile.command.environment.Environment.Interrupts;
+import io.homeostat.reconcile.command.environment.Terminal;
 import io.homeostat.reconcile.command.output.StandardOutput;
 import java.io.FileDescriptor;
 import java.io.FileOutputStream;
@@ -40,7 +43,8 @@ final class ThisProcess {
                 Clock.tickMillis(ZoneOffset.UTC),
                 Ticker.systemTicker(),
                 DocumentFormat.STANDARD,
-                new Signals());
+                new Signals(),
+                new StandardInputTerminal());
     }
 
     /** One that is closed has been opened for writing only by the start script: then nothing else has its number. */
@@ -81,6 +85,47 @@ final class ThisProcess {
             return file.startsWith("/dev/pts/") || file.startsWith("/dev/tty") || file.equals("/dev/console");
         } catch (IOException e) {
             return false;
+        }
+    }
+
+    private static final class StandardInputTerminal implements Terminal {
+        private static final int DESCRIPTOR = 0;
+
+        @Override
+        public boolean isInput() {
+            return isTerminal(DESCRIPTOR);
+        }
+
+        @Override
+        public Interrupts.Guard raw() {
+            TerminalMode mode;
+            try {
+                mode = TerminalMode.raw(DESCRIPTOR);
+            } catch (IOException e) {
+                throw new CommandFailure("standard input: " + e.getMessage(), e);
+            }
+            // However long it takes to put the rest in order.
+            Thread restoring = new Thread(mode::close, "restore-terminal");
+            try {
+                Runtime.getRuntime().addShutdownHook(restoring);
+            } catch (IllegalStateException e) {
+                mode.close();
+                throw new CommandFailure("interrupted before it began", e);
+            }
+            return mode::close;
+        }
+
+        @Override
+        public Interrupts.Guard sizes(SizeListener listener) {
+            AtomicBoolean over = new AtomicBoolean();
+            Runnable tell = () -> {
+                if (!over.get()) {
+                    TerminalMode.size(DESCRIPTOR).ifPresent(size -> listener.sized(size.rows(), size.columns()));
+                }
+            };
+            Signals.instance("WINCH", tell);
+            tell.run();
+            return () -> over.set(true);
         }
     }
 
@@ -131,6 +176,11 @@ final class ThisProcess {
         public boolean ofLeases(Runnable onAwaited) {
             instance("IO", onAwaited);
             return true;
+        }
+
+        @Override
+        public void ignoreInterrupt() {
+            instance("INT", () -> {});
         }
 
         /** By reflection: the compiler's warning of sun.misc.Signal can't be suppressed, and there is no other way to hear of SIGHUP. */

@@ -8,10 +8,13 @@ import io.homeostat.reconcile.cli.Arguments.Typed;
 import io.homeostat.reconcile.cli.Syntax.Option;
 import io.homeostat.reconcile.cli.Syntax.Parameter;
 import java.util.Arrays;
+import java.util.Comparator;
 import java.util.List;
 import java.util.function.Predicate;
+import java.util.stream.Stream;
 import picocli.CommandLine;
 import picocli.CommandLine.ITypeConverter;
+import picocli.CommandLine.Model.ArgSpec;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Model.OptionSpec;
 import picocli.CommandLine.Model.PositionalParamSpec;
@@ -25,6 +28,10 @@ import picocli.CommandLine.UnmatchedArgumentException;
  * cache of classes, so what is usual is read without it ({@link UsualLine}).
  */
 final class Usage {
+    static final String PROGRAM = "-- COMMAND";
+
+    private static final String END_OF_OPTIONS = "--";
+
     private Usage() {}
 
     /** The grammar of the whole command line. */
@@ -66,7 +73,20 @@ final class Usage {
         for (Option option : syntax.options()) {
             spec.addOption(described(option));
         }
-        syntax.parameter().ifPresent(parameter -> spec.addPositional(described(parameter)));
+        int index = 0;
+        for (Parameter parameter : syntax.parameters()) {
+            spec.addPositional(described(parameter, index++));
+        }
+        if (syntax.takesProgram()) {
+            spec.addPositional(PositionalParamSpec.builder()
+                    .paramLabel(PROGRAM)
+                    .description("The program to run, and its arguments.")
+                    .index(index + "..*")
+                    .type(List.class)
+                    .auxiliaryTypes(String.class)
+                    .arity("0..*")
+                    .build());
+        }
     }
 
     private static OptionSpec described(Option option) {
@@ -92,15 +112,15 @@ final class Usage {
         return spec.type(option.type()).build();
     }
 
-    private static PositionalParamSpec described(Parameter parameter) {
+    private static PositionalParamSpec described(Parameter parameter, int index) {
         PositionalParamSpec.Builder spec =
                 PositionalParamSpec.builder().paramLabel(parameter.label()).description(parameter.description());
         return (parameter.many()
-                        ? spec.index("0..*")
+                        ? spec.index(index + "..*")
                                 .type(List.class)
                                 .auxiliaryTypes(String.class)
                                 .arity("0..*")
-                        : spec.index("0")
+                        : spec.index(Integer.toString(index))
                                 .type(String.class)
                                 .arity(parameter.required() ? "1" : "0..1")
                                 .completionCandidates(parameter.candidates()))
@@ -134,11 +154,26 @@ final class Usage {
                 options.put(name, option.<Object>getValue());
             }
         }
-        Object words = parsed.hasMatchedPositional(0) ? parsed.<Object>matchedPositionalValue(0, List.of()) : List.of();
+        ImmutableList<String> words = parsed.matchedPositionals().stream()
+                .distinct()
+                .sorted(Comparator.comparing(PositionalParamSpec::index))
+                .<Object>map(ArgSpec::getValue)
+                .flatMap(value -> value instanceof List<?> list ? list.stream() : Stream.of(value))
+                .map(String.class::cast)
+                .collect(ImmutableList.toImmutableList());
+        int program = program(parsed);
         return new Typed(
                 options.buildOrThrow(),
-                (words instanceof List<?> list ? list : List.of(words))
-                        .stream().map(String.class::cast).collect(ImmutableList.toImmutableList()));
+                words.subList(0, words.size() - program),
+                words.subList(words.size() - program, words.size()));
+    }
+
+    /** How many words follow {@code --}, where that means something. */
+    private static int program(ParseResult parsed) {
+        boolean taken = parsed.commandSpec().positionalParameters().stream()
+                .anyMatch(one -> one.paramLabel().equals(PROGRAM));
+        int end = parsed.originalArgs().indexOf(END_OF_OPTIONS);
+        return taken && end >= 0 ? parsed.originalArgs().size() - end - 1 : 0;
     }
 
     static String words(ParameterException e) {

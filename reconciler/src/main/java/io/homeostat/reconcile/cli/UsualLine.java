@@ -22,6 +22,7 @@ import java.util.Set;
  */
 record UsualLine(Verb verb, Arguments arguments) {
     private static final String DASH = "-";
+    private static final String END_OF_OPTIONS = "--";
 
     /** Empty when it is not as usual. */
     static Optional<UsualLine> of(String[] args) {
@@ -48,6 +49,7 @@ record UsualLine(Verb verb, Arguments arguments) {
         private final Set<Option> seen = Collections.newSetFromMap(new IdentityHashMap<>());
         private final Map<String, Object> values = new HashMap<>();
         private final List<String> parameters = new ArrayList<>();
+        private final List<String> program = new ArrayList<>();
 
         Reader(Syntax syntax, ListIterator<String> words) {
             this.syntax = syntax;
@@ -58,7 +60,9 @@ record UsualLine(Verb verb, Arguments arguments) {
         Optional<Typed> read(boolean untilWord) {
             while (words.hasNext()) {
                 String word = words.next();
-                if (isOption(word)) {
+                if (word.equals(END_OF_OPTIONS) && syntax.takesProgram()) {
+                    words.forEachRemaining(program::add);
+                } else if (isOption(word)) {
                     if (!readOption(word)) {
                         return Optional.empty();
                     }
@@ -74,14 +78,19 @@ record UsualLine(Verb verb, Arguments arguments) {
             boolean isComplete =
                     syntax.options().stream().allMatch(option -> seen.contains(option) || !option.required());
             return isComplete && takesParameters()
-                    ? Optional.of(new Typed(ImmutableMap.copyOf(values), ImmutableList.copyOf(parameters)))
+                    ? Optional.of(new Typed(
+                            ImmutableMap.copyOf(values),
+                            ImmutableList.copyOf(parameters),
+                            ImmutableList.copyOf(program)))
                     : Optional.empty();
         }
 
         private boolean takesParameters() {
-            int atLeast = syntax.parameter().filter(Parameter::required).isPresent() ? 1 : 0;
-            int atMost =
-                    syntax.parameter().isEmpty() ? 0 : syntax.parameter().get().many() ? Integer.MAX_VALUE : 1;
+            long atLeast =
+                    syntax.parameters().stream().filter(Parameter::required).count();
+            int atMost = syntax.parameters().stream().anyMatch(Parameter::many)
+                    ? Integer.MAX_VALUE
+                    : syntax.parameters().size();
             return parameters.size() >= atLeast && parameters.size() <= atMost;
         }
 

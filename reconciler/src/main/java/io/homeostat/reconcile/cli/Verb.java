@@ -3,7 +3,7 @@ package io.homeostat.reconcile.cli;
 import com.google.common.base.Splitter;
 import com.google.common.collect.ImmutableList;
 import com.google.errorprone.annotations.Immutable;
-import io.homeostat.desired.yaml.Explain;
+import io.homeostat.desired.model.SignalNames;
 import io.homeostat.proto.agent.CommandRequest;
 import io.homeostat.reconcile.agent.Daemon;
 import io.homeostat.reconcile.command.ApplyCommand;
@@ -11,6 +11,7 @@ import io.homeostat.reconcile.command.Command;
 import io.homeostat.reconcile.command.DeleteCommand;
 import io.homeostat.reconcile.command.DescribeCommand;
 import io.homeostat.reconcile.command.EventsCommand;
+import io.homeostat.reconcile.command.ExecCommand;
 import io.homeostat.reconcile.command.GetCommand;
 import io.homeostat.reconcile.command.HistoryCommand;
 import io.homeostat.reconcile.command.HoldCommand;
@@ -19,6 +20,7 @@ import io.homeostat.reconcile.command.InspectCommand;
 import io.homeostat.reconcile.command.LogsCommand;
 import io.homeostat.reconcile.command.PlanCommand;
 import io.homeostat.reconcile.command.RollbackCommand;
+import io.homeostat.reconcile.command.SignalCommand;
 import io.homeostat.reconcile.command.StatusCommand;
 import io.homeostat.reconcile.command.VerifyCommand;
 import io.homeostat.reconcile.command.Workspace;
@@ -122,6 +124,28 @@ public enum Verb {
             "Stop workloads and start them again, as they are declared.",
             "Those that do not run, because they were stopped, paused or given up, are started.",
             "Exit status: 0 they run and are well, 1 not."),
+    EXEC(
+            syntax -> syntax.workload()
+                    .program()
+                    .flag("-i", Syntax.INTERACTIVE, "Hand on standard input.")
+                    .flag("-t", Syntax.TERMINAL, "Give it a terminal, as large as this one."),
+            Invocation::exec,
+            ExecCommand::of,
+            "Run a command in a task, as its driver does that: homeostat exec -it task/web -- sh",
+            "Standard output and standard error are the command's, with -t both on one terminal.",
+            "SIGINT and SIGTERM end it, too; with -it Ctrl-C is the command's.",
+            "Exit status: the command's, 128 and its number for a signal; 1 also when it could not be run."),
+    SIGNAL(
+            syntax -> syntax.workload()
+                    .word("SIGNAL", true, "Its name or number, such as HUP, SIGHUP or 1.", SignalNames.all()),
+            typed -> SignalCommand.of(
+                    typed.arguments().workload(),
+                    typed.arguments().words().getLast(),
+                    SignalCommand.asker(typed.environment())),
+            SignalCommand::of,
+            "Send a signal to the process of a workload, or to a task by its driver.",
+            "An event tells who wanted it; what is declared stays as it is, and is enforced.",
+            "Exit status: 0 sent, 1 not."),
     TRIGGER(
             syntax -> syntax.selection().timeout(),
             typed -> typed.hold(Hold.TRIGGER),
@@ -272,10 +296,12 @@ public enum Verb {
             "Collect what is needed to look for a fault from afar: state, events, ends of logs; secrets are masked.",
             "Exit status: 0 written, 1 not."),
     EXPLAIN(
-            syntax ->
-                    syntax.word("FIELD", false, "Such as Plugin.spec.limits; the kinds when left out.", Explain.tops()),
+            syntax -> syntax.word(
+                    Syntax.FIELD, false, "Such as Plugin.spec.limits, or driver/NAME; the kinds when left out."),
             LocalCommands::explain,
-            "Explain a field of a document, such as Plugin.spec.limits."),
+            "Explain a field of a document, such as Plugin.spec.limits.",
+            "Of driver/NAME: which keys that driver takes, itself and for its tasks, as it says while it runs.",
+            "Exit status: 0, 1 no such field, 3 no such driver runs here."),
     SCHEMA(
             syntax -> syntax.word(
                     "WHAT",

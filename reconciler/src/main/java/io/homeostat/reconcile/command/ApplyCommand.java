@@ -57,11 +57,7 @@ public record ApplyCommand(DocumentTexts documents, Duration timeout) implements
 
     @Override
     public int run(Workspace workspace) throws InterruptedException {
-        DocumentSet valid = documents.parse(
-                workspace.environment().documents(),
-                workspace.console(),
-                CONSEQUENCE_OF_ERRORS,
-                workspace.beside(documents));
+        DocumentSet valid = documents.parse(workspace, CONSEQUENCE_OF_ERRORS);
         repair(workspace, valid);
         Set<WorkloadId> asked = new HashSet<>(valid.ids());
         Instant now = workspace.environment().clock().instant();

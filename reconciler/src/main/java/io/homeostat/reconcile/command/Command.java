@@ -5,6 +5,7 @@ import io.homeostat.reconcile.command.environment.CommandFailure;
 import io.homeostat.reconcile.command.environment.ExitStatus;
 import io.homeostat.reconcile.command.environment.UsageException;
 import java.time.Instant;
+import java.util.Optional;
 
 /**
  * What somebody asks of a state directory. The same object runs here or is sent to the agent that runs there, which makes an equal one of
@@ -41,6 +42,19 @@ public interface Command {
     default boolean goesOn() {
         return false;
     }
+
+    /** What it reads while it runs, of what is typed where it was typed itself; empty when that is nothing. */
+    default Optional<Reading> reading() {
+        return Optional.empty();
+    }
+
+    /**
+     * What a command reads.
+     *
+     * @param input whether it reads standard input
+     * @param terminal whether it wants to know how large the terminal is, and gets every byte as it is typed
+     */
+    record Reading(boolean input, boolean terminal) {}
 
     /** What one that never ends by itself comes to where it was broken off: with what happens from then on. */
     default Command from(Instant now) {

@@ -5,7 +5,6 @@ import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
 import com.google.common.collect.ImmutableSortedSet;
 import io.homeostat.desired.model.Declaration;
-import io.homeostat.desired.model.Dependencies;
 import io.homeostat.desired.model.DesiredState;
 import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.model.WorkloadId;
@@ -26,6 +25,7 @@ import io.homeostat.reconcile.command.output.Json;
 import io.homeostat.reconcile.command.output.SourceConflicts;
 import io.homeostat.reconcile.command.output.Text;
 import io.homeostat.reconcile.command.output.WorkloadResult;
+import io.homeostat.reconcile.plan.DependencyGraph;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.HashSet;
@@ -241,7 +241,7 @@ public record DeleteCommand(Selection selection, Duration timeout) implements Co
     private static ImmutableList<String> bereft(ImmutableList<WorkloadId> deleted, DesiredState desired) {
         return desired.declarations().values().stream()
                 .map(Declaration::workload)
-                .flatMap(workload -> Dependencies.of(workload).stream()
+                .flatMap(workload -> DependencyGraph.needs(workload).stream()
                         .filter(needed ->
                                 deleted.contains(needed) && desired.get(needed).isEmpty())
                         .map(needed -> workload.id() + " depends on " + needed

@@ -6,6 +6,8 @@ import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
 import com.google.common.collect.Maps;
+import com.google.common.collect.Multimaps;
+import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.source.StoredState;
 import io.homeostat.desired.state.Identity;
@@ -16,6 +18,7 @@ import io.homeostat.desired.state.StateReader.StoredEvent;
 import io.homeostat.desired.state.history.WorkloadHistory;
 import io.homeostat.desired.state.history.WorkloadHistory.FailedRevision;
 import io.homeostat.desired.state.history.WorkloadHistory.LastKnownGood;
+import io.homeostat.observe.SelfDescription;
 import io.homeostat.proto.agent.CommandRequest;
 import io.homeostat.proto.agent.DescribeRequest;
 import io.homeostat.reconcile.command.HistoryCommand.Revision;
@@ -32,7 +35,9 @@ import io.homeostat.reconcile.command.output.Text;
 import io.homeostat.reconcile.logs.LogFiles;
 import io.homeostat.reconcile.logs.LogTails.MaskedTails;
 import io.homeostat.reconcile.plan.Situations;
+import io.homeostat.reconcile.plan.Traits;
 import io.homeostat.reconcile.plan.WorkloadPlan;
+import io.homeostat.reconcile.runtime.InstanceObservers;
 import io.homeostat.reconcile.status.Survey.Finding;
 import io.homeostat.reconcile.status.WorkloadStatus;
 import java.time.Instant;
@@ -40,6 +45,9 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.Set;
+import java.util.function.UnaryOperator;
+import org.jspecify.annotations.Nullable;
 
 /** Shows all that is known of workloads, one after the other; its JSON is a public interface. */
 public record DescribeCommand(Selection selection) implements Command {
@@ -54,14 +62,18 @@ public record DescribeCommand(Selection selection) implements Command {
             ImmutableList<Revision> revisions,
             ImmutableList<Instance> instances,
             ImmutableList<StoredEvent> events,
-            ImmutableList<String> log) {
+            ImmutableList<String> log,
+            ImmutableList<WorkloadId> children,
+            UnaryOperator<String> mask) {
         static final Memory NONE = new Memory(
                 Optional.empty(),
                 WorkloadHistory.NONE,
                 ImmutableList.of(),
                 ImmutableList.of(),
                 ImmutableList.of(),
-                ImmutableList.of());
+                ImmutableList.of(),
+                ImmutableList.of(),
+                UnaryOperator.identity());
     }
 
     public static DescribeCommand of(DescribeRequest request) {
@@ -92,6 +104,7 @@ public record DescribeCommand(Selection selection) implements Command {
                 workspace.plansOfNextApply(findings.values().asList());
         List<ObjectNode> described = new ArrayList<>();
         boolean first = true;
+        ImmutableMap<WorkloadId, SelfDescription> own = own(findings.keySet(), memories, workspace);
         for (WorkloadId id : ids) {
             Finding finding = findings.get(id);
             if (finding == null) {
@@ -105,10 +118,15 @@ public record DescribeCommand(Selection selection) implements Command {
                     .withPlan(plans.get(id));
             Memory memory = Objects.requireNonNullElse(memories.get(id), Memory.NONE);
             if (console.json()) {
-                described.add(json(status, memory));
+                described.add(json(status, memory, own.get(id)));
             } else {
                 console.out().print(first ? "" : "\n\n");
-                text(status, memory, workspace.environment().clock().instant(), console);
+                text(
+                        status,
+                        memory,
+                        own.get(id),
+                        workspace.environment().clock().instant(),
+                        console);
             }
             first = false;
         }
@@ -123,6 +141,21 @@ public record DescribeCommand(Selection selection) implements Command {
             return selection.nothing("is declared", workspace);
         }
         return findings.size() == ids.size() ? ExitStatus.OK : ExitStatus.NOTHING_DECLARED;
+    }
+
+    /** What workloads say of themselves, with what is secret to them masked. */
+    private static ImmutableMap<WorkloadId, SelfDescription> own(
+            Set<WorkloadId> ids, ImmutableMap<WorkloadId, Memory> memories, Workspace workspace) {
+        ImmutableMap.Builder<WorkloadId, SelfDescription> described = ImmutableMap.builder();
+        try (InstanceObservers observers = workspace.observers(
+                id -> Objects.requireNonNullElse(memories.get(id), Memory.NONE).instances())) {
+            for (WorkloadId id : ids) {
+                UnaryOperator<String> mask = Objects.requireNonNullElse(memories.get(id), Memory.NONE)
+                        .mask();
+                observers.describe(id).ifPresent(own -> described.put(id, own.map(mask)));
+            }
+        }
+        return described.build();
     }
 
     private ImmutableSet<WorkloadId> chosen(Workspace workspace) {
@@ -152,7 +185,20 @@ public record DescribeCommand(Selection selection) implements Command {
                         reader.instances(id),
                         Objects.requireNonNull(events.get(id)).events(),
                         ImmutableList.copyOf(
-                                Splitter.on('\n').omitEmptyStrings().split(logs.lastLines(id)))));
+                                Splitter.on('\n').omitEmptyStrings().split(logs.lastLines(id))),
+                        children(id, declarations),
+                        MaskedFindings.mask(id, reader)::mask));
+    }
+
+    /** The workloads that are parts of one. */
+    private static ImmutableList<WorkloadId> children(WorkloadId id, ImmutableList<StoredDeclaration> declarations) {
+        return StoredState.desired(declarations).declarations().values().stream()
+                .filter(declared -> Traits.of(declared.workload())
+                        .parent()
+                        .filter(id::equals)
+                        .isPresent())
+                .map(Declaration::id)
+                .collect(ImmutableList.toImmutableList());
     }
 
     /** All events are looked through once, whatever the number of workloads. */
@@ -173,8 +219,18 @@ public record DescribeCommand(Selection selection) implements Command {
         return last;
     }
 
-    private static void text(WorkloadStatus status, Memory memory, Instant now, Console console) {
+    private static void text(
+            WorkloadStatus status, Memory memory, @Nullable SelfDescription own, Instant now, Console console) {
         StatusText.details(status, now, console);
+        if (own != null) {
+            own.sections().forEach(part -> section(part.title(), part.lines(), console));
+        }
+        Multimaps.index(memory.children(), WorkloadId::kind)
+                .asMap()
+                .forEach((kind, children) -> section(
+                        kind.title() + "s",
+                        children.stream().map(WorkloadId::brief).toList(),
+                        console));
         section("Plan", PlanText.changes(status.plan()), console);
         section(
                 "Instances",
@@ -205,14 +261,8 @@ public record DescribeCommand(Selection selection) implements Command {
         if (lines.iterator().hasNext()) {
             console.out().println();
             console.out().println(console.ansi().paint(Colour.BOLD, title + ":"));
-            lines.forEach(line -> console.out().println(INDENT + printable(line)));
+            lines.forEach(line -> console.out().println(INDENT + Text.printable(line)));
         }
-    }
-
-    /** Indented as it was. */
-    private static String printable(String line) {
-        String rest = line.stripLeading();
-        return line.substring(0, line.length() - rest.length()).replace('\t', ' ') + Text.oneLine(rest);
     }
 
     private static String words(Instance instance) {
@@ -221,7 +271,7 @@ public record DescribeCommand(Selection selection) implements Command {
                 + (identity == null ? "not known yet" : identity.words()) + ", launched at " + instance.launchedAt();
     }
 
-    private static ObjectNode json(WorkloadStatus status, Memory memory) {
+    private static ObjectNode json(WorkloadStatus status, Memory memory, @Nullable SelfDescription own) {
         ObjectNode json = Json.versioned().put("workload", status.id().toString());
         json.set("declaration", memory.declared().map(Declared::json).orElse(null));
         json.set("status", StatusJson.workload(status));
@@ -232,6 +282,12 @@ public record DescribeCommand(Selection selection) implements Command {
         json.set("revisions", revisions);
         json.set("events", Json.array(memory.events(), EventsCommand::json));
         json.set("log", Json.texts(memory.log()));
+        json.set(
+                "children",
+                Json.texts(memory.children().stream().map(WorkloadId::toString).toList()));
+        if (own != null) {
+            json.set(own.name(), own.json());
+        }
         return json;
     }
 

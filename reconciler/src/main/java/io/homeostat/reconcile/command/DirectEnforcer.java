@@ -226,6 +226,8 @@ public final class DirectEnforcer implements Enforcer {
                     progress.lookAgain().forEach(id -> reconciler.hint(id, Trigger.RESYNC));
                     progress.await(Duration.between(clock.instant(), end), Set.of());
                 }
+                // Nobody goes on with that.
+                runtimes.upkeep();
                 return progress.report(goal.timeout());
             } catch (InterruptedException e) {
                 boolean withdrew = !declared.containsAll(before.declarations().keySet());

@@ -23,6 +23,7 @@ import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.util.Collection;
 import java.util.Set;
+import java.util.function.Function;
 import java.util.stream.Collectors;
 
 /**
@@ -113,6 +114,16 @@ public record DocumentTexts(Texts read, ImmutableSet<String> origins, boolean pr
         return origins.isEmpty();
     }
 
+    /** As below, where the workspace says what is known, and its machine has a say in what is wrong. */
+    DocumentSet parse(Workspace workspace, String consequence) {
+        return parse(
+                workspace.environment().documents(),
+                workspace.console(),
+                consequence,
+                workspace.beside(this),
+                parsed -> MachineCheck.of(() -> workspace, read, parsed).errors());
+    }
+
     /**
      * Parses them and tells people what is wrong.
      *
@@ -121,10 +132,20 @@ public record DocumentTexts(Texts read, ImmutableSet<String> origins, boolean pr
      * @throws CommandFailure when something is wrong with them, which was said
      */
     public DocumentSet parse(DocumentFormat format, Console console, String consequence, Known known) {
+        return parse(format, console, consequence, known, parsed -> ImmutableList.of());
+    }
+
+    private DocumentSet parse(
+            DocumentFormat format,
+            Console console,
+            String consequence,
+            Known known,
+            Function<ReadResult, ImmutableList<Problem>> check) {
         if (isNone()) {
             return new DocumentSet(ImmutableList.of(), origins, prune);
         }
-        ReadResult parsed = format.parse(read);
+        ReadResult written = format.parse(read);
+        ReadResult parsed = written.with(check.apply(written));
         print(parsed, known.declared(), console);
         if (!parsed.valid()) {
             int errors = parsed.errors().size();

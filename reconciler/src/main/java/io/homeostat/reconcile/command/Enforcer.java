@@ -13,6 +13,7 @@ import io.homeostat.desired.state.sqlite.StateStores;
 import io.homeostat.observe.usage.UsageReport;
 import io.homeostat.observe.usage.UsageReport.Usage;
 import io.homeostat.reconcile.command.environment.AgentIdentity;
+import io.homeostat.reconcile.command.environment.CommandFailure;
 import io.homeostat.reconcile.command.output.Overtaken;
 import io.homeostat.reconcile.controlplane.ControlPlane.ControlPlaneStatus;
 import io.homeostat.reconcile.loop.Turns;
@@ -83,6 +84,16 @@ public interface Enforcer {
     /** Changes what is remembered of some workloads, without waiting for its effect. */
     void remember(Workspace workspace, ImmutableList<WorkloadId> ids, Consumer<StateStore> change)
             throws InterruptedException;
+
+    /**
+     * Changes what is declared, without waiting for its effect.
+     *
+     * @param change says of which workloads it changed something
+     * @throws CommandFailure when no agent enforces it afterwards
+     */
+    default void declare(Function<StateStore, ImmutableSet<WorkloadId>> change) {
+        throw new CommandFailure("no agent runs that would bring the machine to it; homeostat run starts one");
+    }
 
     /** Works with running workloads while nobody else changes them, in turns with the steps of passes; returns the exit status. */
     int undisturbed(Workspace workspace, Work work) throws InterruptedException;

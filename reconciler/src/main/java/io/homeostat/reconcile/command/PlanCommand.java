@@ -36,8 +36,7 @@ public record PlanCommand(DocumentTexts documents, boolean detailedExitCode) imp
     @Override
     public int run(Workspace workspace) throws InterruptedException {
         Console console = workspace.console();
-        DocumentSet valid =
-                documents.parse(workspace.environment().documents(), console, "", workspace.beside(documents));
+        DocumentSet valid = documents.parse(workspace, "");
         Workspace.View view = workspace.survey(
                 stored -> desired(valid, stored),
                 (memory, wanted) -> tried(memory, valid, wanted, workspace.enforcer()),

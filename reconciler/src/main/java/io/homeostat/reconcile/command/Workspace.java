@@ -18,6 +18,7 @@ import io.homeostat.desired.state.StateReader.StoredRevision;
 import io.homeostat.desired.state.StateStore;
 import io.homeostat.desired.state.StoreException;
 import io.homeostat.desired.state.history.Reason;
+import io.homeostat.desired.yaml.Explain.Explanation;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.install.InstallationObserver;
 import io.homeostat.observe.process.ProcFs;
@@ -175,8 +176,20 @@ public record Workspace(String word, Environment environment, Console console, L
         }
     }
 
-    private InstanceObservers observers(Function<WorkloadId, ImmutableList<Instance>> instances) {
-        return new InstanceObservers(new Machine(layout, new ProcFs(), environment.clock(), instances));
+    /**
+     * What looks at instances; touches nothing.
+     *
+     * @param instances what is remembered of those of a workload
+     */
+    InstanceObservers observers(Function<WorkloadId, ImmutableList<Instance>> instances) {
+        return new InstanceObservers(Machine.toLookAt(layout, new ProcFs(), environment.clock(), instances));
+    }
+
+    /** What a workload that runs takes by rules of its own. */
+    public Observation<ImmutableList<Explanation>> explain(WorkloadId id) {
+        try (InstanceObservers observers = observers(this::instances)) {
+            return observers.explain(id);
+        }
     }
 
     /**

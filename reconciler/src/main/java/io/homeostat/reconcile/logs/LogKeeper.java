@@ -2,6 +2,7 @@ package io.homeostat.reconcile.logs;
 
 import io.homeostat.actuate.ActuationFailure;
 import io.homeostat.actuate.launch.LogRotation;
+import io.homeostat.actuate.launch.LogTurns;
 import io.homeostat.desired.model.Kind;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.state.history.FailureCause;
@@ -30,13 +31,19 @@ public final class LogKeeper {
     private static final int COPIES = 4;
 
     private final Layout layout;
-    private final LogRotation rotation = new LogRotation();
+    private final LogRotation rotation;
     private final LogIndexer indexer;
     private final Map<Path, FailureCause> told = new HashMap<>();
     private final Set<Path> overflowing = new HashSet<>();
 
     public LogKeeper(Layout layout, InstantSource clock) {
+        this(layout, clock, new LogTurns());
+    }
+
+    /** @param turns of those in this process who write to the logs themselves */
+    public LogKeeper(Layout layout, InstantSource clock, LogTurns turns) {
         this.layout = layout;
+        this.rotation = new LogRotation(turns);
         this.indexer = new LogIndexer(clock);
     }
 

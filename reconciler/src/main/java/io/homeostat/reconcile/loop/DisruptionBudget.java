@@ -137,14 +137,14 @@ final class DisruptionBudget {
             return ImmutableSet.of();
         }
         // Once it has stopped, only its previous standing tells what it depended on.
-        return standing.wanted()
-                ? Sets.union(now.concernedBy(id), now.stoppedAfter(id, neighbour))
-                        .immutableCopy()
+        ImmutableSet<WorkloadId> others = standing.wanted()
+                ? now.stoppedAfter(id, neighbour)
                 : Sets.union(
                                 standing.formerly(),
                                 Objects.requireNonNullElse(before, Standing.UNKNOWN)
                                         .formerly())
                         .immutableCopy();
+        return Sets.union(now.concernedBy(id), others).immutableCopy();
     }
 
     private Remembered look(WorkloadId id) {

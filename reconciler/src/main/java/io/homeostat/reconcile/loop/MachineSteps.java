@@ -116,7 +116,9 @@ public final class MachineSteps implements StepExecutor, AutoCloseable {
                 case Step.Wait waiting -> throw new IllegalArgumentException("a wait is not executed");
             };
         } catch (ActuationFailure e) {
-            return new Outcome.Failed(e.failureCause(), String.valueOf(e.getMessage()), e.fatal());
+            Outcome failed = new Outcome.Failed(e.failureCause(), String.valueOf(e.getMessage()), e.fatal());
+            // Whoever runs it for us may quote what it was given.
+            return step instanceof Step.Launch launch ? runtimes.masked(launch.declared(), failed, store) : failed;
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             return new Outcome.Interrupted();
@@ -267,6 +269,7 @@ public final class MachineSteps implements StepExecutor, AutoCloseable {
         if (runtimes.of(step.workload().kind()) instanceof Limitable limitable) {
             limitable.unlimit(step.workload());
         }
+        runtimes.of(step.workload().kind()).remove(step.workload());
         remover.remove(step.workload());
         return Outcome.done();
     }

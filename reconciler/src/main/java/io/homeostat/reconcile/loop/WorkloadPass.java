@@ -127,6 +127,11 @@ public final class WorkloadPass implements AutoCloseable {
             return ended.get();
         }
         Situation seen = look(id);
+        if (Thread.currentThread().isInterrupted() && seen.seen().instances() instanceof Observation.Unseen) {
+            // Whoever interrupts ends all passes. That it could not be looked at for that is no news of the workload.
+            return new PassResult.Later(
+                    Planner.plan(seen), new Step.Wait(id, seen.now(), Step.Wait.Kind.PROGRESS, "interrupted"));
+        }
         Planned planned = holding(
                 notes.readLock(),
                 () -> isDeclaredStill(seen)

@@ -28,7 +28,8 @@ public final class CleanEnd {
 
     /** Whether a clean end completes what is wanted. */
     private static boolean mayComplete(Workload workload) {
-        return !workload.isOneShot() && workload.lifecycle().restart().policy() == Policy.ON_FAILURE;
+        Policy policy = workload.lifecycle().restart().policy();
+        return !workload.isOneShot() && (policy == Policy.ON_FAILURE || policy == Policy.NEVER);
     }
 
     /** Whether a workload rests because it has completed, just as it is wanted, in this boot. */
@@ -37,7 +38,7 @@ public final class CleanEnd {
         return completed != null
                 && mayComplete(wanted)
                 && isOf(wanted, completed)
-                && isThisBoot(completed, host)
+                && (wanted.lifecycle().restart().policy() == Policy.NEVER || isThisBoot(completed, host))
                 && !completed.launchId().equals(run.again());
     }
 

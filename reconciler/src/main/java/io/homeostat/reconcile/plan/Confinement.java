@@ -10,6 +10,7 @@ import io.homeostat.desired.model.schema.Size;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.limits.LimitObserver;
 import io.homeostat.observe.limits.ObservedLimits;
+import io.homeostat.reconcile.plan.Traits.Limiting;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
@@ -24,14 +25,14 @@ public final class Confinement {
     private final Limits declared;
     private final ObservedLimits seen;
     private final Kind kind;
-    private final boolean limitable;
+    private final Limiting limiting;
 
     /** @param workload as declared, or as the last good revision in its place */
     public Confinement(Situation situation, Workload workload) {
         this.declared = workload.lifecycle().limits();
         this.kind = workload.id().kind();
-        this.limitable = Traits.of(workload).limitable();
-        if (!limitable) {
+        this.limiting = Traits.of(workload).limiting();
+        if (limiting != Limiting.IN_PLACE) {
             this.seen = ObservedLimits.NONE;
         } else {
             this.seen = situation.seen().limits() instanceof Observation.Seen<ObservedLimits>(ObservedLimits limits)
@@ -47,8 +48,8 @@ public final class Confinement {
 
     /** What of the limits can't be enforced, and why; empty when all can be, and when there are none. */
     public Optional<String> unenforceable() {
-        if (!limitable) {
-            return declared.areAny()
+        if (limiting != Limiting.IN_PLACE) {
+            return limiting == Limiting.NEVER && declared.areAny()
                     ? Optional.of("nothing limits a " + kind.title() + "; remove spec.limits")
                     : Optional.empty();
         }
@@ -57,7 +58,7 @@ public final class Confinement {
 
     /** The limits that can be enforced. */
     Limits enforceable() {
-        return limitable ? seen.obstacles().enforceable(declared) : Limits.NONE;
+        return limiting == Limiting.IN_PLACE ? seen.obstacles().enforceable(declared) : Limits.NONE;
     }
 
     /** Whether those limits that can be enforced hold for the processes that run. */

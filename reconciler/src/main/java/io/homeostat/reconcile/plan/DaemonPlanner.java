@@ -193,6 +193,7 @@ final class DaemonPlanner {
                 new RunningInstance(situation, plan, rollout, current.instance(), running).maintain();
                 rollout.awaitRequest(current.instance());
                 rollout.awaitFiles(current.instance());
+                rollout.awaitParent();
             }
         }
         return rollout;

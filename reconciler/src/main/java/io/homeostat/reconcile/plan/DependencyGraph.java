@@ -47,6 +47,7 @@ public final class DependencyGraph {
     private static final ImmutableSet<Reason> HELD = Sets.immutableEnumSet(
             Reason.LIMITS_NOT_ENFORCEABLE,
             Reason.FILE_UNUSABLE,
+            Reason.CONFIG_REFUSED,
             Reason.SIGNATURE_MISSING,
             Reason.FACTS_UNKNOWN,
             Reason.CANNOT_OBSERVE);

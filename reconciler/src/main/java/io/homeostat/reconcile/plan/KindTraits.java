@@ -26,6 +26,11 @@ public interface KindTraits {
         return false;
     }
 
+    /** Whether there are fields of a declaration that only what runs on the machine can check. */
+    default boolean isCheckedByMachine() {
+        return false;
+    }
+
     /**
      * The traits of a declaration.
      *

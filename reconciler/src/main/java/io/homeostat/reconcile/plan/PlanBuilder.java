@@ -122,6 +122,7 @@ final class PlanBuilder {
                     UNCLAIMED,
                     LIMITS_NOT_ENFORCEABLE,
                     FILE_UNUSABLE,
+                    CONFIG_REFUSED,
                     PAUSED,
                     STOPPED,
                     ROLLED_BACK,

@@ -15,6 +15,7 @@ import io.homeostat.desired.state.history.WorkloadHistory;
 import io.homeostat.desired.state.history.WorkloadHistory.FailedRevision;
 import io.homeostat.desired.state.history.WorkloadHistory.LastKnownGood;
 import io.homeostat.reconcile.plan.Relations.Need;
+import io.homeostat.reconcile.plan.Relations.Parent;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.Optional;
@@ -125,8 +126,8 @@ final class Preconditions {
     }
 
     /**
-     * Files that a launch reads and that are not there, or not as they have to be. Who is still on the way and the target depends on may
-     * write them.
+     * A declaration that would be refused; or files that a launch reads and that are not there, or not as they have to be. Who is still on
+     * the way and the target depends on may write them.
      */
     Optional<Hold> files() {
         return unusableFile("");
@@ -138,6 +139,10 @@ final class Preconditions {
     }
 
     private Optional<Hold> unusableFile(String consequence) {
+        String refusal = situation.seen().refusal();
+        if (!refusal.isEmpty() && target.hash().equals(declared.hash())) {
+            return Optional.of(Hold.forDeclaration(Reason.CONFIG_REFUSED, refusal + consequence));
+        }
         return anyIs(Need.State.COMING) || target.traits().launchFiles().isEmpty()
                 ? Optional.empty()
                 : target.traits().launchFiles().stream()
@@ -205,6 +210,17 @@ final class Preconditions {
         return anyIs(Need.State.COMING)
                 ? Optional.of(new Hold(Reason.WAITING_FOR_DEPENDENCY, missing(), lookAgain(), Step.Wait.Kind.PROGRESS))
                 : Optional.empty();
+    }
+
+    /** For an instance that outlives what it is part of. */
+    Optional<Hold> parentOfNextLaunch() {
+        Parent parent = relations.parent();
+        return parent == null || parent.need().state() != Need.State.UNDECLARED
+                ? Optional.empty()
+                : Optional.of(Hold.forDeclaration(
+                        Reason.WAITING_FOR_DEPENDENCY,
+                        "it runs on, and could not be launched again: "
+                                + parent.need().words()));
     }
 
     private boolean anyIs(Need.State state) {
@@ -367,7 +383,9 @@ final class Preconditions {
     }
 
     private static boolean isGivenUp(int failures, Restart policy) {
-        return policy.giveUpAfter() > 0 && failures > policy.giveUpAfter();
+        return policy.policy() == Restart.Policy.NEVER
+                ? failures > 0
+                : policy.giveUpAfter() > 0 && failures > policy.giveUpAfter();
     }
 
     /** What follows when an instance is stopped because it has failed. */

@@ -8,6 +8,8 @@ import java.time.Duration;
 public enum Readiness {
     /** It has answered when it was told to start; that can't be seen, only be remembered. */
     START_ANSWERED,
+    /** As before; where it listens it tells by a handshake. */
+    HANDSHAKE_AND_START_ANSWERED,
     PROBE_SUCCEEDED,
     /** It is still there after a second. */
     STAYED_ALIVE;
@@ -20,7 +22,7 @@ public enum Readiness {
     /** True when a launch that was not known to have started can be seen to have. */
     public boolean canBeSeen(Running running) {
         return switch (this) {
-            case START_ANSWERED -> false;
+            case START_ANSWERED, HANDSHAKE_AND_START_ANSWERED -> false;
             case PROBE_SUCCEEDED -> {
                 Health health = running.health();
                 yield health != null && health.verdict() == Health.Verdict.HEALTHY;
@@ -43,6 +45,8 @@ public enum Readiness {
         return switch (this) {
             case START_ANSWERED ->
                 running.listening() ? "it has not answered Start" : "it does not listen on its socket";
+            case HANDSHAKE_AND_START_ANSWERED ->
+                running.listening() ? "it has not answered Start" : "it has not given its handshake";
             case PROBE_SUCCEEDED -> {
                 Health health = running.health();
                 yield health == null

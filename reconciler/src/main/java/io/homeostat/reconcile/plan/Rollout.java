@@ -317,6 +317,13 @@ final class Rollout {
         }
     }
 
+    /** Says that what a running instance of the target is part of is wanted by nobody, when there is nothing else to say. */
+    void awaitParent() {
+        if (plan.isEmpty()) {
+            plan.waitIf(preconditions.parentOfNextLaunch());
+        }
+    }
+
     /** Stops an instance and launches the same again, unless that is not possible. */
     void restart(Instance instance, Cause cause, Reason why, String words) {
         Optional<Hold> obstacle = preconditions.anotherLaunch();
@@ -403,7 +410,8 @@ final class Rollout {
 
     void start() {
         if (target.isStartedExplicitly()) {
-            plan.add(new Step.Start(target.workload()));
+            boolean trial = situation.history().lastKnownGood() != null && !target.isLastKnownGood(situation);
+            plan.add(new Step.Start(target.workload(), trial));
         }
     }
 

@@ -67,7 +67,8 @@ public final class Situations {
                 declared,
                 policy,
                 (remembered.hasRemains() ? seen.withResidue() : seen)
-                        .withFiles(observer.files(files(declared, remembered))),
+                        .withFiles(observer.files(files(declared, remembered)))
+                        .withRefusal(declared == null ? "" : observer.refusal(declared.workload())),
                 host,
                 relations.apply(host, remembered.history()),
                 archives,

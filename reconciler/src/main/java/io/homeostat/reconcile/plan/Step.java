@@ -101,8 +101,12 @@ public sealed interface Step {
         }
     }
 
-    /** Tells the one instance to start, which listens when this is the next step. */
-    record Start(Workload declared) implements Step {
+    /**
+     * Tells the one instance to start, which listens when this is the next step.
+     *
+     * @param trial whether something else was well before, and takes its place again when this fails
+     */
+    record Start(Workload declared, boolean trial) implements Step {
         public @Nullable Config config() {
             return Traits.of(declared).config();
         }

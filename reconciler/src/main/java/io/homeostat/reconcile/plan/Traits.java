@@ -27,7 +27,7 @@ import org.jspecify.annotations.Nullable;
  * @param hasHealth whether an instance can be asked how it is
  * @param config what a running instance can be given anew; null when there is nothing, or when it takes another launch
  * @param reload how a running instance is made to read its files again, and which; null when it is not
- * @param limitable whether limits can be changed while an instance runs
+ * @param limiting when limits can be set
  * @param inputs what can't change while an instance runs, in the order in which it is named as a reason for another launch
  * @param entryPoint the file of the archive that is executed; null when none is
  * @param parent the workload whose instance an instance of this one is part of
@@ -39,7 +39,7 @@ public record Traits(
         boolean hasHealth,
         @Nullable Config config,
         @Nullable Reload reload,
-        boolean limitable,
+        Limiting limiting,
         ImmutableList<LaunchInput> inputs,
         @Nullable String entryPoint,
         Optional<WorkloadId> parent,
@@ -49,14 +49,14 @@ public record Traits(
             CacheBuilder.newBuilder().weakKeys().build();
 
     /** Of what runs as soon as it is created, and until its end; whatever is special is added. */
-    public Traits(ImmutableList<LaunchInput> inputs, @Nullable String entryPoint, boolean limitable) {
+    public Traits(ImmutableList<LaunchInput> inputs, @Nullable String entryPoint, Limiting limiting) {
         this(
                 Readiness.STAYED_ALIVE,
                 Completion.EXIT,
                 false,
                 null,
                 null,
-                limitable,
+                limiting,
                 inputs,
                 entryPoint,
                 Optional.empty(),
@@ -65,8 +65,22 @@ public record Traits(
 
     /** Of what can say how it is, which need not be what shows that it has started, or is over. */
     public Traits withHealth(Readiness shown, Completion over) {
+        return new Traits(shown, over, true, config, reload, limiting, inputs, entryPoint, parent, recreatedWithParent);
+    }
+
+    /** The same with one more thing that can't change while an instance runs. */
+    public Traits with(LaunchInput input) {
         return new Traits(
-                shown, over, true, config, reload, limitable, inputs, entryPoint, parent, recreatedWithParent);
+                readiness,
+                completion,
+                hasHealth,
+                config,
+                reload,
+                limiting,
+                ImmutableList.<LaunchInput>builder().addAll(inputs).add(input).build(),
+                entryPoint,
+                parent,
+                recreatedWithParent);
     }
 
     public Traits withConfig(@Nullable Config given) {
@@ -76,7 +90,7 @@ public record Traits(
                 hasHealth,
                 given,
                 reload,
-                limitable,
+                limiting,
                 inputs,
                 entryPoint,
                 parent,
@@ -90,7 +104,7 @@ public record Traits(
                 hasHealth,
                 config,
                 how,
-                limitable,
+                limiting,
                 inputs,
                 entryPoint,
                 parent,
@@ -104,11 +118,20 @@ public record Traits(
                 hasHealth,
                 config,
                 reload,
-                limitable,
+                limiting,
                 inputs,
                 entryPoint,
                 Optional.of(whole),
                 recreated);
+    }
+
+    /** When limits can be set. */
+    public enum Limiting {
+        NEVER,
+        /** They are part of a launch. */
+        AT_LAUNCH,
+        /** Also while an instance runs. */
+        IN_PLACE
     }
 
     /** What shows that a one-shot's run is over. */

@@ -277,7 +277,9 @@ public final class ObservationRecorder {
         if (exit.reason() == Exit.Reason.OOM_KILLED && memory != null) {
             return "; limits.memory is " + Notation.text(memory) + ": raise it, or have the program use less";
         }
-        return exit.isSuccess() && lifecycle.restart().policy() != Policy.ON_FAILURE
+        return exit.isSuccess()
+                        && lifecycle.restart().policy() != Policy.ON_FAILURE
+                        && lifecycle.restart().policy() != Policy.NEVER
                 ? "; what is to stay has to run in the foreground, and what is to end is declared with restart.policy"
                         + " onFailure or execution.type oneShot"
                 : "";
@@ -447,8 +449,14 @@ public final class ObservationRecorder {
         Notes notes = new Notes(situation);
         String revision = declared.workload().revision();
         boolean limits = plan.reason() == Reason.LIMITS_NOT_ENFORCEABLE;
-        if ((limits || plan.reason() == Reason.FILE_UNUSABLE) && !runs(situation, declared)) {
-            FailureCause cause = FailureCause.of(limits ? FailureCause.Kind.LIMITS : FailureCause.Kind.FILE_MISSING);
+        if ((limits || plan.reason() == Reason.FILE_UNUSABLE || plan.reason() == Reason.CONFIG_REFUSED)
+                && !runs(situation, declared)) {
+            FailureCause cause = FailureCause.of(
+                    limits
+                            ? FailureCause.Kind.LIMITS
+                            : plan.reason() == Reason.CONFIG_REFUSED
+                                    ? FailureCause.Kind.REFUSED
+                                    : FailureCause.Kind.FILE_MISSING);
             notes.failure(EventType.PLUGIN_START_FAILED, revision, cause, plan.message());
             LastKnownGood lastKnownGood = situation.history().lastKnownGood();
             if (lastKnownGood == null || !lastKnownGood.hash().equals(declared.hash())) {

@@ -5,19 +5,26 @@ import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.Maps;
 import com.google.common.io.Closer;
 import io.homeostat.desired.model.Kind;
+import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.MetadataServer;
 import io.homeostat.desired.state.Instance;
+import io.homeostat.desired.yaml.Explain.Explanation;
+import io.homeostat.observe.FieldCheck;
 import io.homeostat.observe.InstanceObserver;
 import io.homeostat.observe.MachineObserver;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.ObservedInstance;
 import io.homeostat.observe.ObservedInstance.Liveness;
 import io.homeostat.observe.Observer.Checks;
+import io.homeostat.observe.SelfDescription;
+import io.homeostat.observe.usage.Meter;
 import io.homeostat.reconcile.runtime.RuntimeProvider.Access;
 import io.homeostat.reconcile.secrets.LaunchedValues;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 
 /** The observers of the instances of all kinds on this machine. */
 public final class InstanceObservers implements AutoCloseable {
@@ -52,7 +59,8 @@ public final class InstanceObservers implements AutoCloseable {
         return new MachineObserver(machine.layout(), machine.procFs(), this::of, metadata, machine.clock());
     }
 
-    InstanceObserver of(Kind kind) {
+    /** Of one kind. */
+    public InstanceObserver of(Kind kind) {
         return RuntimeProvider.of(kind, kinds).observer();
     }
 
@@ -68,9 +76,29 @@ public final class InstanceObservers implements AutoCloseable {
         };
     }
 
+    /** As {@link InstanceObserver#check}. */
+    public FieldCheck check(Workload declared, @Nullable Workload inForce) {
+        return of(declared.id().kind()).check(declared, inForce);
+    }
+
+    /** As {@link InstanceObserver#describe}. */
+    public Optional<SelfDescription> describe(WorkloadId id) {
+        return of(id.kind()).describe(id);
+    }
+
+    /** As {@link InstanceObserver#explain}. */
+    public Observation<ImmutableList<Explanation>> explain(WorkloadId id) {
+        return of(id.kind()).explain(id);
+    }
+
     /** As {@link InstanceObserver#watch}. */
     public void watch(Instance instance, Runnable ended) {
         of(instance.workload().kind()).watch(instance, ended);
+    }
+
+    /** As {@link InstanceObserver#meter}. */
+    public Optional<Meter> meter(WorkloadId id) {
+        return of(id.kind()).meter(id);
     }
 
     /** Closes all of them, whatever one of them throws. */

@@ -15,7 +15,8 @@ import io.homeostat.reconcile.record.Outcome;
 
 /**
  * Creates and ends the instances of one kind. The planner decides when, and the loop stores what has to survive a crash before it calls.
- * Kinds that can do more also implement {@link Startable}, {@link Configurable}, {@link Reloadable} or {@link Limitable}.
+ * Kinds that can do more also implement {@link Startable}, {@link Configurable}, {@link Reloadable}, {@link Limitable}, {@link Signalable} or {@link
+ * Executing}.
  */
 public interface KindRuntime {
     /** Creates one instance, which has been stored by now. */
@@ -61,6 +62,12 @@ public interface KindRuntime {
      */
     void destroy(Instance instance) throws ActuationFailure, InterruptedException;
 
+    /** Removes what instances of a workload share and leave behind, once the last one is destroyed. */
+    default void remove(WorkloadId id) throws ActuationFailure, InterruptedException {}
+
+    /** Called by an agent twice a second, and by what launches without one at its end: what has to be done beside the steps, for all instances. */
+    default void upkeep() {}
+
     /** A kind whose instances are told to start after they were created. */
     interface Startable {
         /** Tells an instance to start; called at most once for each. */
@@ -70,6 +77,28 @@ public interface KindRuntime {
     /** A kind whose instances can be given another configuration while they run. */
     interface Configurable {
         Outcome configure(Step.ApplyConfig step, Instance instance) throws InterruptedException;
+    }
+
+    /** A kind whose instances take signals. */
+    interface Signalable {
+        /**
+         * Finds out all that may keep a signal from being sent to an instance that runs.
+         *
+         * @param signal its full name
+         */
+        Sending prepareSignal(Instance instance, String signal) throws ActuationFailure, InterruptedException;
+
+        /** Sends it. */
+        @FunctionalInterface
+        interface Sending {
+            void send() throws ActuationFailure, InterruptedException;
+        }
+    }
+
+    /** A kind in whose instances commands can be run. */
+    interface Executing {
+        /** Begins a command in an instance that runs; the caller closes it. */
+        Execution exec(Instance instance, Execution.Request request) throws ActuationFailure, InterruptedException;
     }
 
     /** A kind whose instances can be made to read their files again. */

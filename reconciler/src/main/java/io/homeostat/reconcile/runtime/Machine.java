@@ -1,16 +1,25 @@
 package io.homeostat.reconcile.runtime;
 
 import com.google.common.collect.ImmutableList;
+import io.homeostat.actuate.LocalDisk;
 import io.homeostat.actuate.launch.Keepers;
+import io.homeostat.actuate.launch.LogTurns;
+import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
+import io.homeostat.desired.state.Event;
 import io.homeostat.desired.state.Instance;
+import io.homeostat.desired.state.StateStore;
+import io.homeostat.observe.driver.DriverSessions;
 import io.homeostat.observe.limits.CgroupLayout;
 import io.homeostat.observe.process.ProcFs;
 import io.homeostat.reconcile.plan.LaunchInputs;
+import io.homeostat.reconcile.secrets.DeclaredSecrets;
 import io.homeostat.reconcile.secrets.LaunchedValues;
+import io.homeostat.reconcile.secrets.SecretMask;
 import java.time.InstantSource;
 import java.util.Optional;
+import java.util.function.Consumer;
 import java.util.function.Function;
 
 /**
@@ -19,6 +28,9 @@ import java.util.function.Function;
  * @param instances what is remembered of those of a workload
  * @param launched what programs are launched with is remembered here
  * @param keepers the children that keep launches
+ * @param logTurns taken by whoever appends to a log or rotates it
+ * @param events takes what others tell of workloads, in their words
+ * @param drivers the connections to drivers, which their kind closes
  */
 public record Machine(
         Layout layout,
@@ -27,13 +39,72 @@ public record Machine(
         InstantSource clock,
         Function<WorkloadId, ImmutableList<Instance>> instances,
         LaunchedValues launched,
-        Keepers keepers) {
+        Keepers keepers,
+        DriverSessions drivers,
+        LogTurns logTurns,
+        Consumer<Event> events) {
+    /** For whoever looks after it. */
     public Machine(
             Layout layout,
             ProcFs procFs,
             InstantSource clock,
             Function<WorkloadId, ImmutableList<Instance>> instances) {
-        this(layout, procFs, CgroupLayout.detect(layout), clock, instances, new LaunchedValues(), new Keepers());
+        this(layout, procFs, clock, instances, true);
+    }
+
+    private Machine(
+            Layout layout,
+            ProcFs procFs,
+            InstantSource clock,
+            Function<WorkloadId, ImmutableList<Instance>> instances,
+            boolean adopts) {
+        this(
+                layout,
+                procFs,
+                CgroupLayout.detect(layout),
+                clock,
+                instances,
+                new LaunchedValues(),
+                new Keepers(),
+                new DriverSessions(layout, procFs, clock, adopts, new LocalDisk()::replace),
+                new LogTurns(),
+                event -> {});
+    }
+
+    /** The same, where what others tell of workloads is recorded, with the secrets masked that these were given. */
+    public Machine recording(StateStore store, Function<WorkloadId, Optional<Declaration>> declared) {
+        drivers.hearEvents();
+        return new Machine(
+                layout,
+                procFs,
+                cgroups,
+                clock,
+                instances,
+                launched,
+                keepers,
+                drivers,
+                logTurns,
+                event -> store.record(masked(store, declared, event)));
+    }
+
+    private Event masked(StateStore store, Function<WorkloadId, Optional<Declaration>> declared, Event event) {
+        WorkloadId id = event.workload();
+        if (id == null) {
+            return event;
+        }
+        SecretMask mask = DeclaredSecrets.everGiven(
+                declared.apply(id).map(Declaration::workload).stream(), store.history(id), store.revisions(id));
+        launched.learn(id, mask);
+        return event.withMessage(mask.mask(event.message()));
+    }
+
+    /** For whoever only looks, and leaves all as it is. */
+    public static Machine toLookAt(
+            Layout layout,
+            ProcFs procFs,
+            InstantSource clock,
+            Function<WorkloadId, ImmutableList<Instance>> instances) {
+        return new Machine(layout, procFs, clock, instances, false);
     }
 
     /** The parent's instance that this one was launched in; empty when there was none, and when it has ended. */

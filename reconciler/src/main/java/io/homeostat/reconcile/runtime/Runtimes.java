@@ -32,6 +32,11 @@ public final class Runtimes {
         return RuntimeProvider.of(kind, runtimes);
     }
 
+    /** As {@link KindRuntime#upkeep}, for all kinds. */
+    public void upkeep() {
+        runtimes.values().forEach(KindRuntime::upkeep);
+    }
+
     /**
      * The same with the secrets of a workload masked in its own words of why it refused, which become part of events and conditions.
      *

@@ -80,6 +80,7 @@ public enum WorkloadState {
                 || plan.action() == Action.NONE
                 || plan.reason() == Reason.LIMITS_NOT_ENFORCEABLE
                 || plan.reason() == Reason.FILE_UNUSABLE
+                || plan.reason() == Reason.CONFIG_REFUSED
                 || plan.reason() == Reason.STOPPED) {
             return STOPPED;
         }

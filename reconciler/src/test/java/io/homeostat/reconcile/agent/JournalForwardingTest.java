@@ -106,6 +106,16 @@ class JournalForwardingTest {
     }
 
     @Test
+    void whatAPluginLogsHasItsPriority() throws IOException {
+        use("{target: journal}");
+        try (FakeNotifySocket journal = new FakeNotifySocket(socket);
+                JournalForwarding forwarding = begin()) {
+            write("{\"@level\":\"error\",\"@message\":\"no kvm\",\"@module\":\"qemu\"}\n");
+            assertEquals(entry("qemu: no kvm").replace("PRIORITY=6", "PRIORITY=3"), receive(journal));
+        }
+    }
+
+    @Test
     void aJournalThatComesLaterGetsWhatIsWrittenFromThenOn() throws IOException {
         use("{target: journal}");
         try (JournalForwarding forwarding = begin()) {

@@ -59,6 +59,7 @@ class CompletionTest {
         assertEquals(List.of("debug"), complete("--log-level", "d"));
         assertEquals(ImmutableList.copyOf(Completion.SHELLS), complete("completion", ""));
         assertEquals(List.of("shutdown"), complete("vm-event", "sh"));
+        assertEquals(List.of("SIGUSR1", "SIGUSR2"), complete("signal", "process/a", "SIGUS"));
         assertEquals(List.of(), complete("apply", "--timeout", ""));
         for (String[] line : new String[][] {
             {"apply", "-f", ""},
@@ -66,7 +67,8 @@ class CompletionTest {
             {"plan", "--file", ""},
             {"run", "--config", "x"},
             {"run", "--config=x"},
-            {"diagnostics", ""}
+            {"diagnostics", ""},
+            {"exec", "task/a", "--", "l"}
         }) {
             assertEquals(":files\n", plain(line), () -> String.join(" ", line));
         }
@@ -82,6 +84,9 @@ class CompletionTest {
         assertEquals(List.of("process/b"), complete("delete", "--state-dir=" + state, "process/a", "process/b"));
         declare(Shell.sleeper("p", 1).replace("kind: Process", "kind: Plugin"));
         assertEquals(List.of("plugin/p"), complete("watch", "--state-dir", state, ""));
+        declare(Shell.sleeper("d", 1).replace("kind: Process", "kind: Driver"));
+        assertEquals(List.of("driver/d"), complete("explain", "--state-dir", state, "d"));
+        assertEquals(List.of("Driver"), complete("explain", "--state-dir", state, "D"));
         assertEquals(List.of(), complete("vm-event", "--state-dir", state, "startup", ""));
     }
 

@@ -244,7 +244,7 @@ class UsageTest {
         assertUsage("pause", "pause", "process/a", "--reason", " ");
         assertUsage("pause", "pause", "--reason", "why");
         assertUsage("resume", "resume");
-        assertUsage("status", "status", "task/ops-agent");
+        assertUsage("status", "status", "job/ops-agent");
         assertUsage("logs", "logs");
         assertUsage("logs", "logs", "process/a", "--tail", "-1");
         assertUsage("events", "events", "--limit", "-1");
@@ -264,6 +264,15 @@ class UsageTest {
         assertUsage("history", "history");
         assertUsage("rollback", "rollback", "process/a", "--all");
         assertUsage("events", "events", "--for", "process/a", "--all");
+        assertUsage("exec", "exec");
+        assertUsage("exec", "exec", "task/a");
+        assertUsage("exec", "exec", "task/a", "ls");
+        assertUsage("exec", "exec", "a", "--", "ls");
+        assertUsage("exec", "exec", "-t", "task/a", "--", "ls");
+        assertUsage("exec", "exec", "--frobnicate", "task/a", "--", "ls");
+        assertUsage("signal", "signal", "process/a");
+        assertUsage("signal", "signal", "process/a", "FROB");
+        assertUsage("signal", "signal", "process/a", "HUP", "TERM");
         assertUsage("diagnostics", "diagnostics");
         assertUsage("diagnostics", "diagnostics", "");
         assertUsage("diagnostics", "diagnostics", "a.tar.gz", "b.tar.gz");
@@ -316,7 +325,8 @@ class UsageTest {
     @Test
     void globalOptionsStandBeforeOrAfterTheCommand() throws IOException {
         shell.write("a.yaml", Shell.sleeper("a", 1));
-        String json = "{\"formatVersion\":\"1.0\",\"valid\":true,\"documents\":1,\"errors\":[],\"warnings\":[]}\n";
+        String json =
+                "{\"formatVersion\":\"1.0\",\"valid\":true,\"documents\":1,\"errors\":[],\"warnings\":[],\"unchecked\":[]}\n";
         assertEquals(
                 json,
                 shell.plain("-o", "json", "validate", "-f", directory + "/a.yaml")
@@ -365,10 +375,15 @@ class UsageTest {
                         + "\"true: where limits can't be enforced, the program is not started.\"},"
                         + "{\"name\":\"oomGroup\",\"type\":\"boolean\",\"required\":false,\"default\":\"false\",\"description\":"
                         + "\"true: beyond the memory limit the kernel kills all of the process tree and not one process of it;"
-                        + " takes control groups of version 2.\"}]}\n",
+                        + " takes control groups of version 2.\"},"
+                        + "{\"name\":\"memoryMax\",\"type\":\"size\",\"required\":false,\"default\":null,\"description\":"
+                        + "\"Of a Task: the most memory it may use while the machine has some to spare; memory when left out."
+                        + " Written as 64Mi, 1Gi or a number of bytes.\"},"
+                        + "{\"name\":\"cores\",\"type\":\"integer\",\"required\":false,\"default\":null,\"description\":"
+                        + "\"Of a Task: how many processors it has for itself, where its driver can do that; 0 for none. Written as a number from 0 to 4096.\"}]}\n",
                 shell.plain("explain", "Plugin.spec.limits", "-o", "json").out());
         assertEquals(
-                "{\"formatVersion\":\"1.0\",\"kinds\":[\"Plugin\",\"Process\",\"Timer\",\"Agent\"]}\n",
+                "{\"formatVersion\":\"1.0\",\"kinds\":[\"Driver\",\"Plugin\",\"Process\",\"Task\",\"Timer\",\"Agent\"]}\n",
                 shell.plain("explain", "-o", "json").out());
         Result unknown = shell.plain("explain", "Plugin.spec.limit", "-o", "json");
         assertEquals(1, unknown.status());

@@ -200,7 +200,7 @@ class MachineStepsTest {
         Outcome.Done launched = assertInstanceOf(
                 Outcome.Done.class, steps.execute(new Step.Launch(plugin, "hash", null), look(PLUGIN)));
         assertNotNull(launched.instance());
-        Outcome outcome = steps.execute(new Step.Start(plugin), look(PLUGIN));
+        Outcome outcome = steps.execute(new Step.Start(plugin, false), look(PLUGIN));
         Outcome.Failed failed = assertInstanceOf(Outcome.Failed.class, outcome);
         assertTrue(failed.error().startsWith("the plugin did not start: "), failed.error());
         assertFalse(failed.fatal());

@@ -213,6 +213,18 @@ class WorkloadPassTest {
     }
 
     @Test
+    void aLookThatIsInterruptedIsNoNewsOfTheWorkload() {
+        blind = true;
+        duringTheLook = () -> Thread.currentThread().interrupt();
+
+        PassResult next = pass.run(ID);
+
+        assertTrue(Thread.interrupted());
+        assertInstanceOf(PassResult.Later.class, next);
+        assertEquals(WorkloadHistory.NONE, store.history(ID));
+    }
+
+    @Test
     void aPauseThatComesDuringTheLookHoldsForThisPassToo() throws Exception {
         duringTheLook = () -> pass.amend(ImmutableList.of(), () -> store.pause(ID, "a test", Instant.EPOCH));
 

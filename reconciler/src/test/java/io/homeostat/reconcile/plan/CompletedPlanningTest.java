@@ -60,6 +60,10 @@ class CompletedPlanningTest {
                         "restart RUN_DUE: launch",
                         () -> completed(wish("A")).on(HostFacts.of("another", "instance"))),
                 row(
+                        "the machine has booted, and it is never to run again",
+                        "none COMPLETED",
+                        () -> completed(wish("A").restarted(Policy.NEVER)).on(HostFacts.of("another", "instance"))),
+                row(
                         "somebody asks for it",
                         "restart RESTART_REQUESTED: launch",
                         () -> completed(wish("A")).history(asked("launch"))),

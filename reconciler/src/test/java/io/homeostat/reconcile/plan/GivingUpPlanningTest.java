@@ -58,6 +58,12 @@ class GivingUpPlanningTest {
     }
 
     @Test
+    void whatIsNeverRestartedIsGivenUpAfterItsFirstFailure() {
+        assertEquals(Reason.GIVEN_UP, Planner.plan(crashed(1, "policy: never")).reason());
+        assertEquals(Action.RESTART, Planner.plan(crashed(0, "policy: never")).action());
+    }
+
+    @Test
     void givingUpIsToldOnce() {
         Situation situation = crashed(4);
         WorkloadPlan plan = Planner.plan(situation);
@@ -89,11 +95,15 @@ class GivingUpPlanningTest {
 
     /** A process that was well once and has failed so often in a row since. */
     private static Situation crashed(int times) {
+        return crashed(times, "giveUpAfter: 3");
+    }
+
+    private static Situation crashed(int times, String restart) {
         WorkloadHistory history = WorkloadHistory.NONE
                 .withAttempts(1, Attempts.of("hash"))
-                .withLastKnownGood(new LastKnownGood(workload("1"), "hash", null));
+                .withLastKnownGood(new LastKnownGood(workload("1", restart), "hash", null));
         return situation(
-                new Declaration(workload("1"), SourceName.FILES, 1, "hash", ImmutableList.of()),
+                new Declaration(workload("1", restart), SourceName.FILES, 1, "hash", ImmutableList.of()),
                 history.withRun(history.run().withCrashes(failed(times, LONG_AGO))));
     }
 
@@ -113,11 +123,15 @@ class GivingUpPlanningTest {
     }
 
     private static Workload workload(String revision) {
+        return workload(revision, "giveUpAfter: 3");
+    }
+
+    private static Workload workload(String revision, String restart) {
         return Written.workload("""
                 apiVersion: homeostat.io/v1
                 kind: Process
                 metadata: {name: a}
-                spec: {install: local, revision: "%s", entryPoint: /bin/sleep, restart: {giveUpAfter: 3}}
-                """.formatted(revision));
+                spec: {install: local, revision: "%s", entryPoint: /bin/sleep, restart: {%s}}
+                """.formatted(revision, restart));
     }
 }

@@ -2,6 +2,7 @@ package io.homeostat.reconcile.plan;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
@@ -76,6 +77,19 @@ class ParentPlanningTest {
                 relations(new Parent(new Need(PARENT, Need.State.WELL), "second", false), Need.State.WELL);
 
         assertEquals("none AT_DESIRED_STATE", child("first", recovered).planned());
+    }
+
+    @Test
+    void aChildRunsOnAndIsNotAsDeclaredWhenNobodyDeclaresItsParent() {
+        WorkloadPlan plan =
+                child("first", partOf("first", Need.State.UNDECLARED)).plan();
+
+        assertEquals(Reason.WAITING_FOR_DEPENDENCY, plan.reason());
+        assertEquals(
+                Wait.Kind.DECLARATION,
+                assertInstanceOf(Wait.class, Iterables.getOnlyElement(plan.steps()))
+                        .kind());
+        assertTrue(plan.message().contains("launched again: process/parent is declared by nobody"), plan.message());
     }
 
     @Test

@@ -56,6 +56,8 @@ class ReadinessTest {
         assertEquals("it does not listen on its socket", readiness(PLUGIN).missing(aged(5, null)));
         Running listening = new Running(new ProcessIdentity(1, 1, "boot"), Duration.ofMillis(5), true, null);
         assertEquals("it has not answered Start", readiness(PLUGIN).missing(listening));
+        assertEquals("it has not given its handshake", Readiness.HANDSHAKE_AND_START_ANSWERED.missing(aged(5, null)));
+        assertEquals("it has not answered Start", Readiness.HANDSHAKE_AND_START_ANSWERED.missing(listening));
         assertEquals("it has not stayed alive for 1 s", readiness(PLAIN).missing(aged(5, SICK)));
         assertEquals(
                 "its probe does not succeed: connection refused",

@@ -130,6 +130,7 @@ final class Loop {
         Fetching ended = Objects.requireNonNull(fetching.remove(id));
         clock.advanceTo(Math.max(clock.steadyMillis(), ended.over()));
         crash = null;
+        machine.rules.decidedEarlier();
         ended.work().run();
         if (crash == null) {
             hint(id);

@@ -34,6 +34,11 @@ record Scenario(long seed, boolean hints, int harshness, ImmutableList<Moment> m
 
     private static final int REVISIONS = 3;
 
+    /** To passes that of Nomad's driver is like the others. */
+    private static final SourceName[] SOURCES = {
+        SourceName.CONTROL_PLANE, SourceName.APPLIED, SourceName.FILES, SourceName.LOCAL
+    };
+
     private static final Behaviour[] OF_DAEMONS = Stream.of(Behaviour.values())
             .filter(behaviour -> !behaviour.runsToItsEnd() && behaviour != Behaviour.COMPLETES)
             .toArray(Behaviour[]::new);
@@ -158,9 +163,7 @@ record Scenario(long seed, boolean hints, int harshness, ImmutableList<Moment> m
     }
 
     private static ImmutableSet<SourceName> sources(SplittableRandom random) {
-        return random.nextInt(100) < 60
-                ? ImmutableSet.copyOf(SourceName.values())
-                : ImmutableSet.of(any(SourceName.values(), random));
+        return random.nextInt(100) < 60 ? ImmutableSet.copyOf(SOURCES) : ImmutableSet.of(any(SOURCES, random));
     }
 
     private static Duration clockError(SplittableRandom random) {

@@ -73,6 +73,11 @@ final class StepRules {
         since = clock.instant();
     }
 
+    /** What comes now was decided on before whatever was looked at since, as what is fetched in the background is. */
+    void decidedEarlier() {
+        paused = null;
+    }
+
     void beforeAny(Step step, ObservedWorkload seen) {
         boolean blind = Stream.of(seen.installations(), seen.active(), seen.instances(), seen.residue())
                 .anyMatch(look -> look instanceof Observation.Unseen<?>);

@@ -79,10 +79,25 @@ class DifferencesTest {
 
     private static final String DAEMON = PROCESS.replaceAll("    (type|timeout|triggers): .*\n", "");
 
+    private static final String TASK =
+            head("Task") + """
+              driver: raw_exec
+              revision: "1"
+              source: {url: 'https://example.org/web.tar.gz', sha256: "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"}
+              config: {command: /bin/true}
+              env: {A: b}
+              user: nobody
+              ports: [{label: http, port: 8080, to: 80}]
+              network: {mode: host}
+              probe: {exec: {command: [/bin/true]}}
+            """ + LIFECYCLE.replace("oomGroup: true}", "oomGroup: true, memoryMax: 128Mi, cores: 1}");
+
     private static final ImmutableList<String> SAMPLES = ImmutableList.of(
             PLUGIN + "  config: {string: abcdefgh}\n",
             PLUGIN + "  config: {struct: {a: bcdefgh}}\n",
             DAEMON + "  reload: {exec: {command: [/bin/true]}, watch: [/etc/web.conf]}\n",
+            DAEMON.replace("kind: Process", "kind: Driver") + "  config: {enabled: true}\n",
+            TASK,
             PROCESS + "  probe: {http: {url: 'http://127.0.0.1:1/'}}\n",
             PROCESS + "  probe: {tcp: {address: '127.0.0.1:1'}}\n",
             PROCESS + "  probe: {exec: {command: [/bin/true]}}\n",

@@ -100,6 +100,14 @@ public final class Fields {
     @Target(ElementType.RECORD_COMPONENT)
     public @interface NamesWorkload {}
 
+    /** A kind that serves others for as long as it is declared: none of its runs is ever over, so it can't be a oneShot. */
+    @Retention(RetentionPolicy.RUNTIME)
+    @Target(ElementType.TYPE)
+    public @interface NeverOver {
+        /** Why, as the beginning of a sentence: "a Driver serves its tasks for as long as it is declared". */
+        String value();
+    }
+
     /** The value never appears in plans, status, events, logs or errors. */
     @Retention(RetentionPolicy.RUNTIME)
     @Target(ElementType.RECORD_COMPONENT)

@@ -19,6 +19,7 @@ public enum Reason {
     LIMITS_CHANGED(false),
     LIMITS_NOT_ENFORCEABLE(false),
     FILE_UNUSABLE(false),
+    CONFIG_REFUSED(false),
     CONFIG_CHANGED(false),
     WATCHED_FILES_CHANGED(false),
     SETTINGS_CHANGED(false),

@@ -264,6 +264,7 @@ sealed class SqliteStateReader implements StateReader permits SqliteStateStore {
                     + switch (source) {
                         case APPLIED -> "apply it again, or delete " + id;
                         case CONTROL_PLANE -> "move the database away; what can be observed is adopted again";
+                        case NOMAD -> "stop the task in Nomad; its driver withdraws " + id;
                         case FILES, LOCAL ->
                             "move the database away; the agent reads " + row.getString("origin")
                                     + " again, and what can be observed is adopted";

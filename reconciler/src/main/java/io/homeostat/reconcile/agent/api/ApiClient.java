@@ -11,14 +11,16 @@ import io.grpc.stub.BlockingClientCall;
 import io.grpc.stub.ClientCalls;
 import io.homeostat.proto.agent.AgentGrpc;
 import io.homeostat.proto.agent.CommandRequest;
+import io.homeostat.proto.agent.Input;
 import io.homeostat.proto.agent.Output;
 import io.homeostat.reconcile.agent.api.ApiException.Kind;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.locks.ReentrantLock;
 
-/** Calls a running agent. For one thread. */
+/** Calls a running agent. For one thread, but for {@link Talk}. */
 public final class ApiClient implements AutoCloseable {
     /** How long an agent that is alive may take to say that it has heard. */
     public static final Duration PATIENCE = Duration.ofSeconds(5);
@@ -79,13 +81,84 @@ public final class ApiClient implements AutoCloseable {
             }
             throw new ApiException(heard ? Kind.LOST : Kind.UNANSWERED, "it ended without an exit status", null);
         } catch (TimeoutException e) {
-            throw new ApiException(
-                    Kind.UNANSWERED, "no answer on " + socket + " within " + patience.toSeconds() + " s", e);
+            throw unanswered(e);
         } catch (StatusException e) {
             throw failure(e, heard);
         } finally {
             call.cancel("no longer wanted", null);
         }
+    }
+
+    /**
+     * Runs a command that reads what is typed here. When this returns the agent has heard.
+     *
+     * @throws ApiException as {@link #run}
+     */
+    public Talk talk(CommandRequest request) throws InterruptedException {
+        Talk talk = new Talk();
+        try {
+            talk.begin(request);
+            return talk;
+        } catch (InterruptedException | RuntimeException e) {
+            talk.close();
+            throw e;
+        }
+    }
+
+    /** A command that reads while it writes. One thread reads; others may write meanwhile, and wait until it is read. */
+    public final class Talk implements AutoCloseable {
+        private final BlockingClientCall<Input, Output> call =
+                ClientCalls.blockingBidiStreamingCall(channel, AgentGrpc.getTalkMethod(), CallOptions.DEFAULT);
+        private final ReentrantLock writing = new ReentrantLock();
+
+        private void begin(CommandRequest request) throws InterruptedException {
+            try {
+                call.write(Input.newBuilder().setRequest(request).build());
+                if (call.read(patience.toMillis(), TimeUnit.MILLISECONDS) == null) {
+                    throw new ApiException(Kind.UNANSWERED, "it ended without an answer", null);
+                }
+            } catch (TimeoutException e) {
+                throw unanswered(e);
+            } catch (StatusException e) {
+                throw failure(e, false);
+            }
+        }
+
+        /** What comes next; the last one is the exit status. */
+        public Output next() throws InterruptedException {
+            try {
+                Output piece = call.read();
+                if (piece == null) {
+                    throw new ApiException(Kind.LOST, "it ended without an exit status", null);
+                }
+                return piece;
+            } catch (StatusException e) {
+                throw failure(e, true);
+            }
+        }
+
+        /** False when nobody reads it any more; {@link #next} says why. */
+        public boolean write(Input piece) throws InterruptedException {
+            writing.lockInterruptibly();
+            try {
+                return call.write(piece);
+            } catch (StatusException e) {
+                return false;
+            } finally {
+                writing.unlock();
+            }
+        }
+
+        /** Ends the command, if it has not ended. */
+        @Override
+        public void close() {
+            call.cancel("no longer wanted", null);
+        }
+    }
+
+    private ApiException unanswered(TimeoutException e) {
+        return new ApiException(
+                Kind.UNANSWERED, "no answer on " + socket + " within " + patience.toSeconds() + " s", e);
     }
 
     private static void refuseToBeMisunderstood(CommandRequest request) {

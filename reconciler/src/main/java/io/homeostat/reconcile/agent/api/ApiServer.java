@@ -7,6 +7,7 @@ import io.grpc.stub.ServerCallStreamObserver;
 import io.grpc.stub.StreamObserver;
 import io.homeostat.proto.agent.AgentGrpc.AgentImplBase;
 import io.homeostat.proto.agent.CommandRequest;
+import io.homeostat.proto.agent.Input;
 import io.homeostat.proto.agent.Output;
 import java.io.IOException;
 import java.nio.file.FileSystems;
@@ -45,6 +46,11 @@ public final class ApiServer implements AutoCloseable {
          * @return the exit status
          */
         int run(CommandRequest request, ApiOutput output) throws InterruptedException;
+
+        /** The same for a caller who types. */
+        default int run(CommandRequest request, ApiInput input, ApiOutput output) throws InterruptedException {
+            return run(request, output);
+        }
     }
 
     private final Path socket;
@@ -148,43 +154,86 @@ public final class ApiServer implements AutoCloseable {
         @Override
         public void run(CommandRequest request, StreamObserver<Output> observer) {
             ServerCallStreamObserver<Output> stream = (ServerCallStreamObserver<Output>) observer;
-            if (request.getCommandCase() == CommandRequest.CommandCase.COMMAND_NOT_SET) {
-                stream.onError(Status.UNIMPLEMENTED
-                        .withDescription("the agent knows no such command")
-                        .asRuntimeException());
-                return;
-            }
-            Optional<String> unknown = KnownFields.unknown(request);
-            if (unknown.isPresent()) {
-                stream.onError(Status.FAILED_PRECONDITION
-                        .withDescription(
-                                "it is of another version than what asks, and does not know all that was asked for ("
-                                        + unknown.get() + "); restart the agent, so that both are of the same version")
-                        .asRuntimeException());
-                return;
-            }
-            if (!places.tryAcquire()) {
-                stream.onError(Status.RESOURCE_EXHAUSTED
-                        .withDescription(limit + " calls are being answered, and no more are at once; try again later")
-                        .asRuntimeException());
-                return;
-            }
             ApiOutput output = new ApiOutput(stream);
             // gRPC takes them only before this method returns.
             stream.setOnReadyHandler(output::ready);
             stream.setOnCancelHandler(output::cancelled);
+            begin(request, ApiInput.none(), output);
+        }
+
+        @Override
+        public StreamObserver<Input> talk(StreamObserver<Output> observer) {
+            ServerCallStreamObserver<Output> stream = (ServerCallStreamObserver<Output>) observer;
+            stream.disableAutoRequest();
+            ApiOutput output = new ApiOutput(stream);
+            ApiInput input = new ApiInput(() -> stream.request(1));
+            stream.setOnReadyHandler(output::ready);
+            stream.setOnCancelHandler(() -> {
+                output.cancelled();
+                input.gone();
+            });
+            stream.request(1);
+            return new StreamObserver<>() {
+                private boolean begun;
+
+                @Override
+                public void onNext(Input piece) {
+                    if (begun) {
+                        input.hear(piece);
+                    } else if (piece.hasRequest()) {
+                        begun = true;
+                        stream.request(1);
+                        begin(piece.getRequest(), input, output);
+                    } else {
+                        output.fail(Status.INVALID_ARGUMENT.withDescription("the first piece is not the request"));
+                    }
+                }
+
+                @Override
+                public void onError(Throwable problem) {
+                    input.gone();
+                }
+
+                @Override
+                public void onCompleted() {
+                    if (begun) {
+                        input.end();
+                    } else {
+                        output.fail(Status.INVALID_ARGUMENT.withDescription("nothing was asked for"));
+                    }
+                }
+            };
+        }
+
+        private void begin(CommandRequest request, ApiInput input, ApiOutput output) {
+            if (request.getCommandCase() == CommandRequest.CommandCase.COMMAND_NOT_SET) {
+                output.fail(Status.UNIMPLEMENTED.withDescription("the agent knows no such command"));
+                return;
+            }
+            Optional<String> unknown = KnownFields.unknown(request);
+            if (unknown.isPresent()) {
+                output.fail(Status.FAILED_PRECONDITION.withDescription(
+                        "it is of another version than what asks, and does not know all that was asked for ("
+                                + unknown.get() + "); restart the agent, so that both are of the same version"));
+                return;
+            }
+            if (!places.tryAcquire()) {
+                output.fail(Status.RESOURCE_EXHAUSTED.withDescription(
+                        limit + " calls are being answered, and no more are at once; try again later"));
+                return;
+            }
             try {
-                threads.execute(() -> answer(request, output));
+                threads.execute(() -> answer(request, input, output));
             } catch (RejectedExecutionException e) {
                 places.release();
                 output.fail(ENDING);
             }
         }
 
-        private void answer(CommandRequest request, ApiOutput output) {
+        private void answer(CommandRequest request, ApiInput input, ApiOutput output) {
             try {
                 if (output.begin(Thread.currentThread())) {
-                    output.end(handler.run(request, output));
+                    output.end(handler.run(request, input, output));
                 }
             } catch (InterruptedException e) {
                 // The caller has gone, and hears nothing of this, or the server is closing.
@@ -193,6 +242,7 @@ public final class ApiServer implements AutoCloseable {
                 log.error("a call of the local API failed", e);
                 output.fail(Status.INTERNAL.withDescription("a defect of the agent; its log says where it happened"));
             } finally {
+                input.gone();
                 places.release();
             }
         }

@@ -27,7 +27,38 @@ public record Environment(
         Clock clock,
         Ticker ticker,
         DocumentFormat documents,
-        Interrupts interrupts) {
+        Interrupts interrupts,
+        Terminal terminal) {
+
+    /** Of a command that is typed at no terminal. */
+    public Environment(
+            ImmutableMap<String, String> variables,
+            Path workingDirectory,
+            long uid,
+            InputStream in,
+            PrintStream out,
+            PrintStream err,
+            boolean outIsTerminal,
+            boolean errIsTerminal,
+            Clock clock,
+            Ticker ticker,
+            DocumentFormat documents,
+            Interrupts interrupts) {
+        this(
+                variables,
+                workingDirectory,
+                uid,
+                in,
+                out,
+                err,
+                outIsTerminal,
+                errIsTerminal,
+                clock,
+                ticker,
+                documents,
+                interrupts,
+                Terminal.none());
+    }
 
     public String variable(String name) {
         return variables.getOrDefault(name, "");
@@ -80,6 +111,9 @@ public record Environment(
         default boolean ofLeases(Runnable onAwaited) {
             return false;
         }
+
+        /** From now on SIGINT does nothing. */
+        default void ignoreInterrupt() {}
 
         interface Guard extends AutoCloseable {
             @Override

@@ -25,5 +25,8 @@ public final class ExitStatus {
     /** 128 + SIGINT, as a shell has it. */
     public static final int INTERRUPTED = 130;
 
+    /** 128 + SIGPIPE: nobody reads what a command writes. */
+    public static final int UNREAD = 141;
+
     private ExitStatus() {}
 }

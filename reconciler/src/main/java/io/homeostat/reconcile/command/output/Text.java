@@ -31,6 +31,12 @@ public final class Text {
         return line.toString();
     }
 
+    /** The same with the spaces and tabs that it begins with, as spaces. */
+    public static String printable(String line) {
+        String rest = line.stripLeading();
+        return line.substring(0, line.length() - rest.length()).replace('\t', ' ') + oneLine(rest);
+    }
+
     /** "45s", "3m20s", "5h12m", "3d4h"; a negative one, which a changed clock makes, is none. */
     public static String duration(Duration span) {
         long seconds = Math.max(0, span.toSeconds());

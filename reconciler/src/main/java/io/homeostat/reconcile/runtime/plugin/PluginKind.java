@@ -5,6 +5,7 @@ import io.homeostat.desired.model.PluginSpec;
 import io.homeostat.desired.model.WorkloadSpec;
 import io.homeostat.observe.health.PluginChannel;
 import io.homeostat.observe.health.PluginHealth;
+import io.homeostat.observe.process.ProcessTree.Extent;
 import io.homeostat.reconcile.plan.Readiness;
 import io.homeostat.reconcile.plan.Traits;
 import io.homeostat.reconcile.runtime.Machine;
@@ -37,6 +38,7 @@ public final class PluginKind implements RuntimeProvider {
         PluginChannel plugins = new PluginChannel(machine.clock());
         PluginHealth health = new PluginHealth(machine.layout(), plugins, machine.clock());
         return new Access(
-                ProcessKind.observer(machine, new MaskedHealth(health)), () -> new PluginRuntime(machine, plugins));
+                ProcessKind.observer(machine, Extent.TREE, new MaskedHealth(health)),
+                () -> new PluginRuntime(machine, plugins));
     }
 }

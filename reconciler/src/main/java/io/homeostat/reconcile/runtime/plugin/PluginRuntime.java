@@ -13,12 +13,14 @@ import io.homeostat.desired.state.Instance.Phase;
 import io.homeostat.observe.ObservedInstance;
 import io.homeostat.observe.health.PluginChannel;
 import io.homeostat.observe.health.PluginChannel.PluginReply;
+import io.homeostat.observe.process.ProcessTree.Extent;
 import io.homeostat.reconcile.plan.Step;
 import io.homeostat.reconcile.record.Outcome;
 import io.homeostat.reconcile.runtime.KindRuntime;
 import io.homeostat.reconcile.runtime.KindRuntime.Configurable;
 import io.homeostat.reconcile.runtime.KindRuntime.Limitable;
 import io.homeostat.reconcile.runtime.KindRuntime.Reloadable;
+import io.homeostat.reconcile.runtime.KindRuntime.Signalable;
 import io.homeostat.reconcile.runtime.KindRuntime.Startable;
 import io.homeostat.reconcile.runtime.Machine;
 import io.homeostat.reconcile.runtime.process.ProcessRuntime;
@@ -28,7 +30,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /** Processes that serve the plugin protocol on a socket. */
-final class PluginRuntime implements KindRuntime, Startable, Configurable, Reloadable, Limitable {
+final class PluginRuntime implements KindRuntime, Startable, Configurable, Reloadable, Limitable, Signalable {
     private static final Logger LOG = LoggerFactory.getLogger(PluginRuntime.class);
 
     /** The plugin protocol's limit on Apply. */
@@ -42,7 +44,7 @@ final class PluginRuntime implements KindRuntime, Startable, Configurable, Reloa
     PluginRuntime(Machine machine, PluginChannel plugins) {
         this.layout = machine.layout();
         this.plugins = plugins;
-        this.processes = new ProcessRuntime(machine, new PluginProtocol(layout, plugins));
+        this.processes = new ProcessRuntime(machine, new PluginProtocol(layout, plugins), Extent.TREE);
     }
 
     @Override
@@ -74,6 +76,11 @@ final class PluginRuntime implements KindRuntime, Startable, Configurable, Reloa
             case PluginReply.TimedOut late -> new Outcome.Failed(reply.cause(), reply.words(), false);
             case PluginReply.Unreachable gone -> new Outcome.Failed(reply.cause(), reply.words(), false);
         };
+    }
+
+    @Override
+    public Sending prepareSignal(Instance instance, String signal) {
+        return processes.prepareSignal(instance, signal);
     }
 
     @Override

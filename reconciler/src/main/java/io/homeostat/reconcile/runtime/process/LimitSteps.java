@@ -21,6 +21,7 @@ import io.homeostat.observe.process.LaunchDirectory.LaunchMarks;
 import io.homeostat.observe.process.ProcFs;
 import io.homeostat.observe.process.ProcFs.Stat;
 import io.homeostat.observe.process.ProcessTree;
+import io.homeostat.observe.process.ProcessTree.Extent;
 import io.homeostat.reconcile.plan.Step;
 import io.homeostat.reconcile.record.Outcome;
 import java.io.IOException;
@@ -40,10 +41,13 @@ final class LimitSteps {
     private final Layout layout;
     private final ProcFs procFs;
     private final LimitObserver groups;
+    private final Extent extent;
     private final LimitEnforcer enforcer;
     private final GroupRemover remover;
 
-    LimitSteps(Layout layout, ProcFs procFs, CgroupLayout cgroups) {
+    /** @param extent which processes of an instance its limits are for */
+    LimitSteps(Layout layout, ProcFs procFs, CgroupLayout cgroups, Extent extent) {
+        this.extent = extent;
         this.layout = layout;
         this.procFs = procFs;
         this.groups = new LimitObserver(cgroups);
@@ -97,25 +101,38 @@ final class LimitSteps {
         };
     }
 
-    /** Removes the groups of a workload that no longer runs. Those with processes of a former instance stay: these are not ours to end. */
+    /**
+     * Removes the groups of a workload that no longer runs. Those stay in which processes are that are not ours to end: of a former
+     * instance, or started by what ended without them.
+     */
     void lift(WorkloadId id) throws ActuationFailure, InterruptedException {
         try {
             remover.remove(id);
         } catch (ActuationFailure e) {
-            if (!isLeftToFormerInstances(id)) {
+            if (extent == Extent.MAIN && !processes(id).isEmpty()) {
+                LOG.info("[{}] its control groups stay: what it has started is in them", id.brief());
+            } else if (isLeftToFormerInstances(id)) {
+                LOG.info("[{}] its control groups stay: processes of a former instance are in them", id.brief());
+            } else {
                 throw e;
             }
-            LOG.info("[{}] its control groups stay: processes of a former instance are in them", id.brief());
         }
     }
 
     private boolean isLeftToFormerInstances(WorkloadId id) {
-        return groups.pids(id) instanceof Observation.Seen<ImmutableSortedSet<Long>>(ImmutableSortedSet<Long> pids)
-                && !pids.isEmpty()
+        ImmutableSortedSet<Long> pids = processes(id);
+        return !pids.isEmpty()
                 && pids.stream()
                         .allMatch(pid -> procFs.variable(pid, LaunchMarks.LAUNCH)
                                 .filter(launch -> isOfFormerInstance(id, launch))
                                 .isPresent());
+    }
+
+    /** Those in its control groups; none where they can't be seen. */
+    private ImmutableSortedSet<Long> processes(WorkloadId id) {
+        return groups.pids(id) instanceof Observation.Seen<ImmutableSortedSet<Long>>(ImmutableSortedSet<Long> pids)
+                ? pids
+                : ImmutableSortedSet.of();
     }
 
     /**
@@ -139,7 +156,7 @@ final class LimitSteps {
         WorkloadId id = instance.workload();
         LaunchDirectory directory = new LaunchDirectory(layout.launch(id, instance.launchId()));
         try {
-            return new ProcessTree(procFs, directory, id, instance.launchId(), instance.process(), groups)
+            return new ProcessTree(procFs, directory, id, instance.launchId(), instance.process(), groups, extent)
                     .members().stream().map(Stat::pid).collect(ImmutableList.toImmutableList());
         } catch (IOException e) {
             throw new ActuationFailure(

@@ -15,10 +15,12 @@ import io.homeostat.observe.files.FileContent.Use;
 import io.homeostat.observe.health.ProbeHealth;
 import io.homeostat.observe.limits.LimitObserver;
 import io.homeostat.observe.process.PortOwners;
+import io.homeostat.observe.process.ProcessTree.Extent;
 import io.homeostat.reconcile.plan.Readiness;
 import io.homeostat.reconcile.plan.Traits;
 import io.homeostat.reconcile.plan.Traits.LaunchFile;
 import io.homeostat.reconcile.plan.Traits.LaunchInput;
+import io.homeostat.reconcile.plan.Traits.Limiting;
 import io.homeostat.reconcile.runtime.Machine;
 import io.homeostat.reconcile.runtime.RuntimeProvider;
 import io.homeostat.reconcile.secrets.MaskedHealth;
@@ -41,19 +43,24 @@ public final class ProcessKind implements RuntimeProvider {
     public Access open(Machine machine) {
         PortOwners owners = new PortOwners(machine.layout(), machine.procFs(), new LimitObserver(machine.cgroups()));
         return new Access(
-                observer(machine, new MaskedHealth(new ProbeHealth(machine.clock(), owners))),
-                () -> new ProcessRuntime(machine, ProcessProtocol.NONE));
+                observer(machine, Extent.TREE, new MaskedHealth(new ProbeHealth(machine.clock(), owners))),
+                () -> new ProcessRuntime(machine, ProcessProtocol.NONE, Extent.TREE));
     }
 
-    /** Sees instances that are processes of this host; {@code health} checks those that run. */
-    public static InstanceObserver observer(Machine machine, InstanceHealth health) {
+    /** Sees instances that are processes of this host; {@code extent} is what belongs to each, {@code health} checks those that run. */
+    public static InstanceObserver observer(Machine machine, Extent extent, InstanceHealth health) {
         return new ProcessInstances(
-                machine.layout(), machine.procFs(), machine.clock(), new LimitObserver(machine.cgroups()), health);
+                machine.layout(),
+                machine.procFs(),
+                machine.clock(),
+                new LimitObserver(machine.cgroups()),
+                extent,
+                health);
     }
 
     /** Those of a program as such: what of it can't change while it runs, and that its limits can, and what it is made to read again. */
     public static Traits traits(Program program) {
-        return new Traits(inputs(program), program.entryPoint(), true).withReload(program.reload());
+        return new Traits(inputs(program), program.entryPoint(), Limiting.IN_PLACE).withReload(program.reload());
     }
 
     private static ImmutableList<LaunchInput> inputs(Program program) {

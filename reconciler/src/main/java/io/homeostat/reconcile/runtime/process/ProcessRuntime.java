@@ -23,18 +23,20 @@ import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.yaml.IoReason;
 import io.homeostat.observe.ObservedInstance;
 import io.homeostat.observe.files.FileContent;
+import io.homeostat.observe.process.ProcessTree.Extent;
 import io.homeostat.reconcile.plan.Step;
 import io.homeostat.reconcile.record.Outcome;
 import io.homeostat.reconcile.runtime.KindRuntime;
 import io.homeostat.reconcile.runtime.KindRuntime.Limitable;
 import io.homeostat.reconcile.runtime.KindRuntime.Reloadable;
+import io.homeostat.reconcile.runtime.KindRuntime.Signalable;
 import io.homeostat.reconcile.runtime.Machine;
 import io.homeostat.reconcile.secrets.LaunchedValues;
 import java.io.IOException;
 import java.nio.file.Path;
 
 /** Handles instances that are processes of this host. Kinds that also speak a protocol with them build on it. */
-public final class ProcessRuntime implements KindRuntime, Reloadable, Limitable {
+public final class ProcessRuntime implements KindRuntime, Reloadable, Limitable, Signalable {
     private final Layout layout;
     private final Launcher launcher;
     private final LaunchDirectories launches;
@@ -43,14 +45,15 @@ public final class ProcessRuntime implements KindRuntime, Reloadable, Limitable 
     private final LaunchedValues launched;
     private final ReloadSteps reloads;
 
-    public ProcessRuntime(Machine machine, ProcessProtocol protocol) {
+    /** @param extent which processes belong to an instance, and are limited and stopped with it */
+    public ProcessRuntime(Machine machine, ProcessProtocol protocol, Extent extent) {
         this.layout = machine.layout();
         this.launched = machine.launched();
-        this.limits = new LimitSteps(layout, machine.procFs(), machine.cgroups());
+        this.limits = new LimitSteps(layout, machine.procFs(), machine.cgroups(), extent);
         this.reloads = new ReloadSteps(machine.procFs());
         this.launcher = new Launcher(layout, machine.procFs(), protocol, machine.keepers());
         this.launches = new LaunchDirectories(layout, machine.procFs());
-        this.stopper = new Stopper(layout, machine.procFs(), protocol, limits.groups());
+        this.stopper = new Stopper(layout, machine.procFs(), protocol, limits.groups(), extent);
     }
 
     @Override
@@ -140,6 +143,12 @@ public final class ProcessRuntime implements KindRuntime, Reloadable, Limitable 
         }
         Program program = step.declared().program();
         return reloads.run(step, request(instance, program, ProgramVariables.read(step.workload(), program)));
+    }
+
+    /** To its main process. */
+    @Override
+    public Sending prepareSignal(Instance instance, String signal) {
+        return () -> reloads.sendAnyway(instance, signal);
     }
 
     @Override

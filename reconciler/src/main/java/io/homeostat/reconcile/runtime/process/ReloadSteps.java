@@ -50,6 +50,20 @@ final class ReloadSteps {
         }
     }
 
+    /** The same, whether the process handles it or not. */
+    void sendAnyway(Instance instance, String name) throws ActuationFailure {
+        ProcessIdentity main = Objects.requireNonNull(instance.process());
+        String words = "could not send " + name + " to " + instance.workload().brief() + ": ";
+        try {
+            if (!procFs.runs(main) || !signals.send(main.pid(), main.startTicks(), Signals.number(name))) {
+                throw new ActuationFailure(
+                        FailureCause.Kind.REFUSED, words + "its process " + main.pid() + " has just ended", false);
+            }
+        } catch (IOException e) {
+            throw new ActuationFailure(words + e.getMessage(), false, e);
+        }
+    }
+
     /** Runs the command for a program, which is described as it would be launched now. */
     Outcome run(Step.Reload step, LaunchRequest program) throws ActuationFailure, InterruptedException {
         Probe.Exec exec = Objects.requireNonNull(step.how().exec());

@@ -15,6 +15,7 @@ import io.homeostat.desired.platform.Layout;
 import io.homeostat.observe.limits.CgroupLayout;
 import io.homeostat.observe.process.LaunchDirectory.LaunchMarks;
 import io.homeostat.observe.process.ProcFs;
+import io.homeostat.observe.process.ProcessTree.Extent;
 import io.homeostat.reconcile.plan.Step;
 import io.homeostat.reconcile.record.Outcome;
 import java.nio.file.Files;
@@ -27,8 +28,8 @@ class LimitStepsTest {
     private static final WorkloadId ID = WorkloadId.process("p");
     private static final String LAUNCH = "0b0c6a0e-5f5c-4d0c-8a3e-6f1f0a6b7c8d";
 
-    private final LimitSteps steps =
-            new LimitSteps(new Layout(Path.of("/nowhere"), Path.of("/nowhere"), "i"), new ProcFs(), CgroupLayout.NONE);
+    private final LimitSteps steps = new LimitSteps(
+            new Layout(Path.of("/nowhere"), Path.of("/nowhere"), "i"), new ProcFs(), CgroupLayout.NONE, Extent.TREE);
 
     @Test
     void whatMustNotRunWithoutItsLimitsIsNotLaunched() {
@@ -54,8 +55,8 @@ class LimitStepsTest {
         Files.writeString(root.resolve("cgroup.controllers"), "memory\n");
         Path group = Files.createDirectories(root.resolve("homeostat.slice/process-p"));
         Layout layout = new Layout(root.resolve("state"), root.resolve("run"), "this");
-        LimitSteps here =
-                new LimitSteps(layout, new ProcFs(), CgroupLayout.detect(root, root.resolve("no-proc"), "homeostat"));
+        LimitSteps here = new LimitSteps(
+                layout, new ProcFs(), CgroupLayout.detect(root, root.resolve("no-proc"), "homeostat"), Extent.TREE);
         ProcessBuilder sleep = new ProcessBuilder("/bin/sleep", "600");
         sleep.environment().put(LaunchMarks.LAUNCH, LAUNCH);
         Process process = sleep.start();
@@ -69,6 +70,26 @@ class LimitStepsTest {
         } finally {
             process.destroyForcibly().waitFor();
         }
+    }
+
+    @Test
+    void groupsStayInWhichThereIsWhatGoesOnWithoutWhoeverStartedIt(@TempDir Path root) throws Exception {
+        Files.writeString(root.resolve("cgroup.controllers"), "memory\n");
+        Path group = Files.createDirectories(root.resolve("homeostat.slice/process-p"));
+        Files.writeString(group.resolve("cgroup.procs"), ProcessHandle.current().pid() + "\n");
+        Layout layout = new Layout(root.resolve("state"), root.resolve("run"), "this");
+        CgroupLayout groups = CgroupLayout.detect(root, root.resolve("no-proc"), "homeostat");
+        assertThrows(ActuationFailure.class, () -> new LimitSteps(layout, new ProcFs(), groups, Extent.TREE).lift(ID));
+        LimitSteps alone = new LimitSteps(layout, new ProcFs(), groups, Extent.MAIN);
+
+        alone.lift(ID);
+        assertTrue(Files.exists(group));
+
+        Files.writeString(group.resolve("cgroup.procs"), "");
+        assertThrows(
+                ActuationFailure.class,
+                () -> alone.lift(ID),
+                "what nobody is in and can't be removed is a failure: here it is a directory with a file");
     }
 
     @Test

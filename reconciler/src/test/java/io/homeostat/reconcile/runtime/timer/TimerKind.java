@@ -9,6 +9,7 @@ import io.homeostat.desired.state.history.Reason;
 import io.homeostat.reconcile.plan.Readiness;
 import io.homeostat.reconcile.plan.Traits;
 import io.homeostat.reconcile.plan.Traits.LaunchInput;
+import io.homeostat.reconcile.plan.Traits.Limiting;
 import io.homeostat.reconcile.runtime.Machine;
 import io.homeostat.reconcile.runtime.RuntimeProvider;
 import java.util.Optional;
@@ -39,8 +40,8 @@ public final class TimerKind implements KindProvider, RuntimeProvider {
                 "interval",
                 ImmutableList.of(timer.interval().toString(), String.valueOf(timer.parent())),
                 Reason.ARGUMENTS_CHANGED);
-        boolean limitable = !timer.revision().startsWith("boundless");
-        Traits traits = new Traits(ImmutableList.of(interval), null, limitable)
+        Limiting limiting = timer.revision().startsWith("boundless") ? Limiting.NEVER : Limiting.IN_PLACE;
+        Traits traits = new Traits(ImmutableList.of(interval), null, limiting)
                 .withHealth(Readiness.STAYED_ALIVE, Traits.Completion.EXIT);
         return Optional.ofNullable(timer.parent())
                 .flatMap(WorkloadId::parse)

@@ -1,0 +1,235 @@
+package io.homeostat.actuate.task;
+
+import com.google.common.base.Splitter;
+import com.google.common.collect.ImmutableList;
+import io.homeostat.observe.process.Libc;
+import io.homeostat.observe.process.PinnedFile;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.FileSystemException;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.FutureTask;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/**
+ * What is mounted, mount(2) and umount(2). The directories concerned belong to tasks, which may replace them by links at any time, so the
+ * kernel gets what we hold open instead of names.
+ */
+final class Mounts {
+    /** MS_NOSUID | MS_NODEV | MS_NOEXEC. */
+    private static final long HARMLESS = 2 | 4 | 8;
+
+    /** MS_BIND | MS_REC. */
+    private static final long BIND = 4096 | 16384;
+
+    /** MS_BIND. */
+    private static final long BIND_ONE = 4096;
+
+    private static final String NETWORK_OF_THIS_THREAD = "/proc/thread-self/ns/net";
+    private static final String MEMORY = "size=1m,mode=777";
+
+    /** More often than anybody mounts something over the same directory. */
+    private static final int ROUNDS = 10;
+
+    /** How proc_pid_mountinfo(5) writes spaces and the like. */
+    private static final Pattern ESCAPED = Pattern.compile("\\\\([0-7]{3})");
+
+    /** What is never written otherwise. */
+    private static final Pattern PLAIN = Pattern.compile("[A-Za-z0-9._/-]+");
+
+    private static final int MOUNT_POINT = 4;
+
+    private final Path table;
+    private final Kernel kernel;
+
+    /** Who mounts; for tests. Each returns 0, or a negated error number. */
+    interface Kernel {
+        int mount(String source, String directory, String type, long flags, String options);
+
+        /** At once, whoever uses it; a link at the end is not followed. */
+        int detach(String directory);
+
+        /** A new network namespace for the calling thread. */
+        int unshareNetwork();
+
+        /** The one that runs. */
+        Kernel REAL = new Kernel() {
+            @Override
+            public int mount(String source, String directory, String type, long flags, String options) {
+                return Libc.mount(source, directory, type, flags, options);
+            }
+
+            @Override
+            public int detach(String directory) {
+                return Libc.detach(directory);
+            }
+
+            @Override
+            public int unshareNetwork() {
+                return Libc.unshareNetwork();
+            }
+        };
+    }
+
+    Mounts() {
+        this(Path.of("/proc/self/mountinfo"), Kernel.REAL);
+    }
+
+    Mounts(Path table, Kernel kernel) {
+        this.table = table;
+        this.kernel = kernel;
+    }
+
+    /** Where something is mounted, at or below this directory, in the order in which it was. */
+    ImmutableList<Path> below(Path directory) throws IOException {
+        Path real = real(directory);
+        String name = real.toString();
+        boolean isPlain = PLAIN.matcher(name).matches();
+        ImmutableList.Builder<Path> found = ImmutableList.builder();
+        for (String line : Files.readAllLines(table, StandardCharsets.ISO_8859_1)) {
+            if (isPlain && !line.contains(name)) {
+                // To take it apart costs far more, and with a hundred tasks there are hundreds.
+                continue;
+            }
+            List<String> fields = Splitter.on(' ').splitToList(line);
+            if (fields.size() > MOUNT_POINT) {
+                Path point = Path.of(unescaped(fields.get(MOUNT_POINT)));
+                if (point.startsWith(real)) {
+                    found.add(point);
+                }
+            }
+        }
+        return found.build();
+    }
+
+    /** With the links on the way to it followed, but never its own name: that may be a link by now. */
+    private static Path real(Path directory) throws IOException {
+        Path above = directory.toAbsolutePath().getParent();
+        return above == null
+                ? directory
+                : above.toRealPath().resolve(directory.getFileName().toString());
+    }
+
+    private static String unescaped(String field) {
+        String bytes = ESCAPED.matcher(field)
+                .replaceAll(found ->
+                        Matcher.quoteReplacement(Character.toString((char) Integer.parseInt(found.group(1), 8))));
+        return new String(bytes.getBytes(StandardCharsets.ISO_8859_1), StandardCharsets.UTF_8);
+    }
+
+    /** Whether something is mounted at this directory. */
+    boolean isMounted(Path directory) throws IOException {
+        return Files.exists(directory, LinkOption.NOFOLLOW_LINKS)
+                && below(directory).contains(real(directory));
+    }
+
+    /**
+     * Mounts a file system in memory over a directory at which nothing is mounted: small, open to all, nothing in it is executed.
+     *
+     * @return what is in the way, for people; empty when it is mounted
+     */
+    Optional<String> memory(Path directory) throws IOException {
+        return mount("tmpfs", directory, "tmpfs", HARMLESS, MEMORY);
+    }
+
+    /** The same with a directory and all that is mounted in it, unless something is mounted there already. */
+    Optional<String> bind(Path from, Path directory) throws IOException {
+        return isMounted(directory) ? Optional.empty() : mount(from.toString(), directory, "none", BIND, "");
+    }
+
+    /**
+     * Mounts a new network namespace on a file unless something is mounted there. The file keeps it: the thread that made it is no more
+     * when this returns.
+     *
+     * @param file in a directory that only we can write to
+     * @return what is in the way, for people; empty when it is mounted
+     */
+    Optional<String> networkNamespace(Path file) throws IOException, InterruptedException {
+        if (isMounted(file)) {
+            return Optional.empty();
+        }
+        // Whatever else this process does must not go on in there.
+        FutureTask<Integer> making = new FutureTask<>(() -> {
+            int made = kernel.unshareNetwork();
+            return made < 0 ? made : kernel.mount(NETWORK_OF_THIS_THREAD, file.toString(), "none", BIND_ONE, "");
+        });
+        Thread _ = Thread.ofPlatform().name("network namespace").start(making);
+        try {
+            return problem(making.get());
+        } catch (ExecutionException e) {
+            throw new IllegalStateException(e.getCause());
+        }
+    }
+
+    private Optional<String> mount(String source, Path directory, String type, long flags, String options)
+            throws IOException {
+        try (PinnedFile pinned = PinnedFile.of(directory)) {
+            if (!pinned.facts().basic().isDirectory()) {
+                return Optional.of(directory + " is no directory");
+            }
+            return problem(kernel.mount(source, pinned.path().toString(), type, flags, options));
+        }
+    }
+
+    /**
+     * Unmounts all at and below a directory. What is in use stays for who uses it, and nobody else finds it.
+     *
+     * @throws FileSystemException when something stays
+     */
+    void clear(Path directory) throws IOException {
+        Optional<String> problem = Optional.empty();
+        ImmutableList<Path> mounted = below(directory);
+        for (int round = 0; !mounted.isEmpty() && round < ROUNDS; round++) {
+            for (Path point : mounted.reverse()) {
+                problem = unmount(real(directory), point).or(() -> Optional.of("it came back"));
+            }
+            mounted = below(directory);
+        }
+        if (!mounted.isEmpty()) {
+            throw new FileSystemException(
+                    mounted.getLast().toString(),
+                    null,
+                    "what is mounted there stays: " + problem.orElse("it came back"));
+        }
+    }
+
+    private Optional<String> unmount(Path root, Path point) throws IOException {
+        if (point.equals(root)) {
+            Path above = root.getParent();
+            return above == null
+                    ? Optional.of("it is the root")
+                    : unmountIn(above, root.getFileName().toString());
+        }
+        Path way = root.relativize(point);
+        PinnedFile above = PinnedFile.of(root);
+        try {
+            for (Path name : way.getNameCount() == 1 ? Path.of("") : way.subpath(0, way.getNameCount() - 1)) {
+                PinnedFile next = name.toString().isEmpty()
+                        ? null
+                        : PinnedFile.of(above.path().resolve(name));
+                if (next != null) {
+                    above.close();
+                    above = next;
+                }
+            }
+            return unmountIn(above.path(), point.getFileName().toString());
+        } finally {
+            above.close();
+        }
+    }
+
+    /** A directory that something is mounted at can't be replaced by a link. */
+    private Optional<String> unmountIn(Path above, String name) {
+        return problem(kernel.detach(above.resolve(name).toString()));
+    }
+
+    private static Optional<String> problem(int result) {
+        return result < 0 ? Optional.of(Libc.words(-result)) : Optional.empty();
+    }
+}

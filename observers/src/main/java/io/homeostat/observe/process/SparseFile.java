@@ -1,0 +1,113 @@
+package io.homeostat.observe.process;
+
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.file.FileSystemException;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+
+/** An open regular file of which one knows where it has data, and may give its beginning back to the disk. */
+public final class SparseFile implements AutoCloseable {
+    private static final int O_RDWR = 02;
+    private static final int O_CLOEXEC = 02000000;
+    private static final int ENXIO = 6;
+
+    private final Path file;
+    private final int descriptor;
+    private final FileChannel channel;
+    private final long inode;
+
+    private SparseFile(Path file, int descriptor, FileChannel channel, long inode) {
+        this.file = file;
+        this.descriptor = descriptor;
+        this.channel = channel;
+        this.inode = inode;
+    }
+
+    /**
+     * Opens a regular file, and nothing that it has been replaced by.
+     *
+     * @throws NoSuchFileException when nothing has this name
+     * @throws FileSystemException when it is something else, such as a symlink
+     */
+    public static SparseFile open(Path file) throws IOException {
+        try (PinnedFile pinned = PinnedFile.of(file)) {
+            if (!pinned.facts().basic().isRegularFile()) {
+                throw new FileSystemException(file.toString(), null, "it is no regular file");
+            }
+            int descriptor = Libc.open(pinned.path().toString(), O_RDWR | O_CLOEXEC, 0);
+            if (descriptor < 0) {
+                throw failed("opening it", file, -descriptor);
+            }
+            try {
+                return new SparseFile(file, descriptor, FileChannel.open(pinned.path(), StandardOpenOption.READ), (long)
+                        Files.getAttribute(pinned.path(), "unix:ino"));
+            } catch (IOException e) {
+                int _ = Libc.close(descriptor);
+                throw e;
+            }
+        }
+    }
+
+    /** The number of the file on its file system. */
+    public long inode() {
+        return inode;
+    }
+
+    /** In bytes, holes included. */
+    public long size() throws IOException {
+        return channel.size();
+    }
+
+    /** Where data begins at or after a position; negative when there is none. */
+    public long nextData(long from) throws IOException {
+        long found = Libc.seekData(descriptor, from);
+        if (found < 0 && found != -ENXIO) {
+            throw failed("looking for data", file, (int) -found);
+        }
+        return found;
+    }
+
+    /** Where the data ends that begins at a position: at a hole, or at the end of the file. */
+    public long endOfData(long from) throws IOException {
+        long found = Libc.seekHole(descriptor, from);
+        if (found == -ENXIO) {
+            return from;
+        }
+        if (found < 0) {
+            throw failed("looking for a hole", file, (int) -found);
+        }
+        return found;
+    }
+
+    /** Reads at a position; returns how much, negative at the end. */
+    public int read(ByteBuffer into, long position) throws IOException {
+        return channel.read(into, position);
+    }
+
+    /**
+     * Makes a hole, fallocate(2): the size stays, whole blocks are given back.
+     *
+     * @throws FileSystemException when the file system refuses or can't
+     */
+    public void punch(long from, long to) throws IOException {
+        int result = Libc.punchHole(descriptor, from, to - from);
+        if (result < 0) {
+            throw failed("giving its beginning back", file, -result);
+        }
+    }
+
+    @Override
+    public void close() throws IOException {
+        try (channel) {
+            int _ = Libc.close(descriptor);
+        }
+    }
+
+    private static FileSystemException failed(String what, Path file, int error) {
+        return new FileSystemException(file.toString(), null, what + " failed with errno " + error);
+    }
+}

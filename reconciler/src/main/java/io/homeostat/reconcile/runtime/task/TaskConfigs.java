@@ -1,0 +1,155 @@
+package io.homeostat.reconcile.runtime.task;
+
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableMap;
+import com.google.protobuf.ByteString;
+import io.homeostat.actuate.task.Isolation;
+import io.homeostat.actuate.task.TaskEnvironment;
+import io.homeostat.actuate.task.TaskEnvironment.Facts;
+import io.homeostat.actuate.task.TaskPlace;
+import io.homeostat.desired.model.Lifecycle.Limits;
+import io.homeostat.desired.model.TaskSpec;
+import io.homeostat.desired.model.schema.Cpu;
+import io.homeostat.desired.model.schema.Size;
+import io.homeostat.desired.platform.Layout;
+import io.homeostat.desired.state.Instance;
+import io.homeostat.observe.driver.HostTopology;
+import io.homeostat.observe.limits.TaskCgroups;
+import io.homeostat.proto.nomad.driver.AllocatedCpuResources;
+import io.homeostat.proto.nomad.driver.AllocatedMemoryResources;
+import io.homeostat.proto.nomad.driver.AllocatedTaskResources;
+import io.homeostat.proto.nomad.driver.LinuxResources;
+import io.homeostat.proto.nomad.driver.NetworkIsolationSpec;
+import io.homeostat.proto.nomad.driver.NetworkPort;
+import io.homeostat.proto.nomad.driver.NetworkResource;
+import io.homeostat.proto.nomad.driver.PortMapping;
+import io.homeostat.proto.nomad.driver.Resources;
+import io.homeostat.proto.nomad.driver.TaskConfig;
+import java.nio.file.Path;
+import java.util.Optional;
+import java.util.OptionalLong;
+
+/** What a driver is told of a task that it has to start. */
+final class TaskConfigs {
+    private static final String NAMESPACE = "default";
+    private static final String DATACENTER = "homeostat";
+    private static final String REGION = "global";
+    private static final String LOOPBACK = "127.0.0.1";
+    private static final double PERCENT = 100.0;
+
+    private final Layout layout;
+    private final TaskCgroups cgroups;
+
+    TaskConfigs(Layout layout, TaskCgroups cgroups) {
+        this.layout = layout;
+        this.cgroups = cgroups;
+    }
+
+    /** What of a declaration nobody can do yet, with a remedy; empty when there is nothing. */
+    static String unsupported(TaskSpec spec) {
+        Integer cores = spec.lifecycle().limits().cores();
+        return cores != null && cores > 0
+                ? "spec.limits.cores: processors of its own are not possible yet; remove it, or use cpu"
+                : "";
+    }
+
+    TaskConfig of(
+            Instance instance,
+            String taskId,
+            TaskPlace place,
+            TaskSpec spec,
+            Isolation isolation,
+            ByteString config,
+            Optional<NetworkIsolationSpec> network) {
+        String name = place.task();
+        HostTopology host = HostTopology.read();
+        Path launch = layout.launch(instance.workload(), instance.launchId());
+        TaskConfig.Builder task = TaskConfig.newBuilder()
+                .setId(taskId)
+                .setName(name)
+                .setMsgpackDriverConfig(config)
+                .putAllEnv(TaskEnvironment.of(place, isolation, facts(name, spec, host)))
+                .putAllEnv(spec.env())
+                .setResources(resources(place, spec, host))
+                .setAllocDir(place.root().toString())
+                .setStdoutPath(TaskOutputs.out(launch).toString())
+                .setStderrPath(TaskOutputs.err(launch).toString())
+                .setTaskGroupName(name)
+                .setJobName(name)
+                .setJobId(name)
+                .setAllocId(place.allocation())
+                .setNamespace(NAMESPACE)
+                .setNodeName(layout.instanceId())
+                .setNodeId(layout.instanceId());
+        if (!spec.env().containsKey("PATH")) {
+            // Drivers add none.
+            task.putEnv("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin");
+        }
+        if (spec.user() != null) {
+            task.setUser(spec.user());
+        }
+        network.ifPresent(task::setNetworkIsolationSpec);
+        return task.build();
+    }
+
+    private static Facts facts(String name, TaskSpec spec, HostTopology host) {
+        Limits limits = spec.lifecycle().limits();
+        return new Facts(
+                name,
+                name,
+                0,
+                DATACENTER,
+                REGION,
+                NAMESPACE,
+                limits.memory() == null
+                        ? OptionalLong.empty()
+                        : OptionalLong.of(limits.memory().bytes() >> 20),
+                limits.cpu() == null ? OptionalLong.empty() : OptionalLong.of(mhz(limits.cpu(), host)),
+                ImmutableMap.of(),
+                spec.ports().stream()
+                        .map(port -> new TaskEnvironment.Port(port.label(), LOOPBACK, port.inside(), port.port()))
+                        .collect(ImmutableList.toImmutableList()));
+    }
+
+    private static long mhz(Cpu cpu, HostTopology host) {
+        return Math.max(1, Math.round(host.mhz() * cpu.percentOfOneCore() / PERCENT));
+    }
+
+    /** Without limits of its own a task may use what the machine has: drivers take 0 for a limit, too. */
+    private Resources resources(TaskPlace place, TaskSpec spec, HostTopology host) {
+        Limits limits = spec.lifecycle().limits();
+        Size memory = limits.memory();
+        Size most = limits.memoryMax();
+        long all = host.memory();
+        long bytes = most != null ? most.bytes() : memory != null ? memory.bytes() : all;
+        long shares = limits.cpu() == null ? host.totalMhz() : mhz(limits.cpu(), host);
+        LinuxResources.Builder linux = LinuxResources.newBuilder()
+                .setCpuShares(shares)
+                .setMemoryLimitBytes(bytes)
+                .setPercentTicks((double) shares / host.totalMhz());
+        cgroups.cpuset(place.groups()).ifPresent(path -> linux.setCpusetCgroup(path.toString()));
+        AllocatedMemoryResources.Builder allocated =
+                AllocatedMemoryResources.newBuilder().setMemoryMb((memory == null ? all : memory.bytes()) >> 20);
+        if (most != null) {
+            allocated.setMemoryMaxMb(most.bytes() >> 20);
+        }
+        AllocatedTaskResources.Builder task = AllocatedTaskResources.newBuilder()
+                .setCpu(AllocatedCpuResources.newBuilder().setCpuShares(shares))
+                .setMemory(allocated);
+        Resources.Builder resources = Resources.newBuilder().setLinuxResources(linux);
+        if (!spec.ports().isEmpty()) {
+            NetworkResource.Builder network = NetworkResource.newBuilder().setIp(LOOPBACK);
+            for (TaskSpec.Port port : spec.ports()) {
+                network.addReservedPorts(
+                        NetworkPort.newBuilder().setLabel(port.label()).setValue(port.port()));
+                resources.addPorts(PortMapping.newBuilder()
+                        .setLabel(port.label())
+                        .setValue(port.port())
+                        .setTo(port.inside())
+                        .setHostIp(LOOPBACK));
+            }
+            task.addNetworks(network);
+        }
+        return resources.setAllocatedResources(task).build();
+    }
+}

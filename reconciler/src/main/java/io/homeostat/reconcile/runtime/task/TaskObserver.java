@@ -1,0 +1,371 @@
+package io.homeostat.reconcile.runtime.task;
+
+import com.github.benmanes.caffeine.cache.Ticker;
+import com.google.common.base.Splitter;
+import com.google.common.collect.ImmutableList;
+import com.google.protobuf.ByteString;
+import io.homeostat.actuate.launch.LaunchDirectories;
+import io.homeostat.desired.model.Probe;
+import io.homeostat.desired.model.TaskSpec;
+import io.homeostat.desired.model.Workload;
+import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.state.Identity;
+import io.homeostat.desired.state.Instance;
+import io.homeostat.desired.state.history.Exit;
+import io.homeostat.desired.yaml.IoReason;
+import io.homeostat.observe.FieldCheck;
+import io.homeostat.observe.FieldCheck.FieldProblem;
+import io.homeostat.observe.InstanceObserver;
+import io.homeostat.observe.Observation;
+import io.homeostat.observe.ObservedInstance;
+import io.homeostat.observe.ObservedInstance.Liveness;
+import io.homeostat.observe.Observer.Checks;
+import io.homeostat.observe.driver.DriverFailure;
+import io.homeostat.observe.driver.DriverSession;
+import io.homeostat.observe.driver.TaskState;
+import io.homeostat.observe.limits.TaskCgroups;
+import io.homeostat.observe.limits.TaskCgroups.Occupancy;
+import io.homeostat.observe.limits.TaskGroupName;
+import io.homeostat.observe.process.LaunchDirectory;
+import io.homeostat.observe.process.LaunchNote;
+import io.homeostat.observe.usage.Meter;
+import io.homeostat.observe.usage.TaskMeter;
+import io.homeostat.proto.nomad.driver.ExitResult;
+import io.homeostat.reconcile.runtime.Machine;
+import io.homeostat.reconcile.runtime.driver.DriverConfig;
+import io.homeostat.reconcile.runtime.driver.RunningDrivers.Absent;
+import io.homeostat.reconcile.secrets.DeclaredSecrets;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.ConcurrentHashMap;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Asks drivers what has become of tasks, and looks into the tasks' control groups. A driver that can't be asked is no reason to believe
+ * that its tasks have ended.
+ */
+final class TaskObserver implements InstanceObserver {
+    private static final Duration TIMEOUT = Duration.ofSeconds(5);
+    /** A driver that was asked by a former agent has started it by then, or what it starts is removed, see {@link LateStarts}. */
+    private static final Duration STARTING = Duration.ofSeconds(30);
+
+    /** For so long it is enough that its processes are there and nobody has said that it has ended. */
+    private static final Duration INSPECTION = Duration.ofMinutes(2);
+
+    private static final int SIGNAL_BASE = 128;
+
+    private final Machine machine;
+    private final Tasks tasks;
+    private final TaskProbes probes;
+    private final TaskCgroups cgroups = new TaskCgroups();
+    private final LaunchDirectories launches;
+
+    /** Who waits for the end of a task, by launch id. */
+    private final Map<String, Runnable> waiting = new ConcurrentHashMap<>();
+
+    TaskObserver(Machine machine, Tasks tasks) {
+        this.machine = machine;
+        this.tasks = tasks;
+        this.probes = new TaskProbes(machine, tasks);
+        this.launches = new LaunchDirectories(machine.layout(), machine.procFs());
+    }
+
+    @Override
+    public Observation<ImmutableList<ObservedInstance>> look(
+            WorkloadId id, ImmutableList<Instance> instances, Checks checks) {
+        try {
+            List<ObservedInstance> seen = new ArrayList<>();
+            for (Instance instance : instances) {
+                Instance known = instance.identity() == null ? completed(instance) : instance;
+                seen.add(new ObservedInstance(known, true, asked(known, checks)));
+            }
+            for (Instance instance : launches.forgotten(id, instances)) {
+                seen.add(new ObservedInstance(instance, false, asked(instance, checks)));
+            }
+            seen.sort(Comparator.comparing(task -> task.instance().launchedAt()));
+            return Observation.seen(ImmutableList.copyOf(seen));
+        } catch (Absent e) {
+            return Observation.unseen("can't see how " + id.brief() + " is: its " + e.words());
+        } catch (DriverFailure e) {
+            return Observation.unseen("can't see how " + id.brief() + " is: " + e.words());
+        } catch (IOException e) {
+            return Observation.unseen("can't see how " + id.brief() + " is: " + IoReason.withFile(e));
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            return Observation.unseen("interrupted while looking at " + id.brief());
+        }
+    }
+
+    /** With the identity that a launch has noted before we died. */
+    private Instance completed(Instance instance) throws IOException {
+        return note(instance.workload(), instance.launchId())
+                .map(LaunchNote::instance)
+                .map(Instance::identity)
+                .map(instance::withIdentity)
+                .orElse(instance);
+    }
+
+    private Optional<LaunchNote> note(WorkloadId id, String launchId) throws IOException {
+        return new LaunchDirectory(machine.layout().launch(id, launchId)).note();
+    }
+
+    private Liveness asked(Instance instance, Checks checks)
+            throws Absent, DriverFailure, IOException, InterruptedException {
+        Liveness liveness = liveness(instance);
+        if (liveness instanceof Liveness.Running running && checks.of(instance) instanceof TaskSpec spec) {
+            Probe probe = spec.probe();
+            return probe == null ? liveness : probes.asked(instance, running, spec, probe);
+        }
+        return liveness;
+    }
+
+    private Liveness liveness(Instance instance) throws Absent, DriverFailure, IOException, InterruptedException {
+        if (instance.isOver()) {
+            return new Liveness.Ended(unknown(machine.clock().instant()));
+        }
+        if (tasks.isBeingCreated(instance.launchId())) {
+            return new Liveness.Pending();
+        }
+        if (Files.exists(tasks.endedNote(instance))) {
+            return new Liveness.Ended(
+                    new Exit(null, null, Exit.Reason.STOPPED, machine.clock().instant()));
+        }
+        Optional<Identity.Task> identity = Tasks.identity(instance);
+        if (identity.isEmpty()) {
+            return left(instance);
+        }
+        if (!identity.get().mayBeOf(machine.procFs().bootId())) {
+            return new Liveness.Ended(unknown(machine.procFs().bootTime()));
+        }
+        return identity.get().handle().isEmpty()
+                ? interrupted(instance, identity.get())
+                : liveness(instance, identity.get());
+    }
+
+    /** What there may be of one that can't be taken up goes. */
+    private Liveness left(Instance instance) throws IOException {
+        Occupancy left = occupancy(instance.workload());
+        Exit exit = unknown(machine.clock().instant());
+        return left.populated() ? new Liveness.Orphaned(exit, left.pids().size()) : new Liveness.Ended(exit);
+    }
+
+    /**
+     * We died while its driver was asked to start it, which it may still be doing, as long as it is the same process. It can't be taken up
+     * without its handle.
+     */
+    private Liveness interrupted(Instance instance, Identity.Task task)
+            throws DriverFailure, IOException, InterruptedException {
+        try {
+            return switch (tasks.session(task.driver(), TIMEOUT).inspectTask(task.taskId(), TIMEOUT)) {
+                case TaskState.Runs runs ->
+                    new Liveness.Orphaned(unknown(machine.clock().instant()), 1);
+                case TaskState.Exited exited -> left(instance);
+                case TaskState.NotKnown notKnown -> {
+                    Duration age = Duration.between(
+                            instance.launchedAt(), machine.clock().instant());
+                    boolean mayCome = age.abs().compareTo(STARTING) < 0
+                            && tasks.running(task.driver())
+                                    .filter(driver -> tasks.starts().mayComeFrom(driver, instance.launchId()))
+                                    .isPresent();
+                    yield mayCome ? new Liveness.Pending() : left(instance);
+                }
+            };
+        } catch (Absent e) {
+            return left(instance);
+        }
+    }
+
+    private Liveness liveness(Instance instance, Identity.Task task)
+            throws Absent, DriverFailure, IOException, InterruptedException {
+        DriverSession session;
+        try {
+            session = tasks.session(task.driver(), TIMEOUT);
+        } catch (Absent e) {
+            Occupancy left = occupancy(instance.workload());
+            if (left.populated()) {
+                return running(instance, task);
+            }
+            if (e.isKnown() || !Files.exists(tasks.groupedNote(instance))) {
+                // The driver knows how it has ended, or whether it has, and will be asked when it is back.
+                throw e;
+            }
+            return new Liveness.Ended(unknown(machine.clock().instant()));
+        }
+        if (session.isKnownToRun(task.taskId(), INSPECTION)
+                && occupancy(instance.workload()).populated()) {
+            // The kernel says so, too.
+            follow(session, instance, task);
+            return running(instance, task);
+        }
+        return switch (session.inspectTask(task.taskId(), TIMEOUT)) {
+            case TaskState.Runs runs -> {
+                follow(session, instance, task);
+                yield running(instance, task);
+            }
+            case TaskState.Exited(ExitResult result, Instant at) -> {
+                waiting.remove(instance.launchId());
+                yield new Liveness.Ended(exit(instance.workload(), result, at));
+            }
+            case TaskState.NotKnown notKnown -> left(instance);
+        };
+    }
+
+    /** What its driver would say of its configuration, as long as that can be asked. */
+    @Override
+    public String refusal(Workload declared) {
+        TaskSpec spec = (TaskSpec) declared.spec();
+        String unsupported = TaskConfigs.unsupported(spec);
+        try {
+            DriverSession session = tasks.session(spec.driver(), TIMEOUT);
+            ByteString _ = tasks.converted(spec, session, TIMEOUT);
+            return unsupported.isEmpty() ? Tasks.refusal(spec, session, TIMEOUT) : unsupported;
+        } catch (Absent e) {
+            return unsupported;
+        } catch (DriverFailure e) {
+            return e.isSilence() ? unsupported : DeclaredSecrets.given(declared).mask(e.words());
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            return "";
+        }
+    }
+
+    @Override
+    public FieldCheck check(Workload declared, @Nullable Workload inForce) {
+        TaskSpec spec = (TaskSpec) declared.spec();
+        try {
+            DriverSession session = tasks.session(spec.driver(), TIMEOUT);
+            FieldCheck config = DriverConfig.checked(session.taskSchema(TIMEOUT), spec.config());
+            String refusal = Tasks.refusal(spec, session, TIMEOUT);
+            return refusal.isEmpty()
+                    ? config
+                    : new FieldCheck(
+                            config.field(),
+                            ImmutableList.<FieldProblem>builder()
+                                    .addAll(config.problems())
+                                    .add(problem(refusal))
+                                    .build(),
+                            config.unchecked());
+        } catch (Absent e) {
+            return FieldCheck.unchecked(DriverConfig.FIELD, e.words());
+        } catch (DriverFailure e) {
+            return FieldCheck.unchecked(
+                    DriverConfig.FIELD, "driver " + spec.driver() + " can't be asked: " + e.words());
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            return FieldCheck.NONE;
+        }
+    }
+
+    /** @param refusal which begins with its field */
+    private static FieldProblem problem(String refusal) {
+        int end = refusal.indexOf(": ");
+        return new FieldProblem(
+                ImmutableList.<Object>copyOf(Splitter.on('.').split(refusal.substring(0, end))),
+                refusal.substring(end + 2));
+    }
+
+    /** Also after its driver was launched again. */
+    private void follow(DriverSession session, Instance instance, Identity.Task task) {
+        if (waiting.containsKey(instance.launchId())) {
+            session.followTask(task.taskId(), () -> tell(instance.launchId()));
+        } else {
+            session.followTask(task.taskId());
+        }
+    }
+
+    private Liveness running(Instance instance, Identity.Task task) {
+        Duration age = Duration.between(instance.launchedAt(), machine.clock().instant());
+        return new Liveness.Running(task, age.isNegative() ? Duration.ZERO : age, true, null);
+    }
+
+    private Occupancy occupancy(WorkloadId id) throws IOException {
+        return switch (cgroups.look(groups(id))) {
+            case Observation.Seen<Occupancy>(Occupancy seen) -> seen;
+            case Observation.Unseen<Occupancy>(String why) -> throw new IOException(why);
+        };
+    }
+
+    private TaskGroupName groups(WorkloadId id) {
+        return tasks.place(id).groups();
+    }
+
+    /** Whatever the driver says of it, the kernel has counted whether memory ran out. */
+    private Exit exit(WorkloadId id, ExitResult result, @Nullable Instant at) {
+        Instant when = at == null ? machine.clock().instant() : at;
+        int code = result.getExitCode();
+        boolean signaled = result.getSignal() != 0;
+        boolean outOfMemory = result.getOomKilled()
+                || (!isSuccess(result)
+                        && cgroups.oomKills(groups(id)) instanceof Observation.Seen<Long>(Long kills)
+                        && kills > 0);
+        Integer signal = signaled ? result.getSignal() : null;
+        if (signaled && code == 0) {
+            code = SIGNAL_BASE + result.getSignal();
+        }
+        Exit.Reason reason =
+                outOfMemory ? Exit.Reason.OOM_KILLED : signaled ? Exit.Reason.SIGNALED : Exit.Reason.EXITED;
+        return new Exit(code, signal, reason, when);
+    }
+
+    private static boolean isSuccess(ExitResult result) {
+        return result.getExitCode() == 0 && result.getSignal() == 0;
+    }
+
+    private static Exit unknown(Instant at) {
+        return new Exit(null, null, Exit.Reason.UNKNOWN, at);
+    }
+
+    @Override
+    public void watch(Instance instance, Runnable ended) {
+        waiting.put(instance.launchId(), () -> {
+            // Its last words are part of what is said of its end.
+            tasks.outputs().copy(instance);
+            ended.run();
+        });
+        Optional<Identity.Task> task = Tasks.identity(instance);
+        if (task.isPresent()) {
+            Thread _ = Thread.ofVirtual()
+                    .name("watch " + instance.workload().brief())
+                    .start(() -> {
+                        try {
+                            tasks.session(task.get().driver(), TIMEOUT)
+                                    .followTask(task.get().taskId(), () -> tell(instance.launchId()));
+                        } catch (Absent e) {
+                            // The look after its relaunch waits anew.
+                        } catch (InterruptedException e) {
+                            Thread.currentThread().interrupt();
+                        }
+                    });
+        }
+    }
+
+    private void tell(String launchId) {
+        Runnable ended = waiting.get(launchId);
+        if (ended != null) {
+            ended.run();
+        }
+    }
+
+    @Override
+    public Optional<Meter> meter(WorkloadId id) {
+        try {
+            return Optional.of(new TaskMeter(groups(id), cgroups, Ticker.systemTicker(), new DriverCount(tasks)));
+        } catch (IllegalArgumentException e) {
+            // No control group can have its name, so it is never launched.
+            return Optional.empty();
+        }
+    }
+
+    @Override
+    public void close() {
+        waiting.clear();
+        probes.close();
+    }
+}
