@@ -5,10 +5,15 @@ import com.google.common.io.MoreFiles;
 import com.google.common.io.RecursiveDeleteOption;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.observe.health.PluginChannel;
+import io.homeostat.reconcile.agent.nomad.NomadDriver;
 import io.homeostat.reconcile.command.environment.CommandFailure;
 import io.homeostat.reconcile.command.environment.Environment;
 import io.homeostat.reconcile.command.environment.Environment.Interrupts;
 import io.homeostat.reconcile.command.environment.ExitStatus;
+import io.homeostat.reconcile.command.environment.GlobalOptions;
+import io.homeostat.reconcile.command.environment.GlobalOptions.OutputFormat;
+import io.homeostat.reconcile.command.output.Ansi;
+import io.homeostat.reconcile.command.output.Console;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
@@ -20,6 +25,7 @@ import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.zip.GZIPOutputStream;
 import org.apache.commons.compress.archivers.tar.TarArchiveEntry;
 import org.apache.commons.compress.archivers.tar.TarArchiveOutputStream;
@@ -68,6 +74,7 @@ record SelfTraining(Environment outside) {
                     askAnAgent(directory, one));
         } finally {
             callNobody(directory);
+            rehearseTheDriver(directory);
             command(directory, "delete", "process/train", "process/train-archive");
         }
     }
@@ -102,6 +109,17 @@ record SelfTraining(Environment outside) {
         return worst;
     }
 
+    /** A Nomad client starts it three times, and waits for it each time. */
+    private void rehearseTheDriver(Path directory) {
+        Environment inside = inside(directory);
+        new NomadDriver(
+                        inside,
+                        new Console(inside.out(), inside.err(), OutputFormat.TEXT, new Ansi(false)),
+                        new GlobalOptions(
+                                OutputFormat.TEXT, Optional.empty(), Optional.empty(), Optional.empty(), true))
+                .rehearse(directory.resolve("plugin.sock"));
+    }
+
     private int command(Path directory, String... words) {
         List<String> args = new ArrayList<>(List.of(words));
         args.addAll(List.of(
@@ -109,8 +127,12 @@ record SelfTraining(Environment outside) {
                 directory.resolve("state").toString(),
                 Syntax.RUN_DIR,
                 directory.resolve("run").toString()));
+        return Homeostat.run(args.toArray(String[]::new), inside(directory));
+    }
+
+    private Environment inside(Path directory) {
         PrintStream nowhere = new PrintStream(OutputStream.nullOutputStream(), false, StandardCharsets.UTF_8);
-        Environment inside = new Environment(
+        return new Environment(
                 ImmutableMap.of(),
                 directory,
                 outside.uid(),
@@ -123,7 +145,6 @@ record SelfTraining(Environment outside) {
                 outside.ticker(),
                 outside.documents(),
                 Interrupts.none());
-        return Homeostat.run(args.toArray(String[]::new), inside);
     }
 
     /** What speaks to plugins is most of what there is to load. */

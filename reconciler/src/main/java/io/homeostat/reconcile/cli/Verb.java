@@ -6,6 +6,7 @@ import com.google.errorprone.annotations.Immutable;
 import io.homeostat.desired.model.SignalNames;
 import io.homeostat.proto.agent.CommandRequest;
 import io.homeostat.reconcile.agent.Daemon;
+import io.homeostat.reconcile.agent.nomad.NomadDriver;
 import io.homeostat.reconcile.command.ApplyCommand;
 import io.homeostat.reconcile.command.Command;
 import io.homeostat.reconcile.command.DeleteCommand;
@@ -18,6 +19,7 @@ import io.homeostat.reconcile.command.HoldCommand;
 import io.homeostat.reconcile.command.HoldCommand.Hold;
 import io.homeostat.reconcile.command.InspectCommand;
 import io.homeostat.reconcile.command.LogsCommand;
+import io.homeostat.reconcile.command.NomadDriverCommand;
 import io.homeostat.reconcile.command.PlanCommand;
 import io.homeostat.reconcile.command.RollbackCommand;
 import io.homeostat.reconcile.command.SignalCommand;
@@ -92,6 +94,15 @@ public enum Verb {
             "Enforce what is declared, continuously; workloads outlive it.",
             "SIGTERM ends it, SIGHUP has it read its configuration again.",
             "Exit status: 0 told to end, 1 could not run."),
+    NOMAD_DRIVER(
+            syntax -> {},
+            typed -> new NomadDriver(
+                            typed.environment(),
+                            typed.console(),
+                            typed.arguments().global())
+                    .run(),
+            "Be a task driver of a Nomad client, which starts it; its tasks are declared here and enforced by an agent.",
+            "Exit status: 1 when nobody starts it as a plugin."),
     PAUSE(
             syntax -> syntax.selection().reason(true),
             typed -> typed.hold(Hold.PAUSE),
@@ -466,6 +477,9 @@ public enum Verb {
      * @throws UsageException when the request makes no sense
      */
     static Command asked(CommandRequest request) {
-        return valueOf(request.getCommandCase().name()).asked.command(request);
+        // Typed it is a program of its own, which asks for this.
+        return request.hasNomadDriver()
+                ? NomadDriverCommand.of(request.getNomadDriver())
+                : valueOf(request.getCommandCase().name()).asked.command(request);
     }
 }

@@ -2,6 +2,7 @@ package io.homeostat.reconcile.cli;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.github.benmanes.caffeine.cache.Ticker;
@@ -10,14 +11,17 @@ import com.google.common.collect.ImmutableMap;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.proto.agent.CommandRequest;
 import io.homeostat.proto.agent.CommandRequest.CommandCase;
+import io.homeostat.proto.agent.NomadDriverRequest;
 import io.homeostat.reconcile.command.Command;
 import io.homeostat.reconcile.command.HoldCommand;
 import io.homeostat.reconcile.command.HoldCommand.Hold;
+import io.homeostat.reconcile.command.NomadDriverCommand;
 import io.homeostat.reconcile.command.Selection;
 import io.homeostat.reconcile.command.environment.DocumentFormat;
 import io.homeostat.reconcile.command.environment.Environment;
 import io.homeostat.reconcile.command.environment.Environment.Interrupts;
 import io.homeostat.reconcile.command.environment.GlobalOptions.OutputFormat;
+import io.homeostat.reconcile.command.environment.UsageException;
 import io.homeostat.reconcile.command.output.Ansi;
 import io.homeostat.reconcile.command.output.Console;
 import java.io.ByteArrayInputStream;
@@ -145,6 +149,32 @@ class VerbTest {
         assertTrue(rows.containsAll(requests), () -> requests + " in " + rows);
         assertEquals(requests, LINES.stream().map(line -> verb(line).name()).collect(Collectors.toSet()));
         assertFalse(requests.isEmpty());
+    }
+
+    @Test
+    void anAgentIsAskedForWhatTheDriverForNomadWants() {
+        WorkloadId task = WorkloadId.process("a");
+        for (NomadDriverCommand wanted : List.of(
+                NomadDriverCommand.declare("alloc/web/1", "{}"),
+                NomadDriverCommand.withdraw(task),
+                NomadDriverCommand.about(ImmutableList.of(task), true))) {
+            CommandRequest.Builder request = CommandRequest.newBuilder();
+            wanted.write(request);
+
+            assertEquals(wanted, Verb.asked(request.build()));
+        }
+    }
+
+    @Test
+    void whatTheDriverForNomadAsksHasToMakeSense() {
+        for (NomadDriverRequest.Builder wrong : List.of(
+                NomadDriverRequest.newBuilder().setTask("t").setDocument("{}").addWithdraw("process/a"),
+                NomadDriverRequest.newBuilder().setDocument("{}"),
+                NomadDriverRequest.newBuilder().addWorkloads("a"))) {
+            CommandRequest request =
+                    CommandRequest.newBuilder().setNomadDriver(wrong).build();
+            assertThrows(UsageException.class, () -> Verb.asked(request));
+        }
     }
 
     private static Verb verb(String line) {

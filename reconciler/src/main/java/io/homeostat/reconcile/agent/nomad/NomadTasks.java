@@ -1,0 +1,578 @@
+package io.homeostat.reconcile.agent.nomad;
+
+import com.google.common.collect.ImmutableList;
+import io.grpc.Context;
+import io.grpc.Status;
+import io.homeostat.actuate.LocalDisk;
+import io.homeostat.actuate.SecureDirectories;
+import io.homeostat.actuate.stop.Signals;
+import io.homeostat.desired.model.SignalNames;
+import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.state.Identity.ProcessIdentity;
+import io.homeostat.observe.process.ProcFs;
+import io.homeostat.proto.nomad.driver.TaskConfig;
+import io.homeostat.proto.nomad.driver.TaskHandle;
+import io.homeostat.reconcile.command.HoldCommand;
+import io.homeostat.reconcile.command.HoldCommand.Hold;
+import io.homeostat.reconcile.command.NomadDriverCommand;
+import io.homeostat.reconcile.command.Selection;
+import io.homeostat.reconcile.command.environment.CommandFailure;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.InstantSource;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicReference;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The tasks of a Nomad client: declares them, follows how they fare, and withdraws them. What enforces them is the agent; nothing here owns
+ * a process, so that it can end and come back at any time.
+ */
+final class NomadTasks {
+    private static final String TERMINATE = "SIGTERM";
+    private static final String KILL = "SIGKILL";
+
+    /** Until StopTask says otherwise. */
+    private static final Duration STOP = Duration.ofSeconds(30);
+
+    /** What a stop may take longer than the task has been given. */
+    private static final Duration LEEWAY = Duration.ofSeconds(15);
+
+    private static final Duration REMOVAL = Duration.ofSeconds(60);
+    private static final Duration ADOPTION = Duration.ofSeconds(20);
+
+    /** How long an agent may not answer for a task that it has. */
+    private static final Duration RECOVERY = Duration.ofMinutes(10);
+
+    /** How often it is tried to withdraw what nobody waits for. */
+    private static final int ABANDON = 3;
+
+    private static final String RUNS = "the task still runs, and is only destroyed by force";
+    private static final Duration LOOK = Duration.ofMillis(50);
+    private static final Duration SHORTEST_PAUSE = Duration.ofMillis(100);
+    private static final Duration LONGEST_PAUSE = Duration.ofSeconds(5);
+
+    private final AgentLink agent;
+    private final TaskEvents events;
+    private final HostLog log;
+    private final InstantSource clock;
+    private final ProcFs procFs = new ProcFs();
+    private final Map<String, DrivenTask> tasks = new ConcurrentHashMap<>();
+    private final Map<String, TaskOutput> outputs = new ConcurrentHashMap<>();
+    private final Map<String, Object> turns = new ConcurrentHashMap<>();
+    private final Thread watcher;
+    private boolean changed;
+
+    NomadTasks(AgentLink agent, TaskEvents events, HostLog log, InstantSource clock) {
+        this.agent = agent;
+        this.events = events;
+        this.log = log;
+        this.clock = clock;
+        this.watcher = Thread.ofVirtual().name("tasks").start(this::watch);
+    }
+
+    /** The task of that id; throws the status that a client expects when there is none. */
+    DrivenTask get(String id) {
+        DrivenTask task = tasks.get(id);
+        if (task == null) {
+            throw TaskFailures.notFound();
+        }
+        return task;
+    }
+
+    /** Its process now; empty when it has none. */
+    Optional<ProcessIdentity> process(DrivenTask task) throws InterruptedException {
+        return Optional.ofNullable(agent.look(task.workload()).process());
+    }
+
+    /**
+     * Declares a task and returns when it has a process, or has had one. Whoever starts it again gets the same.
+     *
+     * @throws io.grpc.StatusRuntimeException when it can't be started; then nothing of it is left
+     */
+    DrivenTask start(TaskConfig config) throws InterruptedException {
+        TaskSettings settings = TaskFailures.valid(config.getMsgpackDriverConfig(), TaskSettings::read);
+        if (!config.getAllocDir().startsWith("/") || config.getName().isEmpty()) {
+            throw TaskFailures.invalid("the task has no directory: alloc_dir or name is missing");
+        }
+        synchronized (turn(config.getId())) {
+            DrivenTask known = tasks.get(config.getId());
+            if (known != null) {
+                return known;
+            }
+            WorkloadId workload = TaskDocument.workload(config, settings.plugin());
+            try {
+                boolean declared = agent.look(workload).known();
+                if (!declared) {
+                    // With another id Nomad has given up the others, whether it could say so or not.
+                    for (TaskLook former : agent.former(config.getId())) {
+                        log.warn(former.workload() + " is a former start of task " + config.getId()
+                                + " that was not destroyed, and is removed");
+                        withdraw(former.workload());
+                    }
+                    config.getEnvMap().keySet().stream()
+                            .filter(name -> !TaskDocument.isVariable(name))
+                            .forEach(name -> log.warn("the variable " + name + " of task " + config.getId()
+                                    + " is left out: its name is none that a shell could use"));
+                }
+                String document = TaskDocument.of(config, settings, STOP, TERMINATE);
+                return launched(config, settings, decided(config.getId(), document, workload, declared));
+            } catch (CommandFailure e) {
+                throw e.problems().isEmpty()
+                        ? TaskFailures.recoverable(e.getMessage())
+                        : TaskFailures.invalid(e.getMessage());
+            }
+        }
+    }
+
+    /**
+     * Declares it, if it is not, and returns what has become of it. Once it may be declared, nothing but that or the end of the call ends
+     * the wait: Nomad would start another one.
+     */
+    private TaskLook decided(String id, String document, WorkloadId workload, boolean before)
+            throws InterruptedException {
+        boolean declared = before;
+        boolean begun = before;
+        Duration pause = SHORTEST_PAUSE;
+        while (true) {
+            @Nullable TaskLook look = null;
+            try {
+                if (!declared) {
+                    agent.run(NomadDriverCommand.declare(id, document));
+                    declared = true;
+                    begun = true;
+                }
+                look = decisive(workload);
+                // Somebody may have removed it.
+                declared = look == null || look.known();
+            } catch (CommandFailure e) {
+                begun |= AgentLink.isOpen(e);
+                if (!Context.current().isCancelled() && (!begun || !e.problems().isEmpty())) {
+                    throw e;
+                }
+                log.warn("whether task " + id + " is started is not known for a moment: " + e.getMessage());
+            }
+            if (Context.current().isCancelled()) {
+                abandon(workload);
+                throw Status.CANCELLED
+                        .withDescription("the client waits no longer")
+                        .asRuntimeException();
+            }
+            if (look != null && look.known()) {
+                return look;
+            }
+            Thread.sleep(pause);
+            pause = longer(pause);
+        }
+    }
+
+    private @Nullable TaskLook decisive(WorkloadId workload) throws InterruptedException {
+        AtomicReference<@Nullable TaskLook> decisive = new AtomicReference<>();
+        agent.follow(ImmutableList.of(workload), look -> {
+            if (!isDecided(look)) {
+                return true;
+            }
+            decisive.set(look);
+            return false;
+        });
+        return decisive.get();
+    }
+
+    private DrivenTask launched(TaskConfig config, TaskSettings settings, TaskLook look) throws InterruptedException {
+        if (look.process() == null && look.ending() == null) {
+            abandon(look.workload());
+            String problem = look.problem().isEmpty()
+                    ? "it was stopped or paused on this machine before it was started"
+                    : look.problem();
+            throw look.fatal() ? TaskFailures.failed(problem) : TaskFailures.recoverable(problem);
+        }
+        DrivenTask task =
+                new DrivenTask(config, settings, look.startedAt() != null ? look.startedAt() : clock.instant(), look);
+        register(task);
+        return task;
+    }
+
+    private static boolean isDecided(TaskLook look) {
+        return look.process() != null
+                || look.ending() != null
+                || look.over()
+                || !look.known()
+                || !look.problem().isEmpty();
+    }
+
+    /** Withdraws it even when the call has been given up. What then is left is removed when the task is started again. */
+    private void abandon(WorkloadId workload) throws InterruptedException {
+        Context call = Context.ROOT.attach();
+        try {
+            for (int attempts = ABANDON; attempts > 0; attempts--) {
+                try {
+                    withdraw(workload);
+                    return;
+                } catch (CommandFailure e) {
+                    log.warn(workload + " was not started, and is not removed: " + e.getMessage());
+                    Thread.sleep(SHORTEST_PAUSE);
+                }
+            }
+        } finally {
+            Context.ROOT.detach(call);
+        }
+    }
+
+    private void register(DrivenTask task) {
+        String id = task.config().getId();
+        outputs.computeIfAbsent(
+                id,
+                same -> new TaskOutput(
+                        task.last().log(),
+                        task.config().getStdoutPath(),
+                        agent.layout()
+                                .stateDir()
+                                .resolve("nomad-driver")
+                                .resolve(task.workload().name()),
+                        log));
+        tasks.put(id, task);
+        changed();
+    }
+
+    /**
+     * Takes up a task that a former instance has started, and never starts it.
+     *
+     * @throws io.grpc.StatusRuntimeException when Nomad was told of its end, or nobody knows it
+     */
+    void recover(TaskHandle handle) throws InterruptedException {
+        String id = handle.getConfig().getId();
+        WorkloadId workload = TaskFailures.valid(handle, DrivenTask::workload);
+        synchronized (turn(id)) {
+            if (tasks.containsKey(id)) {
+                return;
+            }
+            // Nomad would start another one if this failed for one that lives.
+            Instant last = clock.instant().plus(RECOVERY);
+            Duration pause = SHORTEST_PAUSE;
+            while (true) {
+                try {
+                    recover(handle, workload);
+                    return;
+                } catch (CommandFailure e) {
+                    if (Context.current().isCancelled() || clock.instant().isAfter(last)) {
+                        throw TaskFailures.recoverable(e.getMessage());
+                    }
+                    log.warn("how task " + id + " is is not known for a moment: " + e.getMessage());
+                }
+                Thread.sleep(pause);
+                pause = longer(pause);
+            }
+        }
+    }
+
+    private void recover(TaskHandle handle, WorkloadId workload) throws InterruptedException {
+        TaskLook look = agent.look(workload);
+        // An agent that has just been started has yet to see it.
+        for (long looks = ADOPTION.dividedBy(LOOK); looks > 0 && look.known() && !isSettled(look); looks--) {
+            Thread.sleep(LOOK);
+            look = agent.look(workload);
+        }
+        if (!look.known()) {
+            throw TaskFailures.notFound();
+        }
+        if (look.over() && Files.exists(mark(workload))) {
+            throw TaskFailures.failed("the task has ended"
+                    + (look.ending() == null ? "" : ": " + look.ending().words()));
+        }
+        if (!look.over()) {
+            agent.run(NomadDriverCommand.resume(handle.getConfig().getId(), workload));
+        }
+        register(DrivenTask.recovered(handle, look));
+    }
+
+    /** There as soon as Nomad may know of its end. */
+    private Path mark(WorkloadId workload) {
+        return agent.layout().stateDir().resolve("nomad-driver").resolve(workload.name() + ".told");
+    }
+
+    /** Nomad is about to be told of its end, which is told once. */
+    synchronized void tells(DrivenTask task) {
+        Path mark = mark(task.workload());
+        try {
+            SecureDirectories.create(Objects.requireNonNull(mark.getParent()), SecureDirectories.OURS);
+            new LocalDisk().replace(mark, new byte[0]);
+        } catch (IOException e) {
+            log.warn("cannot write " + mark + ", so that the end of a task may be told twice: " + e.getMessage());
+        }
+    }
+
+    private static boolean isSettled(TaskLook look) {
+        return look.process() != null || look.over();
+    }
+
+    /** Returns when it has ended, at once when there is none. */
+    void stop(String id, Duration timeout, String signal) throws InterruptedException {
+        DrivenTask task = tasks.get(id);
+        if (task == null || task.hasEnded()) {
+            return;
+        }
+        try {
+            if (task.settings().plugin()) {
+                // It is asked by its protocol first; the signal is for one that does not answer.
+                agent.run(NomadDriverCommand.declare(
+                        id,
+                        TaskDocument.of(task.config(), task.settings(), timeout, timeout.isZero() ? KILL : TERMINATE)));
+            } else {
+                // Nobody restarts it meanwhile, and how it ends is its own end.
+                hold(Hold.PAUSE, task, LEEWAY);
+                end(task, timeout, ofStop(timeout, signal));
+                if (isOver(task, LEEWAY)) {
+                    return;
+                }
+            }
+            hold(Hold.STOP, task, timeout.plus(LEEWAY));
+        } catch (CommandFailure e) {
+            throw TaskFailures.failed(e.getMessage());
+        }
+        if (!isOver(task, LEEWAY)) {
+            throw TaskFailures.failed("the task is stopped, and its end is not known yet");
+        }
+    }
+
+    /** An unknown name would leave the task running, however often the client tried again. */
+    private String ofStop(Duration timeout, String signal) {
+        if (timeout.isZero()) {
+            return KILL;
+        }
+        if (signal.isEmpty() || SignalNames.number(signal).isPresent()) {
+            return signal.isEmpty() ? TERMINATE : signal;
+        }
+        log.warn("there is no signal '" + signal + "'; the task gets " + TERMINATE);
+        return TERMINATE;
+    }
+
+    private void hold(Hold hold, DrivenTask task, Duration timeout) throws InterruptedException {
+        agent.run(new HoldCommand(
+                hold, Selection.of(ImmutableList.of(task.workload())), NomadDriverCommand.STOPPED, timeout));
+    }
+
+    /** Asks its process to end, and kills it when it has not after that time. */
+    private void end(DrivenTask task, Duration timeout, String signal) throws InterruptedException {
+        TaskLook look = agent.look(task.workload());
+        ProcessIdentity process = look.process();
+        if (process == null || !sent(process, signal)) {
+            return;
+        }
+        if (!isGone(process, task, timeout) && sent(process, KILL)) {
+            boolean _ = isGone(process, task, LEEWAY);
+        }
+    }
+
+    /** By what the agent has said of it meanwhile. */
+    private static boolean isGone(ProcessIdentity process, DrivenTask task, Duration within)
+            throws InterruptedException {
+        for (long looks = within.dividedBy(LOOK); looks >= 0; looks--) {
+            if (!process.equals(task.last().process())) {
+                return true;
+            }
+            Thread.sleep(LOOK);
+        }
+        return false;
+    }
+
+    private boolean sent(ProcessIdentity process, String signal) {
+        try {
+            return new Signals(procFs)
+                    .send(
+                            process.pid(),
+                            process.startTicks(),
+                            SignalNames.number(signal).orElseThrow());
+        } catch (IOException e) {
+            throw TaskFailures.failed(e.getMessage());
+        }
+    }
+
+    private static boolean isOver(DrivenTask task, Duration within) throws InterruptedException {
+        try {
+            task.end().get(within.toMillis(), TimeUnit.MILLISECONDS);
+            return true;
+        } catch (TimeoutException e) {
+            return false;
+        } catch (ExecutionException e) {
+            throw new IllegalStateException("the end of a task is always a value", e);
+        }
+    }
+
+    /** Sends a signal to its process; throws the status of an invalid argument when there is none of that name. */
+    void signal(DrivenTask task, String name) throws InterruptedException {
+        if (SignalNames.number(name).isEmpty()) {
+            throw TaskFailures.invalid("there is no signal '" + name + "'; write its full name, such as SIGHUP");
+        }
+        Optional<ProcessIdentity> process = process(task);
+        if (process.isEmpty() || !sent(process.get(), name)) {
+            throw TaskFailures.failed("the task has no process now");
+        }
+    }
+
+    /** Withdraws a task and returns when nothing is left of it; at once when there is none. */
+    void destroy(String id, boolean force) throws InterruptedException {
+        DrivenTask task = tasks.get(id);
+        if (task != null && !task.hasEnded()) {
+            if (!force) {
+                throw TaskFailures.failed(RUNS);
+            }
+            stop(id, Duration.ZERO, KILL);
+        }
+        synchronized (turn(id)) {
+            try {
+                // One that was not recovered may be either.
+                for (WorkloadId workload : List.of(TaskDocument.workload(id, false), TaskDocument.workload(id, true))) {
+                    if (task == null && !force && agent.look(workload).process() != null) {
+                        throw TaskFailures.failed(RUNS);
+                    }
+                    withdraw(workload);
+                }
+            } catch (CommandFailure e) {
+                throw TaskFailures.failed(e.getMessage());
+            }
+            tasks.remove(id);
+            TaskOutput output = outputs.remove(id);
+            if (output != null) {
+                output.forget();
+            }
+            changed();
+        }
+        turns.remove(id);
+    }
+
+    private void withdraw(WorkloadId workload) throws InterruptedException {
+        if (agent.look(workload).known()) {
+            agent.run(NomadDriverCommand.withdraw(workload));
+            awaitRemoval(workload);
+        }
+        try {
+            Files.deleteIfExists(mark(workload));
+        } catch (IOException e) {
+            log.warn("cannot remove " + mark(workload) + ": " + e.getMessage());
+        }
+    }
+
+    private void awaitRemoval(WorkloadId workload) throws InterruptedException {
+        for (long looks = REMOVAL.dividedBy(LOOK); looks > 0; looks--) {
+            if (!agent.look(workload).known()) {
+                return;
+            }
+            Thread.sleep(LOOK);
+        }
+        throw new CommandFailure(workload + " is withdrawn, and not gone after " + REMOVAL.toSeconds() + " s");
+    }
+
+    private Object turn(String id) {
+        return turns.computeIfAbsent(id, same -> new Object());
+    }
+
+    private synchronized void changed() {
+        changed = true;
+        notifyAll();
+        watcher.interrupt();
+    }
+
+    /** Waits for the first task, too. */
+    private synchronized ImmutableList<WorkloadId> followed() throws InterruptedException {
+        while (true) {
+            changed = false;
+            ImmutableList<WorkloadId> running = tasks.values().stream()
+                    .filter(task -> !task.hasEnded())
+                    .map(DrivenTask::workload)
+                    .collect(ImmutableList.toImmutableList());
+            if (!running.isEmpty()) {
+                return running;
+            }
+            while (!changed) {
+                wait();
+            }
+        }
+    }
+
+    private void watch() {
+        Duration pause = SHORTEST_PAUSE;
+        while (true) {
+            try {
+                agent.follow(followed(), look -> {
+                    seen(look);
+                    return true;
+                });
+                pause = SHORTEST_PAUSE;
+            } catch (InterruptedException e) {
+                // There are others to follow now.
+                pause = SHORTEST_PAUSE;
+            } catch (CommandFailure e) {
+                log.warn("how tasks are is not known for a moment: " + e.getMessage());
+                pause = sleep(pause);
+            }
+        }
+    }
+
+    /** Returns how long to sleep the next time. */
+    private static Duration sleep(Duration pause) {
+        try {
+            Thread.sleep(pause);
+        } catch (InterruptedException e) {
+            return SHORTEST_PAUSE;
+        }
+        return longer(pause);
+    }
+
+    private static Duration longer(Duration pause) {
+        Duration next = pause.multipliedBy(2);
+        return next.compareTo(LONGEST_PAUSE) > 0 ? LONGEST_PAUSE : next;
+    }
+
+    private void seen(TaskLook look) {
+        tasks.values().stream()
+                .filter(task -> task.workload().equals(look.workload()) && !task.hasEnded())
+                .forEach(task -> seen(task, look));
+    }
+
+    private void seen(DrivenTask task, TaskLook look) {
+        TaskLook before = task.last();
+        task.seen(look);
+        if (look.restarts() > before.restarts()) {
+            events.tell(
+                    task.config(),
+                    "Homeostat has restarted it"
+                            + (look.ending() == null
+                                    ? ""
+                                    : "; its process ended with "
+                                            + look.ending().words()));
+        }
+        if (!look.problem().isEmpty() && !look.problem().equals(before.problem())) {
+            events.tell(task.config(), look.problem());
+        }
+        if (!look.over() && look.known()) {
+            return;
+        }
+        Ending ending = look.ending() != null
+                ? look.ending()
+                : Ending.unknown("it was removed, and nothing is known of its end", clock.instant());
+        // Its last lines first: whoever hears of the end stops reading.
+        Thread.ofVirtual().name("end").start(() -> {
+            try {
+                TaskOutput output = outputs.get(task.config().getId());
+                if (output != null) {
+                    output.finish();
+                }
+            } finally {
+                if (task.ended(ending)) {
+                    log.info("task " + task.config().getId() + " has ended: " + ending.words());
+                    changed();
+                }
+            }
+        });
+    }
+}

@@ -1,0 +1,243 @@
+package io.homeostat.reconcile.agent.nomad;
+
+import com.github.benmanes.caffeine.cache.Ticker;
+import com.google.common.base.Splitter;
+import com.google.common.collect.ImmutableList;
+import com.google.protobuf.ByteString;
+import io.grpc.Status;
+import io.homeostat.actuate.launch.ProgramScript;
+import io.homeostat.actuate.stop.Signals;
+import io.homeostat.desired.state.Identity.ProcessIdentity;
+import io.homeostat.observe.process.Executables;
+import io.homeostat.observe.process.ProcFs;
+import io.homeostat.observe.process.ProcFs.Stat;
+import io.homeostat.observe.process.SystemCharset;
+import io.homeostat.proto.nomad.driver.ExecTaskResponse;
+import io.homeostat.proto.nomad.driver.ExitResult;
+import java.io.ByteArrayOutputStream;
+import java.io.File;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
+
+/**
+ * Commands beside a task's process: with its environment, in its working directory, as its user; not in its control groups. Each has a
+ * session of its own.
+ */
+final class TaskExec {
+    private static final int SIGKILL = 9;
+    private static final int MOST_OUTPUT = 2 << 20;
+    private static final int CHUNK = 16 << 10;
+    private static final Duration LOOK = Duration.ofMillis(50);
+    private static final Duration LAST_OUTPUT = Duration.ofSeconds(5);
+    private static final ProcFs PROC_FS = new ProcFs();
+
+    private TaskExec() {}
+
+    /**
+     * Prepares a command. Until it is the task's user it has nothing of the task's environment, which could otherwise have our own commands
+     * load whatever that user likes.
+     *
+     * @param beside the process of the task
+     * @param terminal whether what the streams of the builder will be is to control it
+     * @throws IOException when the process is gone, or there is no such command
+     */
+    static ProcessBuilder command(ProcessIdentity beside, List<String> command, boolean terminal) throws IOException {
+        if (command.isEmpty() || command.getFirst().isEmpty()) {
+            throw TaskFailures.invalid("there is no command to execute");
+        }
+        Path process = Path.of("/proc", Long.toString(beside.pid()));
+        Credentials user = Credentials.of(process);
+        String directory = Files.readSymbolicLink(process.resolve("cwd")).toString();
+        Map<String, String> environment = environment(process);
+        if (!PROC_FS.runs(beside)) {
+            // All that may be another one's.
+            throw new IOException("the process of the task has ended");
+        }
+        if (terminal) {
+            environment.putIfAbsent("TERM", "xterm");
+        }
+        Path executable = Executables.find(Executables.from(directory, command.getFirst()), environment.get("PATH"))
+                .orElseThrow(() -> new IOException(command.getFirst() + " is not there, or may not be executed"));
+        ImmutableList.Builder<String> becoming = ImmutableList.<String>builder().add(tool("setsid"), "--wait");
+        if (terminal) {
+            becoming.add("--ctty");
+        }
+        becoming.add("--");
+        if (!user.sameAs(Credentials.of(Path.of("/proc/self")))) {
+            becoming.add(tool("setpriv"), "--reuid=" + user.uid(), "--regid=" + user.gid())
+                    .add(user.groups().isEmpty() ? "--clear-groups" : "--groups=" + String.join(",", user.groups()))
+                    .add("--");
+        }
+        ProcessBuilder builder = new ProcessBuilder(ProgramScript.command(
+                        becoming.build(),
+                        user.umask(),
+                        directory,
+                        executable,
+                        ImmutableList.copyOf(command.subList(1, command.size()))))
+                .directory(new File("/"));
+        builder.environment().clear();
+        builder.environment().putAll(ProgramScript.environment(environment));
+        return builder;
+    }
+
+    /** As whom a process runs, proc_pid_status(5). The owner of its files below /proc may be root instead. */
+    private record Credentials(String uid, String gid, ImmutableList<String> groups, String umask) {
+        static Credentials of(Path process) throws IOException {
+            Map<String, String> fields = new HashMap<>();
+            for (String line : Files.readAllLines(process.resolve("status"), StandardCharsets.ISO_8859_1)) {
+                int colon = line.indexOf(':');
+                if (colon > 0) {
+                    fields.put(
+                            line.substring(0, colon), line.substring(colon + 1).strip());
+                }
+            }
+            return new Credentials(
+                    first(fields, "Uid", process),
+                    first(fields, "Gid", process),
+                    ImmutableList.copyOf(Splitter.on(' ').omitEmptyStrings().split(fields.getOrDefault("Groups", ""))),
+                    first(fields, "Umask", process));
+        }
+
+        /** The real one, of those that are ids. */
+        private static String first(Map<String, String> fields, String name, Path process) throws IOException {
+            String value = fields.get(name);
+            if (value == null) {
+                throw new IOException(process.resolve("status") + " has no line " + name);
+            }
+            return Splitter.on('\t').splitToList(value).getFirst();
+        }
+
+        boolean sameAs(Credentials other) {
+            return uid.equals(other.uid) && gid.equals(other.gid) && groups.equals(other.groups);
+        }
+    }
+
+    /** Without our own marks, and without what a shell could not set. */
+    private static Map<String, String> environment(Path process) throws IOException {
+        String all = new String(Files.readAllBytes(process.resolve("environ")), SystemCharset.get());
+        Map<String, String> environment = new LinkedHashMap<>();
+        for (String one : Splitter.on('\0').omitEmptyStrings().split(all)) {
+            int equals = one.indexOf('=');
+            if (equals > 0 && !one.startsWith("HOMEOSTAT_") && TaskDocument.isVariable(one.substring(0, equals))) {
+                environment.put(one.substring(0, equals), one.substring(equals + 1));
+            }
+        }
+        return environment;
+    }
+
+    private static String tool(String name) throws IOException {
+        return Executables.find(name)
+                .map(Path::toString)
+                .orElseThrow(() -> new IOException(
+                        "the command " + name + " is not on this machine, and needed for this; install util-linux"));
+    }
+
+    /**
+     * Runs a command without input. What it leaves in the background goes on, and its output is not waited for. Of each output the first
+     * two MiB are kept.
+     *
+     * @param timeout 0 for none
+     * @throws io.grpc.StatusRuntimeException when the command itself has not ended in time, or the call was given up; then it is killed
+     */
+    static ExecTaskResponse run(ProcessBuilder builder, Duration timeout, Ticker ticker, BooleanSupplier isCancelled)
+            throws IOException, InterruptedException {
+        long began = ticker.read();
+        Process process = builder.start();
+        boolean finished = false;
+        try {
+            process.getOutputStream().close();
+            Output stdout = new Output(process.getInputStream());
+            Output stderr = new Output(process.getErrorStream());
+            while (!process.waitFor(LOOK.toMillis(), TimeUnit.MILLISECONDS)) {
+                if (isCancelled.getAsBoolean()) {
+                    throw Status.CANCELLED
+                            .withDescription("the call was given up, and the command is killed")
+                            .asRuntimeException();
+                }
+                if (timeout.isPositive() && ticker.read() - began >= timeout.toNanos()) {
+                    throw TaskFailures.failed(
+                            "the command has not ended after " + timeout.toMillis() + " ms, and is killed");
+                }
+            }
+            finished = true;
+            boolean _ = stdout.awaitEnd(LAST_OUTPUT) && stderr.awaitEnd(LAST_OUTPUT);
+            return ExecTaskResponse.newBuilder()
+                    .setStdout(stdout.bytes())
+                    .setStderr(stderr.bytes())
+                    .setResult(ExitResult.newBuilder().setExitCode(process.exitValue()))
+                    .build();
+        } finally {
+            if (!finished) {
+                kill(process);
+            }
+        }
+    }
+
+    /** The beginning of an output: what is too much for one answer is read and dropped. */
+    private static final class Output {
+        private final ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+        private final Thread thread;
+
+        Output(InputStream from) {
+            // Not a virtual one: what was left in the background may keep it waiting.
+            thread = Thread.ofPlatform().daemon().name("exec output").start(() -> read(from));
+        }
+
+        private void read(InputStream from) {
+            byte[] chunk = new byte[CHUNK];
+            try (from) {
+                for (int length = from.read(chunk); length >= 0; length = from.read(chunk)) {
+                    add(chunk, length);
+                }
+            } catch (IOException e) {
+                // It was killed while it was being read: that is its end, too.
+                return;
+            }
+        }
+
+        private synchronized void add(byte[] chunk, int length) {
+            bytes.write(chunk, 0, Math.min(length, MOST_OUTPUT - bytes.size()));
+        }
+
+        boolean awaitEnd(Duration within) throws InterruptedException {
+            return thread.join(within);
+        }
+
+        synchronized ByteString bytes() {
+            return ByteString.copyFrom(bytes.toByteArray());
+        }
+    }
+
+    /** Kills a command and all that it has started, except what has lost its parent and got a session of its own. */
+    static void kill(Process process) {
+        List<ProcessHandle> below = process.descendants().toList();
+        process.destroyForcibly();
+        below.forEach(ProcessHandle::destroyForcibly);
+        try {
+            // Their number is not given to another process as long as any of them lives. What it is now, if it is not
+            // ours, is a stranger.
+            if (!process.isAlive() && PROC_FS.stat(process.pid()).isPresent()) {
+                return;
+            }
+            Signals signals = new Signals(PROC_FS);
+            for (Stat one : PROC_FS.processes()) {
+                if (one.session() == process.pid()) {
+                    boolean _ = signals.send(one.pid(), one.startTicks(), SIGKILL);
+                }
+            }
+        } catch (IOException e) {
+            throw new UncheckedIOException("what a command has started could not be killed", e);
+        }
+    }
+}
