@@ -8,7 +8,7 @@ hs_path=$hs_root/e2e/target/measure.classpath
 hs_jmh_path=$hs_root/e2e/jmh/target/measure.classpath
 
 hs_stale() {
-  [ -e "$hs_path" ] && [ -e "$hs_jmh_path" ] || return 0
+  [ -e "$hs_path" ] && [ -e "$hs_jmh_path" ] && [ -e "$hs_root/e2e/sample-driver/target/runner.tar.gz" ] || return 0
   [ "$hs_root/reconciler/target/homeostat.built" -nt "$hs_path" ] && return 0
   [ -n "$(find "$hs_root/e2e" -path '*/target' -prune -o -type f -name '*.java' -newer "$hs_path" -print)" ]
 }
@@ -17,9 +17,9 @@ if hs_stale; then
   echo "building what measures ..." >&2
   hs_maven=$(command -v mvn) || hs_maven=$hs_root/mvnw
   (cd "$hs_root" && JAVA_HOME=$hs_java MAVEN_OPTS="${MAVEN_OPTS:-} --sun-misc-unsafe-memory-access=allow" "$hs_maven" -q -B \
-    -pl e2e,e2e/jmh -am test-compile dependency:build-classpath -Dmdep.outputFile=target/measure.classpath \
+    -pl e2e,e2e/jmh -am package -DskipTests dependency:build-classpath -Dmdep.outputFile=target/measure.classpath \
     -Dmdep.includeScope=test) </dev/null >&2
-  # Maven leaves files alone that would not change.
+  # With the archives of the samples. Maven leaves files alone that would not change.
   touch "$hs_path" "$hs_jmh_path"
 fi
 
@@ -29,6 +29,7 @@ hs_measure() {
     -Dhomeostat.root="$hs_root" \
     -Dhomeostat.dist="$hs_root/reconciler/target/homeostat" \
     -Dhomeostat.greeter="$hs_root/e2e/sample-plugin/target/greeter.tar.gz" \
+    -Dhomeostat.runner="$hs_root/e2e/sample-driver/target/runner.tar.gz" \
     -Dhomeostat.jmh.classes="$hs_root/e2e/jmh/target/classes" \
     -Dhomeostat.jmh.path="$(cat "$hs_jmh_path")" \
     -cp "$hs_root/e2e/target/test-classes:$(cat "$hs_path")" "$@"

@@ -11,6 +11,7 @@ enum Benchmark {
     PLUGIN(Plugins::measure),
     CRASH(ProcessCrashes::measure),
     FILE(DeclaredFile::measure),
+    TASKS(DriverTasks::measure),
     SCALE(ManyProcesses::measure),
     MEMORY(Footprint::measureMemory),
     IDLE(Footprint::measureIdle),

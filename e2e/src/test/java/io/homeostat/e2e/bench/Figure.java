@@ -21,6 +21,12 @@ enum Figure {
     CRASH_EXEC("crash", "process killed -> exec again", "ms", goal(P50, 12), goal(MAX, 60)),
     FILE_EXEC("file", "file appears in desired.d -> exec", "ms", goal(P50, 60)),
 
+    TASK_START("tasks", "task declared -> its driver's StartTask", "ms", goal(P50, 40)),
+    TASK_CRASH("tasks", "task killed -> its driver's StartTask again", "ms", goal(P50, 25)),
+    TASKS_100("tasks", "100 tasks of one driver, declared -> exec of the last", "s", goal(P50, 2)),
+    TASKS_SUPERVISED("tasks", "kill -9 of the agent -> its next one supervises 100 tasks", "s", goal(P50, 2)),
+    IDLE_100_TASKS("tasks", "idle processor, 100 tasks", "% of a core", goal(P50, 1)),
+
     PROCESSES_100("scale", "100 processes from nothing, agent start included", "s"),
     PROCESSES_500("scale", "500 processes from nothing, agent start included", "s", goal(P50, 2.5)),
     PROCESSES_2000("scale", "2,000 processes from nothing, agent start included", "s", goal(P50, 12)),

@@ -1,0 +1,106 @@
+package io.homeostat.e2e.bench;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import io.homeostat.e2e.measure.Workplace;
+import java.io.IOException;
+import java.nio.channels.Channels;
+import java.nio.channels.FileChannel;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.locks.LockSupport;
+
+/** What the sample driver is asked for, as its log tells: a line of hclog for each call. */
+final class RunnerCalls {
+    private static final Duration LOOK = Duration.ofMillis(5);
+    private static final ObjectMapper JSON = new ObjectMapper();
+
+    private final Path program;
+    private final Path log;
+    private final List<Call> calls = new ArrayList<>();
+    private long read;
+
+    /** One call: which, and when it came. */
+    record Call(String rpc, Instant at) {}
+
+    private RunnerCalls(Path program, Path log) {
+        this.program = program;
+        this.log = log;
+    }
+
+    /** Unpacks the driver, and a program that lets it write its log to a file that nobody else has. */
+    static RunnerCalls install(Workplace place) throws IOException, InterruptedException {
+        Path directory = Files.createDirectories(place.path("runner"));
+        String _ = place.run("tar", "xzf", System.getProperty("homeostat.runner"), "-C", directory.toString());
+        Path log = Files.createFile(place.path("runner.calls"));
+        Path program = place.executable(
+                "driver", "#!/bin/sh\nexec '%s' \"$@\" 2>>'%s'\n".formatted(directory.resolve("bin/runner"), log));
+        return new RunnerCalls(program, log);
+    }
+
+    /** Declares the driver. */
+    String driver(String name) {
+        return """
+                apiVersion: homeostat.io/v1
+                kind: Driver
+                metadata: {name: %s}
+                spec: {install: local, entryPoint: %s, env: {JAVA_HOME: "%s"}}
+                """.formatted(name, program, System.getProperty("java.home"));
+    }
+
+    int count(String rpc) throws IOException {
+        return of(rpc).size();
+    }
+
+    /** Waits until something was asked for so many times; returns the call that made it so many. */
+    Call await(String rpc, int count, Duration patience) throws IOException {
+        long deadline = System.nanoTime() + patience.toNanos();
+        while (true) {
+            List<Call> all = of(rpc);
+            if (all.size() >= count) {
+                return all.get(count - 1);
+            }
+            if (System.nanoTime() > deadline) {
+                throw new IOException("only " + all.size() + " of " + count + " calls of " + rpc + " within "
+                        + patience.toSeconds() + " s");
+            }
+            LockSupport.parkNanos(LOOK.toNanos());
+        }
+    }
+
+    private List<Call> of(String rpc) throws IOException {
+        readOn();
+        return calls.stream().filter(call -> call.rpc().equals(rpc)).toList();
+    }
+
+    private void readOn() throws IOException {
+        byte[] more;
+        try (FileChannel file = FileChannel.open(log, StandardOpenOption.READ)) {
+            more = Channels.newInputStream(file.position(read)).readAllBytes();
+        }
+        int begin = 0;
+        for (int end = 0; end < more.length; end++) {
+            if (more[end] == '\n') {
+                note(new String(more, begin, end - begin, StandardCharsets.UTF_8));
+                begin = end + 1;
+            }
+        }
+        read += begin;
+    }
+
+    private void note(String line) throws IOException {
+        // The JVM may write to it, too.
+        if (line.startsWith("{")) {
+            JsonNode entry = JSON.readTree(line);
+            calls.add(new Call(
+                    entry.path("@message").asText(),
+                    Instant.parse(entry.path("@timestamp").asText())));
+        }
+    }
+}
