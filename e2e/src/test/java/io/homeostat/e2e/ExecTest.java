@@ -33,7 +33,7 @@ final class ExecTest {
             stty -g >after
             END
             mkfifo keys
-            script -qfec "sh ./line" /dev/null <keys >shown &
+            script -qfec "sh ./line" /dev/null <keys | tee shown &
             exec 3>keys
             """;
 
@@ -142,7 +142,6 @@ final class ExecTest {
                 until grep -q '^status' shown; do sleep 0.1; done
                 exec 3>&-
                 wait
-                cat shown
                 cmp before after && echo 'as before'
                 """).says("as before");
     }

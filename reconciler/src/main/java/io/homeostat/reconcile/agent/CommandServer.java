@@ -5,6 +5,7 @@ import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.platform.MetadataClient;
 import io.homeostat.desired.state.StoreException;
 import io.homeostat.observe.process.ProcFs;
+import io.homeostat.observe.process.TerminalMode.Size;
 import io.homeostat.proto.agent.CommandRequest;
 import io.homeostat.proto.agent.Format;
 import io.homeostat.proto.agent.Presentation;
@@ -38,6 +39,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.util.Locale;
+import java.util.Optional;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
@@ -194,9 +196,14 @@ public final class CommandServer implements ApiServer.Handler, AutoCloseable {
         }
 
         @Override
-        public Guard sizes(SizeListener listener) {
-            input.onSize(listener::sized);
-            return () -> input.onSize((rows, columns) -> {});
+        public Optional<Size> size() {
+            return input.size().map(size -> new Size(size.getRows(), size.getColumns()));
+        }
+
+        @Override
+        public Guard onResize(Runnable changed) {
+            input.onResize(changed);
+            return () -> input.onResize(() -> {});
         }
     }
 

@@ -22,6 +22,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Clock;
 import java.time.ZoneOffset;
+import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -116,15 +117,18 @@ final class ThisProcess {
         }
 
         @Override
-        public Interrupts.Guard sizes(SizeListener listener) {
+        public Optional<TerminalMode.Size> size() {
+            return TerminalMode.size(DESCRIPTOR);
+        }
+
+        @Override
+        public Interrupts.Guard onResize(Runnable changed) {
             AtomicBoolean over = new AtomicBoolean();
-            Runnable tell = () -> {
+            Signals.instance("WINCH", () -> {
                 if (!over.get()) {
-                    TerminalMode.size(DESCRIPTOR).ifPresent(size -> listener.sized(size.rows(), size.columns()));
+                    changed.run();
                 }
-            };
-            Signals.instance("WINCH", tell);
-            tell.run();
+            });
             return () -> over.set(true);
         }
     }

@@ -1,14 +1,15 @@
 package io.homeostat.reconcile.command;
 
 import com.google.protobuf.ByteString;
+import io.homeostat.observe.process.TerminalMode.Size;
 import io.homeostat.reconcile.command.Command.Reading;
 import io.homeostat.reconcile.command.environment.CommandFailure;
 import io.homeostat.reconcile.command.environment.Environment.Interrupts.Guard;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.InterruptedIOException;
+import java.util.Optional;
 import java.util.concurrent.Semaphore;
-import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -31,14 +32,11 @@ public final class Typing implements AutoCloseable {
         boolean resize(int rows, int columns) throws InterruptedException;
     }
 
-    private record Size(int rows, int columns) {}
-
     private final Workspace workspace;
     private final Sink sink;
     private final Guard raw;
     private final Guard sizes;
-    private final AtomicReference<@Nullable Size> latest = new AtomicReference<>();
-    private final Semaphore sized = new Semaphore(0);
+    private final Semaphore resized = new Semaphore(0);
     private volatile boolean over;
     private @Nullable Thread typed;
     private @Nullable Thread sizing;
@@ -50,12 +48,7 @@ public final class Typing implements AutoCloseable {
         this.raw = reading.terminal() && reading.input()
                 ? workspace.environment().terminal().raw()
                 : NONE;
-        this.sizes = reading.terminal()
-                ? workspace.environment().terminal().sizes((rows, columns) -> {
-                    latest.set(new Size(rows, columns));
-                    sized.release();
-                })
-                : NONE;
+        this.sizes = reading.terminal() ? workspace.environment().terminal().onResize(resized::release) : NONE;
     }
 
     /**
@@ -117,13 +110,20 @@ public final class Typing implements AutoCloseable {
     }
 
     private void handOnSizes() {
+        Optional<Size> told = Optional.empty();
         try {
             while (true) {
-                sized.acquire();
-                Size size = latest.getAndSet(null);
-                if (size != null && !sink.resize(size.rows(), size.columns())) {
-                    return;
+                // Asked for here and not where a change is noticed: two of them may be noticed by two threads, and the
+                // older one told last.
+                Optional<Size> size = workspace.environment().terminal().size();
+                if (size.isPresent() && !size.equals(told)) {
+                    if (!sink.resize(size.get().rows(), size.get().columns())) {
+                        return;
+                    }
+                    told = size;
                 }
+                resized.acquire();
+                resized.drainPermits();
             }
         } catch (InterruptedException e) {
             LOG.trace("the command has ended");

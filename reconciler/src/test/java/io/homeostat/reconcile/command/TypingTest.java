@@ -1,20 +1,25 @@
 package io.homeostat.reconcile.command;
 
+import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.github.benmanes.caffeine.cache.Ticker;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
+import com.google.common.util.concurrent.Uninterruptibles;
 import com.google.protobuf.ByteString;
 import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.state.StateStore;
+import io.homeostat.observe.process.TerminalMode.Size;
 import io.homeostat.reconcile.command.Command.Reading;
 import io.homeostat.reconcile.command.environment.DocumentFormat;
 import io.homeostat.reconcile.command.environment.Environment;
 import io.homeostat.reconcile.command.environment.Environment.Interrupts;
+import io.homeostat.reconcile.command.environment.Environment.Interrupts.Guard;
 import io.homeostat.reconcile.command.environment.GlobalOptions.OutputFormat;
+import io.homeostat.reconcile.command.environment.Terminal;
 import io.homeostat.reconcile.command.output.Ansi;
 import io.homeostat.reconcile.command.output.Console;
 import java.io.InputStream;
@@ -24,8 +29,12 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Clock;
 import java.time.Duration;
+import java.util.Optional;
+import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -37,7 +46,7 @@ final class TypingTest {
     @TempDir
     Path directory;
 
-    private Workspace workspace() {
+    private Workspace workspace(Terminal terminal) {
         PrintStream nowhere = new PrintStream(OutputStream.nullOutputStream(), false, StandardCharsets.UTF_8);
         Environment environment = new Environment(
                 ImmutableMap.of(),
@@ -51,7 +60,8 @@ final class TypingTest {
                 Clock.systemUTC(),
                 Ticker.systemTicker(),
                 DocumentFormat.STANDARD,
-                Interrupts.none());
+                Interrupts.none(),
+                terminal);
         return new Workspace(
                 "exec",
                 environment,
@@ -108,9 +118,83 @@ final class TypingTest {
             }
         };
 
-        try (Typing _ = Typing.begin(workspace(), new Reading(false, false), sink)) {
+        try (Typing _ = Typing.begin(workspace(Terminal.none()), new Reading(false, false), sink)) {
             read.countDown();
             assertTrue(ended.await(DEADLINE.toSeconds(), TimeUnit.SECONDS));
+        }
+    }
+
+    /** A terminal whose size is set here. */
+    private static final class Window implements Terminal {
+        private final AtomicReference<Optional<Size>> size = new AtomicReference<>(Optional.empty());
+        private final AtomicReference<Runnable> changed = new AtomicReference<>(() -> {});
+
+        void drag(int rows, int columns) {
+            size.set(Optional.of(new Size(rows, columns)));
+        }
+
+        void tell() {
+            changed.get().run();
+        }
+
+        @Override
+        public boolean isInput() {
+            return true;
+        }
+
+        @Override
+        public Guard raw() {
+            return () -> {};
+        }
+
+        @Override
+        public Optional<Size> size() {
+            return size.get();
+        }
+
+        @Override
+        public Guard onResize(Runnable next) {
+            changed.set(next);
+            return () -> changed.set(() -> {});
+        }
+    }
+
+    @Test
+    @Timeout(60)
+    void whicheverChangeIsToldOfLastTheCommandGetsTheSizeThatTheTerminalHas() {
+        Window window = new Window();
+        window.drag(40, 100);
+        BlockingQueue<Size> told = new LinkedBlockingQueue<>();
+        Typing.Sink sink = new Typing.Sink() {
+            @Override
+            public boolean write(ByteString bytes) {
+                throw new AssertionError("nobody types");
+            }
+
+            @Override
+            public boolean endInput() {
+                throw new AssertionError("a terminal does not end");
+            }
+
+            @Override
+            public boolean resize(int rows, int columns) {
+                return told.add(new Size(rows, columns));
+            }
+        };
+
+        try (Typing _ = Typing.begin(workspace(window), new Reading(false, true), sink)) {
+            assertEquals(new Size(40, 100), Uninterruptibles.takeUninterruptibly(told));
+
+            // The first change is told of when the second one has been made already.
+            window.drag(50, 100);
+            window.drag(50, 120);
+            window.tell();
+            window.tell();
+            assertEquals(new Size(50, 120), Uninterruptibles.takeUninterruptibly(told));
+
+            window.drag(60, 120);
+            window.tell();
+            assertEquals(new Size(60, 120), Uninterruptibles.takeUninterruptibly(told), "each size is told of once");
         }
     }
 }

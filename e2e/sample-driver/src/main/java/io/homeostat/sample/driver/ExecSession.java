@@ -33,12 +33,10 @@ final class ExecSession implements StreamObserver<ExecTaskStreamingRequest> {
     private final Outlet<ExecTaskStreamingResponse> out;
     private final Faults faults;
     /** Writes what was typed: a command that does not read must not keep the host from being heard. */
-    private final java.util.concurrent.Executor input =
-            new ThreadPoolExecutor(0, 1, 1, TimeUnit.SECONDS, new LinkedBlockingQueue<>(), action -> {
-                Thread thread = new Thread(action, "exec stdin");
-                thread.setDaemon(true);
-                return thread;
-            });
+    private final java.util.concurrent.Executor input = inOrder("exec stdin");
+
+    /** For the terminal's, of which the last one counts. */
+    private final java.util.concurrent.Executor sizes = inOrder("terminal size");
 
     private @Nullable Process process;
     private boolean isOver;
@@ -48,6 +46,14 @@ final class ExecSession implements StreamObserver<ExecTaskStreamingRequest> {
         this.out = out;
         this.faults = faults;
         this.isOver = faults.has("no-exec-streaming") || faults.has("hang-exec-streaming");
+    }
+
+    private static java.util.concurrent.Executor inOrder(String name) {
+        return new ThreadPoolExecutor(0, 1, 1, TimeUnit.SECONDS, new LinkedBlockingQueue<>(), action -> {
+            Thread thread = new Thread(action, name);
+            thread.setDaemon(true);
+            return thread;
+        });
     }
 
     @Override
@@ -62,7 +68,7 @@ final class ExecSession implements StreamObserver<ExecTaskStreamingRequest> {
                 return;
             }
             if (request.hasTtySize()) {
-                Background.run("terminal size", () -> resize(running, request.getTtySize()));
+                sizes.execute(() -> resize(running, request.getTtySize()));
             }
             if (request.hasStdin()) {
                 input.execute(() -> give(running.getOutputStream(), request.getStdin()));

@@ -7,6 +7,7 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.io.InterruptedIOException;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
@@ -20,13 +21,7 @@ public final class ApiInput {
     private boolean ended;
     private boolean gone;
     private @Nullable TerminalSize size;
-    private @Nullable SizeListener listener;
-
-    /** Told of each size on the thread of the transport, which must not wait. */
-    @FunctionalInterface
-    public interface SizeListener {
-        void sized(int rows, int columns);
-    }
+    private Runnable onResize = () -> {};
 
     /** @param more asks for one more piece; called from any thread */
     ApiInput(Runnable more) {
@@ -89,31 +84,38 @@ public final class ApiInput {
     }
 
     private void resize(TerminalSize next) {
-        SizeListener told;
+        Runnable told;
         lock.lock();
         try {
             size = next;
-            told = listener;
+            told = onResize;
         } finally {
             lock.unlock();
         }
-        if (told != null) {
-            told.sized(next.getRows(), next.getColumns());
+        told.run();
+    }
+
+    /** How large the caller's terminal is, as he said last. */
+    public Optional<TerminalSize> size() {
+        lock.lock();
+        try {
+            return Optional.ofNullable(size);
+        } finally {
+            lock.unlock();
         }
     }
 
-    /** Tells how large the caller's terminal is, as far as he has said so, and again whenever that changes. */
-    public void onSize(SizeListener next) {
-        TerminalSize known;
+    /**
+     * Tells of each new size from now on, and who asked before no more.
+     *
+     * @param changed called on the thread of the transport, which must not wait
+     */
+    public void onResize(Runnable changed) {
         lock.lock();
         try {
-            listener = next;
-            known = size;
+            onResize = changed;
         } finally {
             lock.unlock();
-        }
-        if (known != null) {
-            next.sized(known.getRows(), known.getColumns());
         }
     }
 

@@ -1,6 +1,8 @@
 package io.homeostat.reconcile.command.environment;
 
+import io.homeostat.observe.process.TerminalMode.Size;
 import io.homeostat.reconcile.command.environment.Environment.Interrupts.Guard;
+import java.util.Optional;
 
 /** The terminal that a command is typed at. */
 public interface Terminal {
@@ -10,14 +12,15 @@ public interface Terminal {
     /** Until the guard is closed every byte comes as it is typed, unseen, also those that are signals as a rule. */
     Guard raw();
 
-    /** Until the guard is closed, tells how large it is, if it knows, and again whenever that changes. */
-    Guard sizes(SizeListener listener);
+    /** How large it is now, if it knows. */
+    Optional<Size> size();
 
-    /** Told from any thread, and must not wait. */
-    @FunctionalInterface
-    interface SizeListener {
-        void sized(int rows, int columns);
-    }
+    /**
+     * Until the guard is closed, tells whenever it may have another size. It does not tell which: two changes may be told of at once.
+     *
+     * @param changed called from any thread, and must not wait
+     */
+    Guard onResize(Runnable changed);
 
     static Terminal none() {
         return new Terminal() {
@@ -32,7 +35,12 @@ public interface Terminal {
             }
 
             @Override
-            public Guard sizes(SizeListener listener) {
+            public Optional<Size> size() {
+                return Optional.empty();
+            }
+
+            @Override
+            public Guard onResize(Runnable changed) {
                 return () -> {};
             }
         };

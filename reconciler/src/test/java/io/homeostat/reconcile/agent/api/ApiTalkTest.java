@@ -157,7 +157,9 @@ class ApiTalkTest {
     void sizesAreToldWheneverTheyChange() throws Exception {
         List<String> sizes = new CopyOnWriteArrayList<>();
         Talking watching = new Talking((input, output) -> {
-            input.onSize((rows, columns) -> sizes.add(rows + "x" + columns));
+            Runnable look = () -> input.size().ifPresent(size -> sizes.add(size.getRows() + "x" + size.getColumns()));
+            input.onResize(look);
+            look.run();
             return input.standardInput().read();
         });
         try (ApiServer _ = ApiServer.start(socket, watching);
