@@ -516,6 +516,8 @@ final class TaskTest {
                 web("echo before; while [ ! -e " + go + " ]; do sleep 0.1; done; echo meanwhile; rm " + go
                         + "; exec sleep 1000"));
         Agent first = homeostat.agent();
+        // Not earlier: what prints before its start is answered is started again.
+        homeostat.awaitRunning(WEB);
         eventually().until(() -> logs(WEB).contains("before"));
         first.kill();
         homeostat.file("go", "");
