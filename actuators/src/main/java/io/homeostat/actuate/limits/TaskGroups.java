@@ -5,6 +5,7 @@ import com.google.common.base.Splitter;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSortedMap;
+import com.google.common.collect.Iterables;
 import io.homeostat.actuate.ActuationFailure;
 import io.homeostat.actuate.Disk;
 import io.homeostat.desired.model.Lifecycle.Limits;
@@ -58,11 +59,14 @@ public final class TaskGroups {
     /** What Nomad passes down in version 2, and drivers write to. */
     private static final ImmutableList<String> PASSED_DOWN = ImmutableList.of("cpuset", "cpu", "io", "memory", "pids");
 
+    private static final String CPUSET = "cpuset";
+
     private static final ImmutableList<String> CPUSET_FILES = ImmutableList.of("cpuset.cpus", "cpuset.mems");
 
     private final TaskCgroups cgroups;
     private final ProcFs procFs;
     private final ControlFiles files;
+    private final ReservedCores cores;
     private final Ticker ticker;
     private final long self = ProcessHandle.current().pid();
 
@@ -74,6 +78,7 @@ public final class TaskGroups {
         this.cgroups = cgroups;
         this.procFs = procFs;
         this.files = files;
+        this.cores = new ReservedCores(cgroups, files);
         this.ticker = ticker;
     }
 
@@ -92,6 +97,13 @@ public final class TaskGroups {
          * @param reason what, why and what to do, for people
          */
         record Unavailable(String reason) implements Prepared {}
+
+        /**
+         * So many processors as the task wants for itself are not to be had now.
+         *
+         * @param reason what, why and what to do, for people
+         */
+        record Taken(String reason) implements Prepared {}
     }
 
     /** Makes all groups that a driver expects before it starts this task, without limits. */
@@ -102,7 +114,7 @@ public final class TaskGroups {
     /**
      * The same with limits, which hold from the first instruction of what a driver moves in. Drivers may set them, too, but not all do.
      *
-     * @param limits the memory and the processor that all processes of the task together may use
+     * @param limits the memory and the processor that all processes of the task together may use, and how many processors nobody else may
      */
     public Prepared prepare(TaskGroupName name, Limits limits) {
         Optional<Version> version = cgroups.version();
@@ -112,10 +124,17 @@ public final class TaskGroups {
                             + " in which a driver could start a task; mount them there (cgroup2, or freezer, cpu, memory and cpuset)");
         }
         SortedMap<String, String> lacking = new TreeMap<>();
+        int wanted = limits.cores() == null ? 0 : limits.cores();
         try {
             switch (version.get()) {
                 case V1 -> makeFirst(name, lacking);
-                case V2 -> makeSecond(name, lacking);
+                case V2 -> makeSecond(name, wanted > 0, lacking);
+            }
+            Optional<String> taken = lacking.containsKey(CPUSET) ? Optional.empty() : reserve(name, wanted);
+            if (taken.isPresent()) {
+                return new Prepared.Taken("it wants " + wanted + (wanted == 1 ? " processor" : " processors")
+                        + " for itself (limits.cores), and "
+                        + taken.get() + "; ask for fewer, or stop what has reserved them");
             }
         } catch (IOException e) {
             return new Prepared.Unavailable("could not make the control groups of the task " + name.task() + ": "
@@ -123,6 +142,14 @@ public final class TaskGroups {
         }
         limit(version.get(), name, limits, lacking);
         return new Prepared.Ready(ImmutableSortedMap.copyOf(lacking));
+    }
+
+    private Optional<String> reserve(TaskGroupName name, int wanted) throws IOException {
+        if (wanted > 0) {
+            return cores.reserve(cgroups.partition().orElseThrow(), name, wanted);
+        }
+        cores.share();
+        return Optional.empty();
     }
 
     private void limit(Version version, TaskGroupName name, Limits limits, SortedMap<String, String> lacking) {
@@ -155,11 +182,11 @@ public final class TaskGroups {
         for (Path group : cgroups.groups(name)) {
             files.makeGroup(group);
         }
-        if (!cgroups.isMounted("cpuset")) {
-            lacking.put("cpuset", CgroupLayout.NO_CONTROLLER);
+        if (!cgroups.isMounted(CPUSET)) {
+            lacking.put(CPUSET, CgroupLayout.NO_CONTROLLER);
             return;
         }
-        for (Path group : cgroups.shared("cpuset")) {
+        for (Path group : cgroups.shared(CPUSET)) {
             files.makeGroup(group);
             for (String file : CPUSET_FILES) {
                 // No process can enter one that has no processors or no memory.
@@ -170,9 +197,10 @@ public final class TaskGroups {
         }
     }
 
-    private void makeSecond(TaskGroupName name, SortedMap<String, String> lacking) throws IOException {
+    private void makeSecond(TaskGroupName name, boolean reserved, SortedMap<String, String> lacking)
+            throws IOException {
         List<Path> above = new ArrayList<>(List.of(cgroups.root()));
-        above.addAll(cgroups.slices());
+        above.addAll(cgroups.slices(reserved));
         for (Path each : above) {
             files.makeGroup(each);
             List<String> enabled = words(each.resolve("cgroup.subtree_control"));
@@ -182,9 +210,10 @@ public final class TaskGroups {
                 }
             }
         }
-        for (Path group : cgroups.groups(name)) {
-            files.makeGroup(group);
-        }
+        files.makeGroup(
+                reserved
+                        ? cgroups.reserved(name).orElseThrow()
+                        : cgroups.groups(name).getFirst());
     }
 
     /** One by one: an unavailable controller must not keep the others from being enabled. */
@@ -309,15 +338,25 @@ public final class TaskGroups {
     }
 
     /**
-     * Removes a task's groups, if there are any.
+     * Removes a task's groups, if there are any. Processors that it had for itself are everybody's again.
      *
      * @throws ActuationFailure when processes are in them
      */
     public void remove(TaskGroupName name) throws ActuationFailure, InterruptedException {
         GroupRemover remover = new GroupRemover(CgroupLayout.NONE, files);
-        for (Path group : cgroups.groups(name)) {
+        Optional<Path> reserved = cgroups.reserved(name).filter(Files::isDirectory);
+        for (Path group :
+                Iterables.concat(cgroups.groups(name), reserved.stream().toList())) {
             if (Files.isDirectory(group)) {
                 remover.remove(group, "the task " + name.task());
+            }
+        }
+        if (reserved.isPresent()) {
+            try {
+                cores.share();
+            } catch (IOException e) {
+                // The next start of a task tries again.
+                LOG.warn("the processors that the task {} had for itself stay unused: {}", name.task(), Disk.reason(e));
             }
         }
     }

@@ -23,6 +23,7 @@ public final class TaskEnvironment {
      *
      * @param memoryMib its limit, in MiB
      * @param cpuMhz its share of the processors, in MHz
+     * @param cores the processors that it has for itself, such as "2-3,7"
      * @param meta any names; what can't be in the name of a variable becomes {@code _}
      */
     public record Facts(
@@ -34,6 +35,7 @@ public final class TaskEnvironment {
             String namespace,
             OptionalLong memoryMib,
             OptionalLong cpuMhz,
+            String cores,
             ImmutableMap<String, String> meta,
             ImmutableList<Port> ports) {}
 
@@ -66,6 +68,7 @@ public final class TaskEnvironment {
         put(variables, "NAMESPACE", facts.namespace());
         facts.memoryMib().ifPresent(mib -> put(variables, "MEMORY_LIMIT", Long.toString(mib)));
         facts.cpuMhz().ifPresent(mhz -> put(variables, "CPU_LIMIT", Long.toString(mhz)));
+        put(variables, "CPU_CORES", facts.cores());
         facts.meta().forEach((name, value) -> {
             variables.put(PREFIX + "META_" + inAName(name), value);
             variables.put(PREFIX + "META_" + inAName(name).toUpperCase(Locale.ROOT), value);

@@ -113,6 +113,10 @@ final class FakeControlGroups implements ControlFiles {
         if (controllers.contains("memory")) {
             Files.writeString(group.resolve("memory.max"), "max\n");
         }
+        if (controllers.contains("cpuset")) {
+            Files.writeString(group.resolve("cpuset.cpus"), "\n");
+            Files.writeString(group.resolve("cpuset.cpus.effective"), "0-3\n");
+        }
         if (controllers.contains("cpu")) {
             Files.writeString(group.resolve("cpu.max"), "max 100000\n");
         }

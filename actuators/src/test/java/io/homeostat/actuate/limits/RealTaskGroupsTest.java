@@ -26,6 +26,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.BitSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.UUID;
@@ -81,9 +82,8 @@ class RealTaskGroupsTest {
         TaskGroups groups = prepared(cgroups);
         assertInstanceOf(Prepared.Ready.class, groups.prepare(name));
 
-        for (Path group : cgroups.groups(name)) {
-            assertTrue(Files.isDirectory(group), group.toString());
-        }
+        assertEquals(
+                Optional.of(true), cgroups.groups(name).stream().findFirst().map(Files::isDirectory));
         assertEquals(Observation.seen(new Occupancy(true, false, Occupancy.NONE.pids())), cgroups.look(name));
         assertFalse(groups.kill(name));
         groups.remove(name);
@@ -135,13 +135,48 @@ class RealTaskGroupsTest {
         inside.destroyForcibly().waitFor();
     }
 
+    @Test
+    void whatIsReservedNobodyElseIsOn() throws Exception {
+        TaskCgroups cgroups = cgroups(ROOT);
+        assumeTrue(cgroups.isMounted("cpuset"));
+        assumeTrue(Runtime.getRuntime().availableProcessors() > 1, "one processor is nobody's own");
+        TaskGroups groups = prepared(cgroups);
+        Path share = cgroups.cpuset(name).orElseThrow();
+        Process other = launch(List.of(share), "sleep", "300");
+        String all = processorsOf(other, share);
+
+        Limits one = new Limits(null, null, true, false, null, 1);
+        assertInstanceOf(Prepared.Ready.class, groups.prepare(name, one));
+
+        String own = cgroups.processors(name).orElseThrow();
+        Process inside = launch(List.of(cgroups.cpuset(name).orElseThrow()), "sleep", "300");
+        assertEquals(own, processorsOf(inside, cgroups.cpuset(name).orElseThrow()));
+        BitSet shared = ReservedCores.parse(processorsOf(other, share));
+        assertFalse(shared.intersects(ReservedCores.parse(own)), shared + " with " + own);
+
+        inside.destroyForcibly().waitFor();
+        groups.remove(name);
+        assertEquals(all, processorsOf(other, share));
+    }
+
+    /** Once it is in that group. */
+    private static String processorsOf(Process process, Path group) throws IOException {
+        await().atMost(DEADLINE)
+                .until(() -> Files.readAllLines(group.resolve("cgroup.procs")).contains(Long.toString(process.pid())));
+        return Files.readAllLines(Path.of("/proc/" + process.pid() + "/status")).stream()
+                .filter(line -> line.startsWith("Cpus_allowed_list:"))
+                .map(line -> line.replaceAll(".*:\\s*", ""))
+                .findFirst()
+                .orElseThrow();
+    }
+
     @ParameterizedTest
     @ValueSource(strings = {ROOT, UNIFIED})
     void whatHasLeftItsSessionAndItsParentIsKilledToo(String root) throws Exception {
         TaskCgroups cgroups = cgroups(root);
         TaskGroups groups = prepared(cgroups);
-        Process parent = launch(
-                cgroups.groups(name), "sh", "-c", "setsid sh -c 'sleep 300 & sleep 300' & trap '' TERM; sleep 300");
+        Process parent =
+                launch(existing(cgroups), "sh", "-c", "setsid sh -c 'sleep 300 & sleep 300' & trap '' TERM; sleep 300");
         await().atMost(DEADLINE).until(() -> pids(cgroups) == 5);
         ActuationFailure occupied = assertThrows(ActuationFailure.class, () -> groups.remove(name));
         assertTrue(String.valueOf(occupied.getMessage()).contains(Long.toString(parent.pid())), occupied.getMessage());
@@ -161,8 +196,8 @@ class RealTaskGroupsTest {
         Path comet = temp.resolve("comet");
         Path turns = temp.resolve("turns");
         Files.writeString(comet, "echo >> " + turns + "\nsh " + comet + " &\n");
-        launch(cgroups.groups(name), "sh", comet.toString());
-        launch(cgroups.groups(name), "sh", comet.toString());
+        launch(existing(cgroups), "sh", comet.toString());
+        launch(existing(cgroups), "sh", comet.toString());
         await().atMost(DEADLINE).until(() -> Files.exists(turns) && Files.size(turns) > 50);
 
         assertTrue(groups.kill(name));
@@ -178,9 +213,9 @@ class RealTaskGroupsTest {
         TaskCgroups cgroups = cgroups(ROOT);
         TaskGroups groups = prepared(cgroups);
         assumeTrue(cgroups.isMounted("freezer"));
-        Process process = launch(cgroups.groups(name), "sleep", "300");
+        Process process = launch(existing(cgroups), "sleep", "300");
         await().atMost(DEADLINE).until(() -> pids(cgroups) == 1);
-        Path own = cgroups.groups(name).getFirst();
+        Path own = existing(cgroups).getFirst();
         Path below = Files.createDirectory(own.resolve("inner"));
         Files.writeString(below.resolve("cgroup.procs"), Long.toString(process.pid()));
         Files.writeString(below.resolve("freezer.state"), "FROZEN");
@@ -198,11 +233,11 @@ class RealTaskGroupsTest {
         TaskCgroups cgroups = cgroups(ROOT);
         prepared(cgroups);
         assumeTrue(cgroups.isMounted("memory"));
-        Path memory = cgroups.groups(name).getLast();
+        Path memory = existing(cgroups).getLast();
         Files.writeString(memory.resolve("memory.limit_in_bytes"), Integer.toString(32 << 20));
         assertEquals(Observation.seen(0L), cgroups.oomKills(name));
 
-        Process hungry = launch(cgroups.groups(name), "dd", "if=/dev/zero", "of=/dev/null", "bs=256M", "count=1");
+        Process hungry = launch(existing(cgroups), "dd", "if=/dev/zero", "of=/dev/null", "bs=256M", "count=1");
 
         assertEquals(KILLED, hungry.waitFor());
         assertEquals(Observation.seen(1L), cgroups.oomKills(name));
@@ -216,7 +251,8 @@ class RealTaskGroupsTest {
     }
 
     private TaskGroups prepared(TaskCgroups cgroups) {
-        List<Path> parents = new ArrayList<>(cgroups.slices());
+        List<Path> parents = new ArrayList<>(cgroups.slices(false));
+        cgroups.partition().ifPresent(partition -> parents.add(partition.reserve()));
         for (String controller : List.of("freezer", "cpu", "memory", "cpuset")) {
             parents.addAll(cgroups.shared(controller));
         }
@@ -226,6 +262,10 @@ class RealTaskGroupsTest {
         assumeTrue(prepared instanceof Prepared.Ready, prepared::toString);
         used.add(groups);
         return groups;
+    }
+
+    private List<Path> existing(TaskCgroups cgroups) {
+        return cgroups.groups(name).stream().filter(Files::isDirectory).toList();
     }
 
     private static int pids(TaskCgroups cgroups, TaskGroupName name) {

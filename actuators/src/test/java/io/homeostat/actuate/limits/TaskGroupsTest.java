@@ -213,28 +213,4 @@ class TaskGroupsTest {
             inner.removeGroup(group);
         }
     }
-
-    /** Groups of version 1, whose cpusets are empty at first. */
-    private static final class PlainDirectories implements ControlFiles {
-        @Override
-        public void makeGroup(Path group) throws IOException {
-            if (Files.isDirectory(group)) {
-                return;
-            }
-            Files.createDirectory(group);
-            for (String file : List.of("cgroup.procs", "cpuset.cpus", "cpuset.mems")) {
-                Files.createFile(group.resolve(file));
-            }
-        }
-
-        @Override
-        public void write(Path file, String text) throws IOException {
-            Files.writeString(file, text);
-        }
-
-        @Override
-        public void removeGroup(Path group) throws IOException {
-            Files.deleteIfExists(group);
-        }
-    }
 }

@@ -28,6 +28,7 @@ class TaskEnvironmentTest {
             "",
             OptionalLong.empty(),
             OptionalLong.empty(),
+            "",
             ImmutableMap.of(),
             ImmutableList.of());
 
@@ -42,6 +43,7 @@ class TaskEnvironmentTest {
                 "default",
                 OptionalLong.of(256),
                 OptionalLong.of(500),
+                "2-3",
                 ImmutableMap.of("build-no", "7", "empty", ""),
                 ImmutableList.of(new Port("http", "10.0.0.5", 80, 24_680), new Port("admin-ui", "fe80::1", 81, 81)));
 
@@ -63,6 +65,7 @@ class TaskEnvironmentTest {
                         .put("NOMAD_NAMESPACE", "default")
                         .put("NOMAD_MEMORY_LIMIT", "256")
                         .put("NOMAD_CPU_LIMIT", "500")
+                        .put("NOMAD_CPU_CORES", "2-3")
                         .put("NOMAD_META_build_no", "7")
                         .put("NOMAD_META_BUILD_NO", "7")
                         .put("NOMAD_META_empty", "")

@@ -20,8 +20,9 @@ import org.jspecify.annotations.Nullable;
  *
  * <ul>
  *   <li>version 1, and machines with both: {@code {freezer,cpu,memory}/nomad/<allocation>.<task>}, and {@code cpuset/nomad/share} for all
- *       tasks. The group of the freezer says which processes belong to the task; without that controller all the others together do;
- *   <li>version 2: {@code nomad.slice/share/<allocation>.<task>.scope}.
+ *       tasks but those with processors of their own, which are in {@code cpuset/nomad/reserve/<allocation>.<task>}. The group of the
+ *       freezer says which processes belong to the task; without that controller all the others together do;
+ *   <li>version 2: {@code nomad.slice/share/<allocation>.<task>.scope}, or the same in {@code nomad.slice/reserve}.
  * </ul>
  *
  * <p>Looks and changes nothing.
@@ -30,6 +31,9 @@ public final class TaskCgroups {
     /** The controllers of version 1 that have a group for each task; the freezer decides who belongs to it. */
     public static final ImmutableList<String> PER_TASK = ImmutableList.of("freezer", "cpu", "memory");
 
+    private static final String CPUSET = "cpuset";
+    private static final String SHARE = "share";
+    private static final String RESERVE = "reserve";
     private static final String PROCS = "cgroup.procs";
     private static final String EVENTS = "cgroup.events";
 
@@ -72,19 +76,58 @@ public final class TaskCgroups {
                 || (Files.exists(root.resolve(controller).resolve(PROCS)) && mounted.add(controller));
     }
 
-    /** The parents of all tasks' groups in version 2, from the top. */
-    public ImmutableList<Path> slices() {
+    /** The parents in version 2 of the groups of tasks that share processors, or that have some reserved, from the top. */
+    public ImmutableList<Path> slices(boolean reserved) {
         Path slice = root.resolve("nomad.slice");
-        return ImmutableList.of(slice, slice.resolve("share"));
+        return ImmutableList.of(slice, slice.resolve(reserved ? RESERVE : SHARE));
     }
 
     /** The groups of a controller of version 1 for all tasks of the machine, from the top. */
     public ImmutableList<Path> shared(String controller) {
         Path nomad = root.resolve(controller).resolve("nomad");
-        return controller.equals("cpuset") ? ImmutableList.of(nomad, nomad.resolve("share")) : ImmutableList.of(nomad);
+        return controller.equals(CPUSET) ? ImmutableList.of(nomad, nomad.resolve(SHARE)) : ImmutableList.of(nomad);
     }
 
-    /** The task's own groups that this machine can have, whether they exist or not; the one that decides who belongs to it first. */
+    /**
+     * Where the processors of tasks are divided.
+     *
+     * @param whole the group with all of them
+     * @param share of the tasks that have none for themselves
+     * @param reserve with a group for each task that has
+     */
+    public record Partition(Path whole, Path share, Path reserve) {
+        private Partition(Path whole) {
+            this(whole, whole.resolve(SHARE), whole.resolve(RESERVE));
+        }
+    }
+
+    /** Empty when nobody divides processors on this machine. */
+    public Optional<Partition> partition() {
+        return version().flatMap(version -> switch (version) {
+            case V1 ->
+                isMounted(CPUSET) ? Optional.of(new Partition(shared(CPUSET).getFirst())) : Optional.empty();
+            case V2 -> Optional.of(new Partition(slices(false).getFirst()));
+        });
+    }
+
+    /** The group of a task that has processors for itself, whether it exists or not; empty when this machine can't have one. */
+    public Optional<Path> reserved(TaskGroupName name) {
+        return partition()
+                .map(partition -> partition.reserve().resolve(version == Version.V2 ? name.scope() : name.text()));
+    }
+
+    /** The processors that a task has for itself, such as "2-3,7"; empty when it has none. */
+    public Optional<String> processors(TaskGroupName name) throws IOException {
+        Optional<Path> own = reserved(name).filter(Files::isDirectory);
+        return own.isEmpty()
+                ? Optional.empty()
+                : Optional.of(Files.readString(own.get().resolve("cpuset.cpus")).strip());
+    }
+
+    /**
+     * The groups that decide who belongs to a task, as far as this machine can have them, whether they exist or not; the one that is to be
+     * believed first.
+     */
     public ImmutableList<Path> groups(TaskGroupName name) {
         return version()
                 .map(version -> switch (version) {
@@ -93,17 +136,22 @@ public final class TaskCgroups {
                                 .filter(this::isMounted)
                                 .map(controller -> shared(controller).getLast().resolve(name.text()))
                                 .collect(ImmutableList.toImmutableList());
-                    case V2 -> ImmutableList.of(slices().getLast().resolve(name.scope()));
+                    case V2 ->
+                        ImmutableList.of(
+                                slices(false).getLast().resolve(name.scope()),
+                                slices(true).getLast().resolve(name.scope()));
                 })
                 .orElse(ImmutableList.of());
     }
 
     /** What a driver is told in LinuxResources.cpuset_cgroup; empty when this machine has no such group. */
     public Optional<Path> cpuset(TaskGroupName name) {
-        return version().flatMap(version -> switch (version) {
-            case V1 -> isMounted("cpuset") ? Optional.of(shared("cpuset").getLast()) : Optional.empty();
-            case V2 -> groups(name).stream().findFirst();
-        });
+        Optional<Path> own = reserved(name).filter(Files::isDirectory);
+        return own.isPresent()
+                ? own
+                : partition()
+                        .map(partition ->
+                                version == Version.V2 ? partition.share().resolve(name.scope()) : partition.share());
     }
 
     /**
@@ -181,7 +229,10 @@ public final class TaskCgroups {
         }
         Path group = version.get() == Version.V1
                 ? shared("memory").getLast().resolve(name.text())
-                : groups(name).getFirst();
+                : groups(name).stream()
+                        .filter(Files::isDirectory)
+                        .findFirst()
+                        .orElseGet(() -> groups(name).getFirst());
         try {
             return Observation.seen(Files.isDirectory(group) ? LimitFiles.oomKills(version.get(), group) : 0L);
         } catch (IOException e) {

@@ -50,7 +50,8 @@ class TaskCgroupsTest {
         TaskCgroups cgroups = new TaskCgroups(root);
 
         assertEquals(Optional.of(Version.V2), cgroups.version());
-        assertEquals(ImmutableList.of(scope), cgroups.groups(NAME));
+        Path reserved = root.resolve("nomad.slice/reserve/" + ALLOCATION + ".web.scope");
+        assertEquals(ImmutableList.of(scope, reserved), cgroups.groups(NAME));
         assertEquals(Optional.of(scope), cgroups.cpuset(NAME));
         assertEquals(Observation.seen(Occupancy.NONE), cgroups.look(NAME));
     }

@@ -175,12 +175,14 @@ final class Executor {
     /** The groups of the host that exist; it makes them before it starts a task. */
     private static List<Path> groups(TaskConfig config) {
         String name = Path.of(config.getAllocDir()).getFileName() + "." + config.getName();
-        return Stream.of(
-                        "freezer/nomad/" + name,
-                        "cpu/nomad/" + name,
-                        "memory/nomad/" + name,
-                        "nomad.slice/share/" + name + ".scope")
-                .map(group -> GROUPS.resolve(group).resolve("cgroup.procs"))
+        // In version 2 it is the only one.
+        String cpuset = config.getResources().getLinuxResources().getCpusetCgroup();
+        Stream<Path> processors = cpuset.isEmpty() ? Stream.empty() : Stream.of(Path.of(cpuset));
+        return Stream.concat(
+                        Stream.of("freezer/nomad/" + name, "cpu/nomad/" + name, "memory/nomad/" + name)
+                                .map(GROUPS::resolve),
+                        processors)
+                .map(group -> group.resolve("cgroup.procs"))
                 .filter(Files::exists)
                 .toList();
     }

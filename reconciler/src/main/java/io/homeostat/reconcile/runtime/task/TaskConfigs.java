@@ -25,6 +25,7 @@ import io.homeostat.proto.nomad.driver.NetworkResource;
 import io.homeostat.proto.nomad.driver.PortMapping;
 import io.homeostat.proto.nomad.driver.Resources;
 import io.homeostat.proto.nomad.driver.TaskConfig;
+import java.io.IOException;
 import java.nio.file.Path;
 import java.util.Optional;
 import java.util.OptionalLong;
@@ -45,12 +46,20 @@ final class TaskConfigs {
         this.cgroups = cgroups;
     }
 
-    /** What of a declaration nobody can do yet, with a remedy; empty when there is nothing. */
+    /** What of a declaration this machine can't do, whichever driver it has, with a remedy; empty when there is nothing. */
     static String unsupported(TaskSpec spec) {
-        Integer cores = spec.lifecycle().limits().cores();
-        return cores != null && cores > 0
-                ? "spec.limits.cores: processors of its own are not possible yet; remove it, or use cpu"
-                : "";
+        int cores = cores(spec.lifecycle().limits());
+        int all = cores == 0 ? 1 : HostTopology.read().message().getCoresCount();
+        return cores < all
+                ? ""
+                : "spec.limits.cores: it wants " + cores + " processors for itself, of which this machine has " + all
+                        + ", and one stays with the tasks that reserve none; "
+                        + (all > 1 ? "ask for " + (all - 1) + " at most" : "remove it");
+    }
+
+    /** How many processors are to be its own. */
+    static int cores(Limits limits) {
+        return limits.cores() == null ? 0 : limits.cores();
     }
 
     TaskConfig of(
@@ -60,17 +69,20 @@ final class TaskConfigs {
             TaskSpec spec,
             Isolation isolation,
             ByteString config,
-            Optional<NetworkIsolationSpec> network) {
+            Optional<NetworkIsolationSpec> network)
+            throws IOException {
         String name = place.task();
         HostTopology host = HostTopology.read();
+        // Those that its groups were made with.
+        String processors = cgroups.processors(place.groups()).orElse("");
         Path launch = layout.launch(instance.workload(), instance.launchId());
         TaskConfig.Builder task = TaskConfig.newBuilder()
                 .setId(taskId)
                 .setName(name)
                 .setMsgpackDriverConfig(config)
-                .putAllEnv(TaskEnvironment.of(place, isolation, facts(name, spec, host)))
+                .putAllEnv(TaskEnvironment.of(place, isolation, facts(name, spec, host, processors)))
                 .putAllEnv(spec.env())
-                .setResources(resources(place, spec, host))
+                .setResources(resources(place, spec, host, processors))
                 .setAllocDir(place.root().toString())
                 .setStdoutPath(TaskOutputs.out(launch).toString())
                 .setStderrPath(TaskOutputs.err(launch).toString())
@@ -92,7 +104,7 @@ final class TaskConfigs {
         return task.build();
     }
 
-    private static Facts facts(String name, TaskSpec spec, HostTopology host) {
+    private static Facts facts(String name, TaskSpec spec, HostTopology host, String processors) {
         Limits limits = spec.lifecycle().limits();
         return new Facts(
                 name,
@@ -104,28 +116,35 @@ final class TaskConfigs {
                 limits.memory() == null
                         ? OptionalLong.empty()
                         : OptionalLong.of(limits.memory().bytes() >> 20),
-                limits.cpu() == null ? OptionalLong.empty() : OptionalLong.of(mhz(limits.cpu(), host)),
+                limits.cpu() == null && cores(limits) == 0 ? OptionalLong.empty() : OptionalLong.of(mhz(limits, host)),
+                processors,
                 ImmutableMap.of(),
                 spec.ports().stream()
                         .map(port -> new TaskEnvironment.Port(port.label(), LOOPBACK, port.inside(), port.port()))
                         .collect(ImmutableList.toImmutableList()));
     }
 
-    private static long mhz(Cpu cpu, HostTopology host) {
-        return Math.max(1, Math.round(host.mhz() * cpu.percentOfOneCore() / PERCENT));
+    /** What it may use: a share of all, or what it has for itself, or all. */
+    private static long mhz(Limits limits, HostTopology host) {
+        Cpu cpu = limits.cpu();
+        if (cpu != null) {
+            return Math.max(1, Math.round(host.mhz() * cpu.percentOfOneCore() / PERCENT));
+        }
+        return cores(limits) > 0 ? host.mhz() * cores(limits) : host.totalMhz();
     }
 
     /** Without limits of its own a task may use what the machine has: drivers take 0 for a limit, too. */
-    private Resources resources(TaskPlace place, TaskSpec spec, HostTopology host) {
+    private Resources resources(TaskPlace place, TaskSpec spec, HostTopology host, String processors) {
         Limits limits = spec.lifecycle().limits();
         Size memory = limits.memory();
         Size most = limits.memoryMax();
         long all = host.memory();
         long bytes = most != null ? most.bytes() : memory != null ? memory.bytes() : all;
-        long shares = limits.cpu() == null ? host.totalMhz() : mhz(limits.cpu(), host);
+        long shares = mhz(limits, host);
         LinuxResources.Builder linux = LinuxResources.newBuilder()
                 .setCpuShares(shares)
                 .setMemoryLimitBytes(bytes)
+                .setCpusetCpus(processors)
                 .setPercentTicks((double) shares / host.totalMhz());
         cgroups.cpuset(place.groups()).ifPresent(path -> linux.setCpusetCgroup(path.toString()));
         AllocatedMemoryResources.Builder allocated =

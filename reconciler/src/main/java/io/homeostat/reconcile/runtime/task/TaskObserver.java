@@ -239,19 +239,14 @@ final class TaskObserver implements InstanceObserver {
     @Override
     public FieldCheck check(Workload declared, @Nullable Workload inForce) {
         TaskSpec spec = (TaskSpec) declared.spec();
+        return with(TaskConfigs.unsupported(spec), checkedByItsDriver(spec));
+    }
+
+    private FieldCheck checkedByItsDriver(TaskSpec spec) {
         try {
             DriverSession session = tasks.session(spec.driver(), TIMEOUT);
             FieldCheck config = DriverConfig.checked(session.taskSchema(TIMEOUT), spec.config());
-            String refusal = Tasks.refusal(spec, session, TIMEOUT);
-            return refusal.isEmpty()
-                    ? config
-                    : new FieldCheck(
-                            config.field(),
-                            ImmutableList.<FieldProblem>builder()
-                                    .addAll(config.problems())
-                                    .add(problem(refusal))
-                                    .build(),
-                            config.unchecked());
+            return with(Tasks.refusal(spec, session, TIMEOUT), config);
         } catch (Absent e) {
             return FieldCheck.unchecked(DriverConfig.FIELD, e.words());
         } catch (DriverFailure e) {
@@ -263,12 +258,22 @@ final class TaskObserver implements InstanceObserver {
         }
     }
 
-    /** @param refusal which begins with its field */
-    private static FieldProblem problem(String refusal) {
+    /** @param refusal which begins with its field; empty when there is none */
+    private static FieldCheck with(String refusal, FieldCheck others) {
+        if (refusal.isEmpty()) {
+            return others;
+        }
         int end = refusal.indexOf(": ");
-        return new FieldProblem(
+        FieldProblem problem = new FieldProblem(
                 ImmutableList.<Object>copyOf(Splitter.on('.').split(refusal.substring(0, end))),
                 refusal.substring(end + 2));
+        return new FieldCheck(
+                others.field(),
+                ImmutableList.<FieldProblem>builder()
+                        .addAll(others.problems())
+                        .add(problem)
+                        .build(),
+                others.unchecked());
     }
 
     /** Also after its driver was launched again. */

@@ -106,7 +106,7 @@ final class TaskRuntime implements KindRuntime, Signalable, Executing {
         TaskSpec spec = (TaskSpec) step.declared().spec();
         String unsupported = TaskConfigs.unsupported(spec);
         if (!unsupported.isEmpty()) {
-            throw new ActuationFailure(FailureCause.Kind.ARGUMENTS, unsupported, true);
+            throw new ActuationFailure(FailureCause.Kind.LIMITS, unsupported, true);
         }
         Duration timeout = spec.lifecycle().start().timeout();
         try {
@@ -223,13 +223,17 @@ final class TaskRuntime implements KindRuntime, Signalable, Executing {
 
     private void makeGroups(TaskPlace place, Limits limits) throws ActuationFailure {
         Size most = limits.memoryMax() == null ? limits.memory() : limits.memoryMax();
-        String problem = switch (groups.prepare(place.groups(), new Limits(most, limits.cpu(), limits.required()))) {
+        Limits all = new Limits(most, limits.cpu(), limits.required(), false, null, limits.cores());
+        String problem = switch (groups.prepare(place.groups(), all)) {
             case TaskGroups.Prepared.Ready(ImmutableSortedMap<String, String> lacking) -> {
                 boolean matters = (most != null && lacking.containsKey("memory"))
-                        || (limits.cpu() != null && lacking.containsKey("cpu"));
+                        || (limits.cpu() != null && lacking.containsKey("cpu"))
+                        || (TaskConfigs.cores(limits) > 0 && lacking.containsKey("cpuset"));
                 yield matters ? "its limits can't be enforced: " + lacking : "";
             }
             case TaskGroups.Prepared.Unavailable(String reason) -> reason;
+            case TaskGroups.Prepared.Taken(String reason) ->
+                throw new ActuationFailure(FailureCause.Kind.LIMITS, reason, false);
         };
         if (problem.isEmpty()) {
             return;
