@@ -33,17 +33,7 @@ final class GoDriverTest {
     }
 
     private Result exec(String script) {
-        return homeostat.runExactly(
-                "exec",
-                WEB,
-                "--state-dir",
-                homeostat.stateDir().toString(),
-                "--run-dir",
-                homeostat.runDir().toString(),
-                "--",
-                "/bin/sh",
-                "-c",
-                script);
+        return homeostat.exec(WEB, "/bin/sh", "-c", script);
     }
 
     @Test

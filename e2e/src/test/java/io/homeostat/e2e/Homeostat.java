@@ -251,6 +251,14 @@ final class Homeostat implements BeforeEachCallback, AfterEachCallback {
         return inThisJvm(List.of(arguments));
     }
 
+    /** Runs a command in a workload. */
+    Result exec(String workload, String... command) {
+        List<String> line = withDirectories("exec", workload);
+        line.add("--");
+        line.addAll(List.of(command));
+        return inThisJvm(line);
+    }
+
     private Result inThisJvm(List<String> arguments) {
         return checked(
                 Objects.requireNonNull(warm, "there is one while tests run").run(directory(), arguments));

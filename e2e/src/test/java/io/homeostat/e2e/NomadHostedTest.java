@@ -68,17 +68,7 @@ final class NomadHostedTest {
     }
 
     private Result exec(String script) {
-        return host.runExactly(
-                "exec",
-                WEB,
-                "--state-dir",
-                host.stateDir().toString(),
-                "--run-dir",
-                host.runDir().toString(),
-                "--",
-                "/bin/sh",
-                "-c",
-                script);
+        return host.exec(WEB, "/bin/sh", "-c", script);
     }
 
     @Test
