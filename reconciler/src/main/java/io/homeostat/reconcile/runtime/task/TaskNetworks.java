@@ -31,9 +31,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The networks of tasks that are in another one than the host's. One is there before its task starts. That of a driver goes with each launch,
- * as long as the driver is there for it: it need not wait for what is only remains. One of ours goes when the task is removed or wants
- * another. Which one it is, is noted before it is made, so that none is left behind.
+ * The networks of tasks that are in another one than the host's, made before the task starts. One that a driver has made goes after each
+ * launch, one of ours when the task is removed or wants another. It is noted before it is made, so that none is left behind.
  */
 final class TaskNetworks {
     private static final Logger LOG = LoggerFactory.getLogger(TaskNetworks.class);
@@ -124,14 +123,14 @@ final class TaskNetworks {
                 && (!(ofDriver || ours)
                         || !made.get().driver().equals(wanted.driver())
                         || made.get().mode() != mode)) {
-            release(id);
+            release(id, made.get());
             made = Optional.empty();
         }
         if (made.isEmpty() && (ofDriver || ours)) {
             note(id, wanted);
         }
         if (ofDriver) {
-            NetworkIsolationSpec network = created(id, session, timeout);
+            NetworkIsolationSpec network = made(id, session, timeout);
             note(id, new Made(spec.driver(), mode, network));
             return Optional.of(network);
         }
@@ -144,13 +143,10 @@ final class TaskNetworks {
         return mode == Mode.HOST ? Optional.empty() : Optional.of(network.build());
     }
 
-    /** Asked for at each start: the driver tells of the one that is there, or makes one that a boot has taken away. */
-    private NetworkIsolationSpec created(WorkloadId id, DriverSession session, Duration timeout)
+    private NetworkIsolationSpec made(WorkloadId id, DriverSession session, Duration timeout)
             throws ActuationFailure, InterruptedException {
         try {
-            return session.createNetwork(
-                            tasks.place(id).allocation(), tasks.place(id).task(), timeout)
-                    .getIsolationSpec();
+            return askedFor(id, session, timeout);
         } catch (DriverFailure e) {
             // Never for good: what is in the way is mostly outside of the driver.
             throw new ActuationFailure(
@@ -158,11 +154,19 @@ final class TaskNetworks {
         }
     }
 
+    /** The driver makes it, or tells of the one that it has made before. */
+    private NetworkIsolationSpec askedFor(WorkloadId id, DriverSession session, Duration timeout)
+            throws DriverFailure, InterruptedException {
+        return session.createNetwork(
+                        tasks.place(id).allocation(), tasks.place(id).task(), timeout)
+                .getIsolationSpec();
+    }
+
     /** The same as {@link #release}, but one that we have made stays for the next launch. */
     void releaseToDriver(WorkloadId id) throws ActuationFailure, InterruptedException {
         Optional<Made> made = made(id);
         if (made.isPresent() && !made.get().driver().isEmpty()) {
-            release(id);
+            release(id, made.get());
         }
     }
 
@@ -173,13 +177,16 @@ final class TaskNetworks {
      */
     void release(WorkloadId id) throws ActuationFailure, InterruptedException {
         Optional<Made> made = made(id);
-        if (made.isEmpty()) {
-            return;
+        if (made.isPresent()) {
+            release(id, made.get());
         }
-        if (made.get().driver().isEmpty()) {
+    }
+
+    private void release(WorkloadId id, Made made) throws ActuationFailure, InterruptedException {
+        if (made.driver().isEmpty()) {
             namespaces.remove(layout.network(id));
         } else {
-            destroy(id, made.get());
+            destroy(id, made);
         }
         try {
             disk.delete(tasks.place(id).networkNote());
@@ -189,17 +196,15 @@ final class TaskNetworks {
     }
 
     private void destroy(WorkloadId id, Made made) throws ActuationFailure, InterruptedException {
-        String allocation = tasks.place(id).allocation();
         String what = "the network of " + id.brief();
         try {
             DriverSession session = tasks.session(made.driver(), TIMEOUT);
             NetworkIsolationSpec network = made.network();
             if (network.equals(NetworkIsolationSpec.getDefaultInstance())) {
                 // We died before it could say what it has made.
-                network = session.createNetwork(allocation, tasks.place(id).task(), TIMEOUT)
-                        .getIsolationSpec();
+                network = askedFor(id, session, TIMEOUT);
             }
-            session.destroyNetwork(allocation, network, TIMEOUT);
+            session.destroyNetwork(tasks.place(id).allocation(), network, TIMEOUT);
         } catch (Absent e) {
             if (e.isKnown()) {
                 throw new ActuationFailure(
