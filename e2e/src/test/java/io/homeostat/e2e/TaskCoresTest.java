@@ -15,8 +15,11 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 
-/** Processors that a task has for itself. There is one class of these tests: they take them from all tasks of the machine. */
+/** Processors that a task has for itself. All tests of that are here, one after the other: they take them from each other. */
+@Execution(ExecutionMode.SAME_THREAD)
 final class TaskCoresTest {
     private static final Path CPUSETS = Path.of("/sys/fs/cgroup/cpuset");
     private static final int ALL = Runtime.getRuntime().availableProcessors();
@@ -104,7 +107,7 @@ final class TaskCoresTest {
 
         Path file = homeostat.file("third.yaml", task("third", ALL));
         homeostat
-                .run("validate", file.toString())
+                .run("validate", "-f", file.toString())
                 .exits(1)
                 .says("third.yaml:")
                 .says("ask for " + (ALL - 1) + " at most");
