@@ -82,6 +82,10 @@ final class NomadHostedTest {
         eventually().until(() -> host.run("logs", WEB).out().contains("I am blue"));
         exec("echo $COLOUR; exit 7").exits(7).says("blue");
         host.run("describe", DRIVER).exits(0).says("healthy");
+        assertEquals(
+                List.of(host.pid(DRIVER)),
+                host.processes(DRIVER).stream().map(Processes.Seen::pid).toList(),
+                "the agent that it has started is none of its processes");
 
         agent.kill();
         Processes.kill(host.pid(DRIVER));

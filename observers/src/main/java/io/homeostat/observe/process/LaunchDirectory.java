@@ -1,6 +1,7 @@
 package io.homeostat.observe.process;
 
 import com.google.common.base.Splitter;
+import com.google.common.collect.ImmutableSet;
 import com.google.common.primitives.Longs;
 import io.homeostat.desired.state.Identity.ProcessIdentity;
 import io.homeostat.desired.state.history.Exit;
@@ -203,6 +204,9 @@ public record LaunchDirectory(Path path) {
 
         /** In the keeper, our process that waits for the workload's main process: the id of the launch. */
         public static final String KEEPER = "HOMEOSTAT_KEEPER";
+
+        /** All of these. */
+        public static final ImmutableSet<String> ALL = ImmutableSet.of(LAUNCH, WORKLOAD, KEEPER);
 
         private LaunchMarks() {}
     }

@@ -11,6 +11,7 @@ import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.yaml.Problem;
 import io.homeostat.observe.driver.DriverSession;
 import io.homeostat.observe.goplugin.HostEnvironment;
+import io.homeostat.observe.process.LaunchDirectory.LaunchMarks;
 import io.homeostat.proto.agent.CommandRequest;
 import io.homeostat.proto.agent.Format;
 import io.homeostat.proto.agent.Presentation;
@@ -147,6 +148,8 @@ final class AgentLink {
                 .keySet()
                 .removeAll(DriverSession.HOST.variables(Path.of("/")).keySet());
         builder.environment().keySet().removeAll(HostEnvironment.WITHHELD);
+        // Another Homeostat that has launched the driver would take the agent for a process of it.
+        builder.environment().keySet().removeAll(LaunchMarks.ALL);
         return builder.start();
     }
 
