@@ -30,9 +30,7 @@ record Scenario(long seed, boolean hints, int harshness, ImmutableList<Moment> m
             WorkloadId.plugin("alpha"),
             WorkloadId.plugin("beta"),
             WorkloadId.process("gamma"),
-            new WorkloadId(TimerKind.TIMER, "delta"),
-            new WorkloadId(Kind.DRIVER, Wish.DRIVER),
-            new WorkloadId(Kind.TASK, "zeta"));
+            new WorkloadId(TimerKind.TIMER, "delta"));
 
     private static final int REVISIONS = 3;
 
@@ -179,8 +177,7 @@ record Scenario(long seed, boolean hints, int harshness, ImmutableList<Moment> m
     }
 
     private static Wish wish(SplittableRandom random, WorkloadId id) {
-        // A driver is never done.
-        return random.nextInt(100) < 75 || id.kind().equals(Kind.DRIVER) ? daemon(random, id) : oneShot(random, id);
+        return random.nextInt(100) < 75 ? daemon(random, id) : oneShot(random, id);
     }
 
     private static Wish oneShot(SplittableRandom random, WorkloadId id) {
@@ -188,7 +185,7 @@ record Scenario(long seed, boolean hints, int harshness, ImmutableList<Moment> m
         boolean speaks = id.kind().equals(Kind.PLUGIN);
         if (!speaks && (behaviour == Behaviour.NEVER_LISTENS || behaviour == Behaviour.START_ERROR)) {
             behaviour = Behaviour.ENDLESS;
-        } else if (!Kinds.hasArchive(id) && behaviour == Behaviour.UNFETCHABLE) {
+        } else if (id.kind().equals(TimerKind.TIMER) && behaviour == Behaviour.UNFETCHABLE) {
             behaviour = Behaviour.UNLAUNCHABLE;
         }
         ImmutableList<String> arguments = random.nextInt(100) < 80 ? ImmutableList.of() : ImmutableList.of("-v");
@@ -200,12 +197,9 @@ record Scenario(long seed, boolean hints, int harshness, ImmutableList<Moment> m
     private static Wish daemon(SplittableRandom random, WorkloadId id) {
         Behaviour behaviour = random.nextInt(100) < 50 ? Behaviour.GOOD : any(OF_DAEMONS, random);
         if (!id.kind().equals(Kind.PLUGIN)) {
-            behaviour = onceConfigured(behaviour);
-        }
-        if (!Kinds.isToldToStart(id)) {
             behaviour = withoutProtocol(behaviour);
         }
-        if (!Kinds.hasArchive(id)) {
+        if (id.kind().equals(TimerKind.TIMER)) {
             behaviour = withoutArchive(behaviour);
         }
         String revision = behaviour + "-" + random.nextInt(REVISIONS);
@@ -229,16 +223,12 @@ record Scenario(long seed, boolean hints, int harshness, ImmutableList<Moment> m
         };
     }
 
-    /** It is given no other configuration while it runs. */
-    private static Behaviour onceConfigured(Behaviour behaviour) {
+    private static Behaviour withoutProtocol(Behaviour behaviour) {
         return switch (behaviour) {
+            case START_ERROR -> Behaviour.EXITS_AT_ONCE;
             case APPLY_UNSUPPORTED, APPLY_ERROR -> Behaviour.GOOD;
             default -> behaviour;
         };
-    }
-
-    private static Behaviour withoutProtocol(Behaviour behaviour) {
-        return behaviour == Behaviour.START_ERROR ? Behaviour.EXITS_AT_ONCE : behaviour;
     }
 
     /** Nor is anybody asked whether it listens. */
