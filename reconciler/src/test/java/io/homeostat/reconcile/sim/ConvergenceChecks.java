@@ -16,6 +16,7 @@ import io.homeostat.reconcile.plan.Step;
 import io.homeostat.reconcile.plan.Traits;
 import java.time.Duration;
 import java.util.List;
+import java.util.Objects;
 
 /** What must be true of a machine on which nothing goes wrong any more. */
 final class ConvergenceChecks {
@@ -203,6 +204,7 @@ final class ConvergenceChecks {
         // A parent that runs to its end has no instance after that.
         Traits.of(declared.workload())
                 .parent()
+                .filter(_ -> Traits.of(declared.workload()).recreatedWithParent())
                 .filter(parent -> desired.declaration(parent)
                         .filter(above -> OneShotChecks.isOneShot(above) || machine.completes(above.workload()))
                         .isEmpty())
@@ -216,7 +218,7 @@ final class ConvergenceChecks {
         Invariant.NOTHING_ALIVE_IS_FORGOTTEN.require(
                 instances.size() == 1
                         && process.identity != null
-                        && process.identity.equals(instances.get(0).identity()),
+                        && Objects.equals(process.named(), instances.get(0).identity()),
                 () -> id + " runs as " + process + ", remembered is " + instances);
     }
 

@@ -91,9 +91,10 @@ public final class Declarations implements DesiredSource {
 
     private StoredDeclaration stored(Place place, Wish wish) {
         Workload workload = wish.workload(place.id());
-        // A config never shows in its own text.
+        // A config never shows in its own text, and of a driver or a task hardly anything does.
+        String all = workload + "/" + workload.lifecycle() + "/" + wish.content() + wish.arguments() + wish.config();
         String hash = Hashing.sha256()
-                .hashString(workload + "/" + wish.config(), StandardCharsets.UTF_8)
+                .hashString(all, StandardCharsets.UTF_8)
                 .toString()
                 .substring(0, 8);
         // Goes on growing when it is withdrawn and declared again.

@@ -4,6 +4,7 @@ import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.history.Reason;
 import io.homeostat.desired.state.history.WorkloadHistory.LastKnownGood;
 import io.homeostat.observe.health.Health;
@@ -74,16 +75,13 @@ final class DryRunCheck {
 
     /** Whether nothing is under way and nothing of it will happen that nobody could foretell. */
     private boolean rests(WorkloadId id) {
-        LastKnownGood lastKnownGood = machine.store.history(id).lastKnownGood();
         Declaration declared = desired.declaration(id).orElse(null);
-        boolean endsByItself = Stream.of(
-                        declared == null ? null : declared.workload(),
-                        lastKnownGood == null ? null : lastKnownGood.workload())
-                .filter(Objects::nonNull)
-                .anyMatch(workload -> machine.disk
-                                .behaviour(workload.id(), workload.revision())
-                                .livesFor()
-                        != Long.MAX_VALUE);
+        boolean endsByItself = endsByItself(id);
+        // Whatever becomes of that becomes of the task's launch, which waits for it.
+        boolean driverMayChange = Kinds.isTask(id)
+                && desired.declaration(FakeProcesses.DRIVER).isPresent()
+                && (endsByItself(FakeProcesses.DRIVER)
+                        || !(loop.last(FakeProcesses.DRIVER) instanceof PassResult.Settled));
         List<FakeProcess> living = machine.living(id);
         boolean runs = living.size() == 1
                 && machine.disk.isWhole(id, living.get(0).launched.directory())
@@ -102,7 +100,22 @@ final class DryRunCheck {
                                 .equals(machine.store.history(id).run().again()))
                 && plan.stream().allMatch(Step.Wait.class::isInstance)
                 && !waitsForDependency(id);
-        return !endsByItself && !isUnderWay(id) && well && (declared == null || runs);
+        // What was found again by an agent that had forgotten it, and is wanted by nobody, may be stopped before its
+        // driver is there.
+        boolean known = machine.store.instances(id).stream().allMatch(Instance::isStarted);
+        return !endsByItself && !driverMayChange && known && !isUnderWay(id) && well && (declared == null || runs);
+    }
+
+    private boolean endsByItself(WorkloadId id) {
+        LastKnownGood lastKnownGood = machine.store.history(id).lastKnownGood();
+        return Stream.of(
+                        desired.declaration(id).map(Declaration::workload).orElse(null),
+                        lastKnownGood == null ? null : lastKnownGood.workload())
+                .filter(Objects::nonNull)
+                .anyMatch(workload -> machine.disk
+                                .behaviour(workload.id(), workload.revision())
+                                .livesFor()
+                        != Long.MAX_VALUE);
     }
 
     private boolean waitsForDependency(WorkloadId id) {

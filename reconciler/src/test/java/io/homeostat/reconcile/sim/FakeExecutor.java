@@ -4,6 +4,7 @@ import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.model.Config;
 import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.state.Identity.ProcessIdentity;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.Instance.Phase;
 import io.homeostat.desired.state.StateStore;
@@ -15,9 +16,9 @@ import io.homeostat.reconcile.loop.StepExecutor;
 import io.homeostat.reconcile.plan.Step;
 import io.homeostat.reconcile.plan.Traits;
 import io.homeostat.reconcile.record.Outcome;
-import io.homeostat.reconcile.runtime.timer.TimerKind;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.function.Consumer;
 
 /**
@@ -133,6 +134,9 @@ final class FakeExecutor implements StepExecutor {
         if (files.containsValue(new FileContent.Absent())) {
             return new Outcome.Failed(FailureCause.of(FailureCause.Kind.FILE_MISSING), "no file", false);
         }
+        if (Kinds.isTask(id) && !processes.isDriven()) {
+            return new Outcome.Failed(FailureCause.of(FailureCause.Kind.NO_CONNECTION), "no driver", false);
+        }
         Instance instance = new Instance(
                 "launch-" + ++launches,
                 id,
@@ -166,7 +170,7 @@ final class FakeExecutor implements StepExecutor {
         agentMayDie(id, "between spawning a process and saying so");
         return process.identity == null
                 ? new Outcome.Failed(FailureCause.of(FailureCause.Kind.NO_PROCESS), "no process came of it", false)
-                : Outcome.launched(instance.withIdentity(process.identity));
+                : Outcome.launched(instance.withIdentity(Objects.requireNonNull(process.named())));
     }
 
     private static ImmutableSet<String> launchIds(ObservedWorkload seen) {
@@ -236,8 +240,8 @@ final class FakeExecutor implements StepExecutor {
     private Outcome stop(Step.Stop step) {
         WorkloadId id = step.workload();
         FakeProcess process = rules.beforeStop(step);
-        if (id.kind().equals(TimerKind.TIMER)) {
-            // Its stop is not to be repeated, as that of a task of a driver is not.
+        if (Kinds.leavesRemains(id)) {
+            // Its stop is not to be repeated.
             store.commit(Change.ofInstance(step.instance().withPhase(Phase.STOPPING, "")));
         }
         if (process.alive() && process.behaviour == Behaviour.HANGS_AT_STOP) {
@@ -247,9 +251,12 @@ final class FakeExecutor implements StepExecutor {
         if (faults.strikes(Fault.STOP_FAILS, id)) {
             return new Outcome.Failed(FailureCause.of(FailureCause.Kind.UNKILLABLE), "still there", false);
         }
-        if (step.instance().process() != null) {
-            processes.signal(step.instance().process());
+        ProcessIdentity known =
+                Kinds.isTask(id) ? process.identity : step.instance().process();
+        if (known != null) {
+            processes.signal(known);
             process.stopped = true;
+            process.endNoted |= Kinds.isTask(id) && !processes.isDriven();
         }
         agentMayDie(id, "before the children of a process have ended");
         process.survivors = 0;

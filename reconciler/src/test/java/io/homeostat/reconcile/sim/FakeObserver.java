@@ -4,11 +4,10 @@ import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
 import com.google.common.collect.ImmutableSortedSet;
-import io.homeostat.desired.model.Kind;
 import io.homeostat.desired.model.Lifecycle.Limits;
-import io.homeostat.desired.model.PluginSpec;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.model.WorkloadSpec;
+import io.homeostat.desired.state.Identity;
 import io.homeostat.desired.state.Identity.ProcessIdentity;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.Instance.Phase;
@@ -77,7 +76,9 @@ final class FakeObserver implements Observer {
                         id,
                         () -> ImmutableList.copyOf(disk.installs(id).values())),
                 unless(Fault.LINK_UNSEEN, id, () -> Optional.ofNullable(disk.links.get(id))),
-                unless(Fault.PROCESSES_UNSEEN, id, () -> launches(id, instances, checks)),
+                isUntold(id, instances)
+                        ? Observation.unseen("its driver does not run")
+                        : unless(Fault.PROCESSES_UNSEEN, id, () -> launches(id, instances, checks)),
                 unless(Fault.LIMITS_UNSEEN, id, () -> limits(id)),
                 unless(Fault.RESIDUE_UNSEEN, id, () -> disk.residue.contains(id)));
     }
@@ -87,6 +88,20 @@ final class FakeObserver implements Observer {
         processes.settle();
         Liveness liveness = liveness(instance, true, null);
         return liveness instanceof Liveness.Ended || liveness instanceof Liveness.Orphaned;
+    }
+
+    /** Whether only its driver knows how a task has ended, and is not there to be asked. */
+    private boolean isUntold(WorkloadId id, ImmutableList<Instance> instances) {
+        return Kinds.isTask(id)
+                && !processes.isDriven()
+                && disk.hasTraceOf(FakeProcesses.DRIVER)
+                && instances.stream()
+                        .filter(instance -> !instance.isOver())
+                        .map(instance -> processes.of(instance.launchId()))
+                        .anyMatch(process -> process != null
+                                && process.bootId.equals(processes.bootId())
+                                && process.exit != null
+                                && !process.endNoted);
     }
 
     private ObservedLimits limits(WorkloadId id) {
@@ -118,9 +133,9 @@ final class FakeObserver implements Observer {
     /** Of what is over, it is said who it was. */
     private ObservedInstance observed(Instance instance, boolean remembered, Liveness liveness) {
         FakeProcess process = processes.of(instance.launchId());
-        ProcessIdentity born = process != null && process.identityOnDisk ? process.identity : null;
+        Identity born = process != null && process.identityOnDisk ? process.named() : null;
         boolean over = liveness instanceof Liveness.Ended || liveness instanceof Liveness.Orphaned;
-        boolean tellsWho = instance.process() == null && born != null && over;
+        boolean tellsWho = instance.identity() == null && born != null && over;
         return new ObservedInstance(
                 tellsWho ? instance.withIdentity(Objects.requireNonNull(born)) : instance, remembered, liveness);
     }
@@ -145,7 +160,7 @@ final class FakeObserver implements Observer {
             return unborn(instance, process);
         }
         if (processes.runs(identity)) {
-            return running(instance, process, identity, spec);
+            return running(instance, process, spec);
         }
         Exit exit = recorded(process);
         return process.survivors == 0 ? new Liveness.Ended(exit) : new Liveness.Orphaned(exit, process.survivors);
@@ -170,39 +185,43 @@ final class FakeObserver implements Observer {
         return new Exit(null, null, Exit.Reason.UNKNOWN, clock.instant());
     }
 
-    private Liveness running(
-            Instance instance, FakeProcess process, ProcessIdentity identity, @Nullable WorkloadSpec spec) {
+    private Liveness running(Instance instance, FakeProcess process, @Nullable WorkloadSpec spec) {
+        Identity name = Objects.requireNonNull(process.named());
         long age = clock.steadyMillis() - process.bornAt;
         boolean listens = age >= process.behaviour.listensAfter();
-        boolean plugin = instance.workload().kind().equals(Kind.PLUGIN);
+        boolean plugin = Kinds.isToldToStart(instance.workload());
         boolean stayedAlive = age >= Duration.ofSeconds(1).toMillis();
         if (!plugin && process.behaviour != Behaviour.NEVER_LISTENS && (stayedAlive || listens)) {
             disk.worked(process);
         }
         if (instance.phase() == Phase.STARTED && !process.lost.isEmpty()) {
-            return bereft(process, identity, Duration.ofMillis(age), spec);
+            return bereft(process, Duration.ofMillis(age), spec);
         }
         if (spec == null || (plugin && instance.phase() != Phase.STARTED)) {
-            return new Liveness.Running(identity, Duration.ofMillis(age), listens || !plugin, null);
+            return new Liveness.Running(name, Duration.ofMillis(age), listens || !plugin, null);
         }
         Invariant.NOTHING_BEFORE_START.require(
                 !plugin || process.starts == 1, () -> "health was asked of a plugin that was not started: " + process);
         Health health = health(process, answers(process, spec, listens), instance.workload(), process.code(age));
-        return new Liveness.Running(identity, Duration.ofMillis(age), listens || !plugin, health);
+        return new Liveness.Running(name, Duration.ofMillis(age), listens || !plugin, health);
     }
 
     /** A started process that has lost a file; nobody can ask it without its socket. */
-    private Liveness bereft(FakeProcess process, ProcessIdentity identity, Duration age, @Nullable WorkloadSpec spec) {
+    private Liveness bereft(FakeProcess process, Duration age, @Nullable WorkloadSpec spec) {
         boolean unreachable = process.lost.contains(ObservedInstance.Loss.SOCKET);
         Verdict verdict = unreachable ? Verdict.UNKNOWN : process.feels;
         process.doubted |= verdict == Verdict.UNHEALTHY || verdict == Verdict.HUNG;
         Health health = health(verdict, process.code(age.toMillis()));
         return new Liveness.Running(
-                identity, age, !unreachable, spec == null ? null : health, ImmutableSet.copyOf(process.lost));
+                Objects.requireNonNull(process.named()),
+                age,
+                !unreachable,
+                spec == null ? null : health,
+                ImmutableSet.copyOf(process.lost));
     }
 
     private static boolean answers(FakeProcess process, WorkloadSpec spec, boolean listens) {
-        if (spec instanceof PluginSpec) {
+        if (Kinds.isToldToStart(process.launched.workload())) {
             return listens;
         }
         return Declarations.address(spec.probe())

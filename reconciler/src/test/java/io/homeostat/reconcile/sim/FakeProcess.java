@@ -4,6 +4,7 @@ import com.google.common.collect.Maps;
 import io.homeostat.desired.model.Kind;
 import io.homeostat.desired.model.Lifecycle.Limits;
 import io.homeostat.desired.model.Workload;
+import io.homeostat.desired.state.Identity;
 import io.homeostat.desired.state.Identity.ProcessIdentity;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.history.Exit;
@@ -50,6 +51,9 @@ final class FakeProcess {
     /** The same, also when that agent has died since. */
     boolean signalled;
 
+    /** Whether the agent has noted that it has ended, because nobody else knew it by then. */
+    boolean endNoted;
+
     /** What was deleted while it held it open. */
     final Set<Loss> lost = EnumSet.noneOf(Loss.class);
 
@@ -75,9 +79,12 @@ final class FakeProcess {
         this.behaviour = behaviour;
     }
 
-    /** Before a plugin was started it has no socket that anybody relies on; a program of no protocol has none at all. */
+    /**
+     * Before a plugin was started it has no socket that anybody relies on; a program of no protocol has none at all. What a task prints is
+     * copied to a log that it does not know.
+     */
     void lose(Loss loss) {
-        if (loss == Loss.LOG || starts > 0) {
+        if ((loss == Loss.LOG && !Kinds.isTask(launched)) || starts > 0) {
             lost.add(loss);
         }
     }
@@ -131,7 +138,15 @@ final class FakeProcess {
 
     /** What is told to start has done nothing before. */
     boolean hasBegun() {
-        return starts > 0 || !launched.workload().kind().equals(Kind.PLUGIN);
+        return starts > 0 || !Kinds.isToldToStart(launched.workload());
+    }
+
+    /** As an instance of its kind is found again; null until it is born. */
+    @Nullable
+    Identity named() {
+        return identity != null && Kinds.isTask(launched)
+                ? new Identity.Task(Wish.DRIVER, launched.launchId(), "handle", null, bootId)
+                : identity;
     }
 
     boolean unborn() {

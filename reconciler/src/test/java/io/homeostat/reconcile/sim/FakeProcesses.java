@@ -1,11 +1,11 @@
 package io.homeostat.reconcile.sim;
 
+import io.homeostat.desired.model.Kind;
 import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.Identity.ProcessIdentity;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.history.Exit;
-import io.homeostat.reconcile.runtime.timer.TimerKind;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
@@ -22,12 +22,15 @@ final class FakeProcesses {
     private static final long MILLIS_A_TICK = 10;
     private static final int KILL = 9;
 
+    /** Of all tasks. */
+    static final WorkloadId DRIVER = new WorkloadId(Kind.DRIVER, Wish.DRIVER);
+
     private final VirtualClock clock;
     private final Map<String, FakeProcess> launches = new LinkedHashMap<>();
     /** Who is alive under which number. */
     private final Map<Long, ProcessIdentity> inhabitants = new HashMap<>();
 
-    /** What timers leave behind until it is removed, by launch id. */
+    /** What is left of what has ended until it is removed, by launch id. */
     final Map<String, WorkloadId> remains = new HashMap<>();
 
     /** Notes whose removal is not durable. */
@@ -58,7 +61,7 @@ final class FakeProcesses {
     FakeProcess launch(Instance instance, Behaviour behaviour, long bornAt) {
         FakeProcess process = new FakeProcess(instance, behaviour, bootId(), bornAt);
         launches.put(instance.launchId(), process);
-        if (instance.workload().kind().equals(TimerKind.TIMER)) {
+        if (Kinds.leavesRemains(instance.workload())) {
             remains.put(instance.launchId(), instance.workload());
         }
         return process;
@@ -125,6 +128,15 @@ final class FakeProcesses {
     /** Launches of which anything runs or is about to. */
     List<FakeProcess> present(WorkloadId id) {
         return launches(id).stream().filter(FakeProcess::present).toList();
+    }
+
+    /** Whether a driver runs that was told to start, which is when it takes tasks up. */
+    boolean isDriven() {
+        return launches.values().stream()
+                .anyMatch(process -> process.launched.workload().equals(DRIVER)
+                        && process.alive()
+                        && process.starts > 0
+                        && process.behaviour != Behaviour.START_ERROR);
     }
 
     boolean runs(ProcessIdentity identity) {

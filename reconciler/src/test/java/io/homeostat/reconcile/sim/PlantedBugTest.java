@@ -23,6 +23,7 @@ import io.homeostat.reconcile.plan.Step;
 import io.homeostat.reconcile.record.Outcome;
 import java.time.Instant;
 import java.util.Optional;
+import java.util.function.Predicate;
 import java.util.function.UnaryOperator;
 import java.util.stream.LongStream;
 import org.junit.jupiter.api.Test;
@@ -90,6 +91,18 @@ class PlantedBugTest {
     }
 
     @Test
+    void whoTakesTheTasksOfADriverForEndedWithItIsFound() {
+        Failure failure = find(new Agent(PlantedBugTest::endingTasksWithTheirDriver, UnaryOperator.identity()));
+
+        assertTrue(
+                ImmutableSet.of(Invariant.NEVER_TWO, Invariant.NOTHING_ALIVE_IS_FORGOTTEN)
+                        .contains(failure.violation().invariant()),
+                failure.violation()::getMessage);
+        Failure small = failure.shrunk();
+        assertTrue(small.fate().moments().size() <= A_FEW, small::report);
+    }
+
+    @Test
     void aReportSaysWhatBrokeWhyThatMattersAndHowToSeeItAgain() {
         Failure failure = find(Agent.withHands(hands ->
                 (step, seen) -> step instanceof Step.Stop ? Outcome.done("stopped") : hands.execute(step, seen)));
@@ -124,13 +137,27 @@ class PlantedBugTest {
 
     /** Sees no processes where it could not look. */
     private static Observer credulous(Observer eyes) {
+        return seeingEnds(eyes, seen -> seen.instances() instanceof Observation.Unseen<?>);
+    }
+
+    /** Sees no task of a driver that does not run. */
+    private static Observer endingTasksWithTheirDriver(Observer eyes) {
+        return seeingEnds(
+                eyes,
+                seen -> Kinds.isTask(seen.id())
+                        && eyes.look(FakeProcesses.DRIVER, ImmutableList.of(), Checks.NONE)
+                                        .instances()
+                                instanceof Observation.Seen<ImmutableList<ObservedInstance>>(var drivers)
+                        && drivers.stream().allMatch(driver -> driver.liveness() instanceof Liveness.Ended));
+    }
+
+    /** Takes everything that is remembered of a workload for ended, where it is seen like that. */
+    private static Observer seeingEnds(Observer eyes, Predicate<ObservedWorkload> where) {
         return new Observer() {
             @Override
             public ObservedWorkload look(WorkloadId id, ImmutableList<Instance> instances, Checks checks) {
                 ObservedWorkload seen = eyes.look(id, instances, checks);
-                return seen.instances() instanceof Observation.Unseen<?>
-                        ? seen.withInstances(allEnded(instances))
-                        : seen;
+                return where.test(seen) ? seen.withInstances(allEnded(instances)) : seen;
             }
 
             private ImmutableList<ObservedInstance> allEnded(ImmutableList<Instance> instances) {

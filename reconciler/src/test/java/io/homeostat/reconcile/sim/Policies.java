@@ -1,5 +1,6 @@
 package io.homeostat.reconcile.sim;
 
+import io.homeostat.desired.model.Kind;
 import io.homeostat.desired.model.Lifecycle.Restart.Policy;
 import java.util.SplittableRandom;
 
@@ -18,7 +19,8 @@ final class Policies {
     WorldEvent instead(WorldEvent event) {
         return switch (event) {
             case WorldEvent.Declare(var source, var id, var wish)
-            when wish.execution().triggers() == null -> new WorldEvent.Declare(source, id, restarted(wish));
+            when wish.execution().triggers() == null && !id.kind().equals(Kind.DRIVER) ->
+                new WorldEvent.Declare(source, id, restarted(wish));
             case WorldEvent.RetryNow(var id) when strikes(50) -> new WorldEvent.Start(id);
             case WorldEvent.SetLimits(var id, var limits) when strikes(30) -> new WorldEvent.Start(id);
             case WorldEvent.Feel(var id, var verdict) when strikes(25) -> new WorldEvent.LaunchAgain(id);

@@ -30,7 +30,9 @@ record Scenario(long seed, boolean hints, int harshness, ImmutableList<Moment> m
             WorkloadId.plugin("alpha"),
             WorkloadId.plugin("beta"),
             WorkloadId.process("gamma"),
-            new WorkloadId(TimerKind.TIMER, "delta"));
+            new WorkloadId(TimerKind.TIMER, "delta"),
+            new WorkloadId(Kind.DRIVER, Wish.DRIVER),
+            new WorkloadId(Kind.TASK, "zeta"));
 
     private static final int REVISIONS = 3;
 
@@ -177,7 +179,8 @@ record Scenario(long seed, boolean hints, int harshness, ImmutableList<Moment> m
     }
 
     private static Wish wish(SplittableRandom random, WorkloadId id) {
-        return random.nextInt(100) < 75 ? daemon(random, id) : oneShot(random, id);
+        // A driver is never done.
+        return random.nextInt(100) < 75 || id.kind().equals(Kind.DRIVER) ? daemon(random, id) : oneShot(random, id);
     }
 
     private static Wish oneShot(SplittableRandom random, WorkloadId id) {
@@ -185,7 +188,7 @@ record Scenario(long seed, boolean hints, int harshness, ImmutableList<Moment> m
         boolean speaks = id.kind().equals(Kind.PLUGIN);
         if (!speaks && (behaviour == Behaviour.NEVER_LISTENS || behaviour == Behaviour.START_ERROR)) {
             behaviour = Behaviour.ENDLESS;
-        } else if (id.kind().equals(TimerKind.TIMER) && behaviour == Behaviour.UNFETCHABLE) {
+        } else if (!Kinds.hasArchive(id) && behaviour == Behaviour.UNFETCHABLE) {
             behaviour = Behaviour.UNLAUNCHABLE;
         }
         ImmutableList<String> arguments = random.nextInt(100) < 80 ? ImmutableList.of() : ImmutableList.of("-v");
@@ -197,9 +200,12 @@ record Scenario(long seed, boolean hints, int harshness, ImmutableList<Moment> m
     private static Wish daemon(SplittableRandom random, WorkloadId id) {
         Behaviour behaviour = random.nextInt(100) < 50 ? Behaviour.GOOD : any(OF_DAEMONS, random);
         if (!id.kind().equals(Kind.PLUGIN)) {
+            behaviour = onceConfigured(behaviour);
+        }
+        if (!Kinds.isToldToStart(id)) {
             behaviour = withoutProtocol(behaviour);
         }
-        if (id.kind().equals(TimerKind.TIMER)) {
+        if (!Kinds.hasArchive(id)) {
             behaviour = withoutArchive(behaviour);
         }
         String revision = behaviour + "-" + random.nextInt(REVISIONS);
@@ -223,12 +229,16 @@ record Scenario(long seed, boolean hints, int harshness, ImmutableList<Moment> m
         };
     }
 
-    private static Behaviour withoutProtocol(Behaviour behaviour) {
+    /** It is given no other configuration while it runs. */
+    private static Behaviour onceConfigured(Behaviour behaviour) {
         return switch (behaviour) {
-            case START_ERROR -> Behaviour.EXITS_AT_ONCE;
             case APPLY_UNSUPPORTED, APPLY_ERROR -> Behaviour.GOOD;
             default -> behaviour;
         };
+    }
+
+    private static Behaviour withoutProtocol(Behaviour behaviour) {
+        return behaviour == Behaviour.START_ERROR ? Behaviour.EXITS_AT_ONCE : behaviour;
     }
 
     /** Nor is anybody asked whether it listens. */

@@ -212,6 +212,7 @@ final class StepRules {
 
     private boolean hasItsParent(Instance instance, Workload wanted) {
         return Traits.of(wanted).parent().isEmpty()
+                || !Traits.of(wanted).recreatedWithParent()
                 || store.instances(Traits.of(wanted).parent().get()).stream()
                         .anyMatch(parent -> parent.launchId().equals(FakeProcess.parent(instance)));
     }

@@ -1,8 +1,11 @@
 package io.homeostat.reconcile.sim;
 
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSortedMap;
 import io.homeostat.desired.model.Config;
+import io.homeostat.desired.model.DriverSpec;
 import io.homeostat.desired.model.Kind;
 import io.homeostat.desired.model.Lifecycle;
 import io.homeostat.desired.model.Lifecycle.Execution;
@@ -23,6 +26,7 @@ import io.homeostat.desired.model.ProcessSettings;
 import io.homeostat.desired.model.ProcessSpec;
 import io.homeostat.desired.model.Program;
 import io.homeostat.desired.model.Source;
+import io.homeostat.desired.model.TaskSpec;
 import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.model.WorkloadSpec;
@@ -53,6 +57,9 @@ public record Wish(
         @Nullable Policy policy) {
     /** Of which group all are. */
     static final String LABEL = "group";
+
+    /** By which tasks are run. */
+    static final String DRIVER = "epsilon";
 
     private static final ImmutableSortedMap<String, String> LABELS = ImmutableSortedMap.of(LABEL, "all");
 
@@ -194,6 +201,12 @@ public record Wish(
         if (kind.equals(Kind.PLUGIN)) {
             return new PluginSpec(program, lifecycle, config == null ? null : new Config(config, null));
         }
+        if (kind.equals(Kind.DRIVER)) {
+            return new DriverSpec(program, lifecycle, keys("level", config));
+        }
+        if (kind.equals(Kind.TASK)) {
+            return task(lifecycle);
+        }
         return kind.equals(TimerKind.TIMER)
                 ? new TimerSpec(
                         revision,
@@ -203,6 +216,24 @@ public record Wish(
                         null,
                         lifecycle)
                 : new ProcessSpec(program, lifecycle, probing());
+    }
+
+    private TaskSpec task(Lifecycle lifecycle) {
+        return new TaskSpec(
+                DRIVER,
+                revision,
+                null,
+                keys("args", arguments.toString()),
+                ImmutableSortedMap.of(),
+                null,
+                ImmutableList.of(),
+                null,
+                lifecycle,
+                null);
+    }
+
+    private static @Nullable ObjectNode keys(String key, @Nullable String value) {
+        return value == null ? null : JsonNodeFactory.instance.objectNode().put(key, value);
     }
 
     private @Nullable Probe probing() {
