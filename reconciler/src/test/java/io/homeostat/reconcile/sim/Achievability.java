@@ -12,6 +12,7 @@ import io.homeostat.desired.state.history.WorkloadHistory.FailedRevision;
 import io.homeostat.observe.host.HostFacts.HostFact;
 import io.homeostat.reconcile.plan.Traits;
 import java.util.Optional;
+import java.util.stream.Stream;
 
 /** Which declarations can be brought about on a machine on which nothing goes wrong any more. */
 final class Achievability {
@@ -53,12 +54,28 @@ final class Achievability {
 
     /** Whether all that it is started after becomes well and stays so. */
     boolean hasWhatItNeeds(Declaration declared) {
-        return Dependencies.of(declared.workload()).stream().allMatch(this::becomesWell)
+        return Dependencies.of(declared.workload()).stream().allMatch(this::becomesWhatItIsToBe)
                 && hasItsParent(declared.workload());
     }
 
     boolean hasItsParent(Workload workload) {
-        return Traits.of(workload).parent().stream().allMatch(this::becomesWell);
+        return Traits.of(workload).parent().stream().allMatch(this::becomesWhatItIsToBe);
+    }
+
+    private boolean becomesWhatItIsToBe(WorkloadId id) {
+        return becomesWell(id) && mayBeChanged(id);
+    }
+
+    /** Whether neither it, if it is to change, nor what it needs stays as it is because others are down. */
+    private boolean mayBeChanged(WorkloadId id) {
+        return desired.declaration(id)
+                .filter(declared -> is(Condition.Type.CONVERGED, id) || mayGoDown(declared))
+                .filter(declared -> needs(declared.workload()).allMatch(this::mayBeChanged))
+                .isPresent();
+    }
+
+    private static Stream<WorkloadId> needs(Workload workload) {
+        return Stream.concat(Dependencies.of(workload).stream(), Traits.of(workload).parent().stream());
     }
 
     private boolean becomesWell(WorkloadId id) {
@@ -69,7 +86,10 @@ final class Achievability {
         boolean works = OneShotChecks.isOneShot(declared)
                 ? is(Condition.Type.HEALTHY, declared.id())
                 : machine.works(declared.workload()) && !is(Condition.Type.GIVEN_UP, declared.id());
-        return works && !isRolledBack(declared) && !isDisabled(declared) && hasWhatItNeeds(declared);
+        return works
+                && !isRolledBack(declared)
+                && !isDisabled(declared)
+                && needs(declared.workload()).allMatch(this::becomesWell);
     }
 
     /** Whether those of its group that stay down leave it a place to go down for a change. */
