@@ -39,6 +39,13 @@ public final class Libc {
     /** O_WRONLY | O_APPEND | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, open(2). */
     private static final int APPENDING = 1 | 02000 | 04000 | 0400 | 02000000;
 
+    /** O_NONBLOCK, open(2): without it, a pipe is waited for. */
+    private static final int WITHOUT_WAITING = 04000;
+
+    private static final int F_SETSIG = 10;
+    /** Ignored by whoever does not handle it, signal(7). */
+    private static final int SIGURG = 23;
+
     private static final int F_SETLEASE = 1024;
     private static final int F_GETLEASE = 1025;
     private static final int F_RDLCK = 0;
@@ -179,6 +186,21 @@ public final class Libc {
     /** Whether the lease is held and nobody waits for the file. */
     public static boolean holdsReadLease(int descriptor) {
         return result(errno -> (int) FCNTL.invokeExact(errno, descriptor, F_GETLEASE, 0)) == F_RDLCK;
+    }
+
+    /**
+     * Whether nobody has a file open for writing, as the kernel knows who grants a read lease only then. It is given back at once, and
+     * SIGIO is never sent for it. False also when that cannot be known: of another user's file, or on a file system without leases.
+     */
+    public static boolean hasNoWriter(String path) {
+        int descriptor = open(path, READ_ONLY | WITHOUT_WAITING, 0);
+        if (descriptor < 0) {
+            return false;
+        }
+        boolean granted = result(errno -> (int) FCNTL.invokeExact(errno, descriptor, F_SETSIG, SIGURG)) == 0
+                && takeReadLease(descriptor) == 0;
+        int _ = close(descriptor);
+        return granted;
     }
 
     public static int close(int descriptor) {

@@ -21,13 +21,15 @@ import org.slf4j.LoggerFactory;
  * is logged, and only the periodic look notices its changes. What the kernel does not report (a mount, another target of a symlink) is
  * looked for every 10 s.
  *
- * <p>Changes in quick succession are one call: after 20 ms of quiet, or one second after the first. Before a call, all directories that
+ * <p>Changes in quick succession are one call: after 20 ms of quiet, or one second after the first. A file that was moved here
+ * complete is told of at once, unless there was a call less than 200 ms before: then it may be one of many. Before a call, all directories that
  * exist by then are being watched, so a change that comes too late for it leads to another call.
  */
 public final class FileChanges implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(FileChanges.class);
     private static final Duration QUIET = Duration.ofMillis(20);
     private static final Duration LONGEST_DELAY = Duration.ofSeconds(1);
+    private static final Duration LULL = Duration.ofMillis(200);
     private static final Duration RETRY = Duration.ofSeconds(10);
     private static final Duration PATIENCE_AT_CLOSE = Duration.ofSeconds(5);
 
@@ -41,7 +43,7 @@ public final class FileChanges implements AutoCloseable {
     private final Runnable onChange;
     private final Duration retry;
     private final Ticker ticker = Ticker.systemTicker();
-    private final Debounce debounce = new Debounce(QUIET, LONGEST_DELAY);
+    private final Debounce debounce;
     private final CountDownLatch closed = new CountDownLatch(1);
     private final Thread thread;
 
@@ -64,6 +66,11 @@ public final class FileChanges implements AutoCloseable {
 
     /** @param retry how often to retry what could not be watched, and to look for what the kernel does not report */
     FileChanges(ImmutableSet<Path> directories, Runnable onChange, Duration retry, Trees trees) {
+        this(directories, onChange, retry, trees, new Debounce(QUIET, LONGEST_DELAY, LULL));
+    }
+
+    FileChanges(ImmutableSet<Path> directories, Runnable onChange, Duration retry, Trees trees, Debounce debounce) {
+        this.debounce = debounce;
         this.trees = trees;
         this.paths = directories;
         this.onChange = onChange;
@@ -149,14 +156,16 @@ public final class FileChanges implements AutoCloseable {
         } else {
             change = current.await(atMost);
         }
-        if (change != Change.NONE) {
-            stale |= change == Change.STRUCTURE;
-            debounce.changed(ticker.read());
+        stale |= change == Change.STRUCTURE;
+        switch (change) {
+            case NONE -> {}
+            case ARRIVAL -> debounce.arrived(ticker.read());
+            case CONTENT, STRUCTURE -> debounce.changed(ticker.read());
         }
     }
 
     private void report() {
-        debounce.reported();
+        debounce.reported(ticker.read());
         if (stale) {
             stale = false;
             exchange();
@@ -234,17 +243,31 @@ public final class FileChanges implements AutoCloseable {
     static final class Debounce {
         private final long quiet;
         private final long longest;
+        private final long lull;
         private boolean pending;
         private long first;
         private long last;
+        private boolean told;
+        private long toldAt;
 
         /**
          * @param quiet time without changes after which a report is due
          * @param longest time that a change waits
+         * @param lull time after a report before something may be reported at once
          */
-        Debounce(Duration quiet, Duration longest) {
+        Debounce(Duration quiet, Duration longest, Duration lull) {
             this.quiet = quiet.toNanos();
             this.longest = longest.toNanos();
+            this.lull = lull.toNanos();
+        }
+
+        /** Something changed that is over, and due at once unless others are on their way. */
+        void arrived(long now) {
+            boolean alone = !pending && !(told && now - toldAt < lull);
+            changed(now);
+            if (alone) {
+                first = now - longest;
+            }
         }
 
         void changed(long now) {
@@ -260,8 +283,10 @@ public final class FileChanges implements AutoCloseable {
             return pending ? Math.min(last + quiet - now, first + longest - now) : Long.MAX_VALUE;
         }
 
-        void reported() {
+        void reported(long now) {
             pending = false;
+            told = true;
+            toldAt = now;
         }
     }
 }

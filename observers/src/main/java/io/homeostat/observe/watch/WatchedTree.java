@@ -2,12 +2,14 @@ package io.homeostat.observe.watch;
 
 import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
+import io.homeostat.observe.process.Libc;
 import java.io.IOException;
 import java.nio.file.AccessDeniedException;
 import java.nio.file.DirectoryIteratorException;
 import java.nio.file.DirectoryStream;
 import java.nio.file.FileSystems;
 import java.nio.file.Files;
+import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.NotDirectoryException;
 import java.nio.file.Path;
@@ -30,7 +32,7 @@ import org.jspecify.annotations.Nullable;
  * The inotify watches for a set of paths: every directory at and below them, following symlinks to directories, and for each directory
  * above them the one name that leads down, which may appear, vanish or be replaced.
  *
- * <p>Immutable: when directories come and go, another tree takes its place. The kernel reports neither a mount over a directory, nor that
+ * <p>When directories come and go, another tree takes its place. The kernel reports neither a mount over a directory, nor that
  * the target of a symlink was replaced or, if it is a file, written: {@link #isCurrent} looks for that.
  */
 final class WatchedTree implements AutoCloseable {
@@ -50,6 +52,8 @@ final class WatchedTree implements AutoCloseable {
     private final WatchService service;
     private final Map<WatchKey, Interest> interests = new HashMap<>();
     private final Set<Path> directories = new HashSet<>();
+    /** What else there is in them, as far as events have told by now. */
+    private final Set<Path> files = new HashSet<>();
     /** What each path resolved to just before it was watched. */
     private final Map<Path, Identity> identities = new HashMap<>();
 
@@ -74,6 +78,8 @@ final class WatchedTree implements AutoCloseable {
     enum Change {
         /** Nothing of interest. */
         NONE,
+        /** Files that were not there, complete: nobody has them open for writing. */
+        ARRIVAL,
         /** A file. */
         CONTENT,
         /** A directory, or something that leads to one: another tree is needed. */
@@ -99,20 +105,32 @@ final class WatchedTree implements AutoCloseable {
         private final Set<Path> contents = new HashSet<>();
         private boolean everything;
 
-        Change of(WatchEvent<?> event, Set<Path> directories) {
+        Change of(WatchEvent<?> event, Set<Path> directories, Set<Path> files) {
             if (!(event.context() instanceof Path name)) {
                 return Change.STRUCTURE;
             }
             if (names.contains(name)) {
                 return Change.STRUCTURE;
             }
+            Change change = Change.NONE;
             for (Path directory : contents) {
                 Path child = directory.resolve(name);
                 if (directories.contains(child) || Files.isDirectory(child)) {
                     return Change.STRUCTURE;
                 }
+                boolean created = event.kind().equals(StandardWatchEventKinds.ENTRY_CREATE);
+                boolean arrived = created && files.add(child);
+                if (event.kind().equals(StandardWatchEventKinds.ENTRY_DELETE)) {
+                    files.remove(child);
+                }
+                Change own = arrived && isComplete(child) ? Change.ARRIVAL : Change.CONTENT;
+                change = own.compareTo(change) > 0 ? own : change;
             }
-            return contents.isEmpty() ? Change.NONE : Change.CONTENT;
+            return change;
+        }
+
+        private static boolean isComplete(Path file) {
+            return Files.isRegularFile(file, LinkOption.NOFOLLOW_LINKS) && Libc.hasNoWriter(file.toString());
         }
     }
 
@@ -155,7 +173,7 @@ final class WatchedTree implements AutoCloseable {
         Interest interest = interests.get(key);
         Change change = Change.NONE;
         for (WatchEvent<?> event : key.pollEvents()) {
-            Change next = interest == null ? Change.STRUCTURE : interest.of(event, directories);
+            Change next = interest == null ? Change.STRUCTURE : interest.of(event, directories, files);
             change = next.compareTo(change) > 0 ? next : change;
         }
         // A key that cannot be reset belongs to a directory that is gone.
@@ -217,7 +235,10 @@ final class WatchedTree implements AutoCloseable {
                 for (Path child : children) {
                     if (Files.isDirectory(child)) {
                         watchBelow(child, above);
-                    } else if (Files.isSymbolicLink(child)) {
+                        continue;
+                    }
+                    files.add(child);
+                    if (Files.isSymbolicLink(child)) {
                         identify(child);
                     }
                 }

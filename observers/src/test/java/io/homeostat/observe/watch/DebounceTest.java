@@ -8,7 +8,8 @@ import java.time.Duration;
 import org.junit.jupiter.api.Test;
 
 class DebounceTest {
-    private final Debounce debounce = new Debounce(Duration.ofMillis(100), Duration.ofSeconds(1));
+    private final Debounce debounce =
+            new Debounce(Duration.ofMillis(100), Duration.ofSeconds(1), Duration.ofSeconds(5));
 
     @Test
     void nothingIsDueBeforeAChange() {
@@ -40,10 +41,34 @@ class DebounceTest {
     @Test
     void whatWasReportedIsOver() {
         debounce.changed(at(0));
-        debounce.reported();
+        debounce.reported(at(0));
         assertTrue(debounce.untilDue(at(5000)) > Duration.ofDays(365).toNanos());
         debounce.changed(at(6000));
         assertEquals(at(100), debounce.untilDue(at(6000)));
+    }
+
+    @Test
+    void whatIsCompleteIsDueAtOnce() {
+        debounce.arrived(at(50));
+        assertTrue(debounce.untilDue(at(50)) <= 0);
+    }
+
+    @Test
+    void whatIsCompleteWaitsForWhatIsNot() {
+        debounce.changed(at(0));
+        debounce.arrived(at(50));
+        assertEquals(at(100), debounce.untilDue(at(50)));
+    }
+
+    @Test
+    void whatIsCompleteSoonAfterAReportMayBeOneOfMany() {
+        debounce.arrived(at(0));
+        debounce.reported(at(0));
+        debounce.arrived(at(4999));
+        assertEquals(at(100), debounce.untilDue(at(4999)));
+        debounce.reported(at(5100));
+        debounce.arrived(at(10_100));
+        assertTrue(debounce.untilDue(at(10_100)) <= 0);
     }
 
     private static long at(long milliseconds) {

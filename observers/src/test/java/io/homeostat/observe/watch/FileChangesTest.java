@@ -3,9 +3,11 @@ package io.homeostat.observe.watch;
 import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeFalse;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import com.google.common.collect.ImmutableSet;
 import com.google.common.util.concurrent.Uninterruptibles;
+import io.homeostat.observe.process.Libc;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -57,6 +59,23 @@ class FileChangesTest {
         Files.writeString(file, "kind: Process");
         awaitCall();
         Files.delete(file);
+        awaitCall();
+    }
+
+    @Test
+    void waitsForNoQuietWhenACompleteFileHasArrived() throws IOException {
+        Path file = Files.writeString(temp.resolve("fresh"), "kind: Plugin");
+        assumeTrue(Libc.hasNoWriter(file.toString()), "this file system grants no leases");
+        changes.close();
+        Duration never = Duration.ofDays(1);
+        changes = new FileChanges(
+                ImmutableSet.of(root),
+                calls::incrementAndGet,
+                never,
+                WatchedTree::new,
+                new FileChanges.Debounce(never, never, Duration.ZERO));
+
+        Files.move(file, root.resolve("a.yaml"));
         awaitCall();
     }
 
