@@ -1,5 +1,6 @@
 package io.homeostat.reconcile.agent;
 
+import io.homeostat.desired.model.Kind;
 import io.homeostat.reconcile.loop.PassId;
 import io.homeostat.reconcile.loop.PassListener;
 import io.homeostat.reconcile.plan.Step;
@@ -15,6 +16,11 @@ final class MovesAhead implements PassListener {
 
     @Override
     public void begun(PassId pass) {
+        // A task is moved by its driver, later; until then we make and remove groups, which would wait for that move to
+        // end.
+        if (pass.workload().kind().equals(Kind.TASK)) {
+            return;
+        }
         switch (pass.trigger()) {
             case EXIT, FILES, REQUEST, RETRY, NEIGHBOUR -> gracePeriod.run();
             // In those that follow it is under way or over, and most of the others find all as it was.

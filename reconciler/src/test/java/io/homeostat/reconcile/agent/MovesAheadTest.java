@@ -2,6 +2,7 @@ package io.homeostat.reconcile.agent;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import io.homeostat.desired.model.Kind;
 import io.homeostat.desired.model.Source;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.reconcile.loop.PassId;
@@ -24,6 +25,12 @@ final class MovesAheadTest {
 
         ahead.begun(new PassId(ID, 2, Trigger.EXIT));
         assertEquals(1, begun.get());
+    }
+
+    @Test
+    void whatItsDriverMovesDoesNot() {
+        ahead.begun(new PassId(new WorkloadId(Kind.TASK, "t"), 1, Trigger.EXIT));
+        assertEquals(0, begun.get());
     }
 
     @Test
