@@ -1,8 +1,8 @@
 package io.homeostat.reconcile.agent;
 
-import io.homeostat.desired.model.Kind;
 import io.homeostat.reconcile.loop.PassId;
 import io.homeostat.reconcile.loop.PassListener;
+import io.homeostat.reconcile.plan.KindTraits;
 import io.homeostat.reconcile.plan.Step;
 
 /** Has the kernel get ready for a launch while a pass that may lead to one looks and plans. */
@@ -16,9 +16,9 @@ final class MovesAhead implements PassListener {
 
     @Override
     public void begun(PassId pass) {
-        // A task is moved by its driver, later; until then we make and remove groups, which would wait for that move to
-        // end.
-        if (pass.workload().kind().equals(Kind.TASK)) {
+        // What is not moved by the launch is moved later, while until then we make and remove groups, which would wait
+        // for this.
+        if (!KindTraits.of(pass.workload().kind()).isMovedByLaunch()) {
             return;
         }
         switch (pass.trigger()) {

@@ -18,6 +18,11 @@ public interface KindTraits {
         return false;
     }
 
+    /** Whether a launch moves the process into control groups itself, rather than having another program do it. */
+    default boolean isMovedByLaunch() {
+        return true;
+    }
+
     /**
      * Whether an instance leaves something behind when it ends, such as a cgroup or a socket, and has to be destroyed after its end is
      * stored.

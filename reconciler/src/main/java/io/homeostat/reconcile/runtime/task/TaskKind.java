@@ -30,6 +30,12 @@ public final class TaskKind implements RuntimeProvider {
         return true;
     }
 
+    /** Its driver does. */
+    @Override
+    public boolean isMovedByLaunch() {
+        return false;
+    }
+
     @Override
     public boolean isCheckedByMachine() {
         return true;
