@@ -12,6 +12,8 @@ import com.google.protobuf.Duration;
 import io.grpc.StatusRuntimeException;
 import io.homeostat.proto.nomad.driver.ExecTaskRequest;
 import io.homeostat.proto.nomad.driver.ExecTaskResponse;
+import io.homeostat.proto.nomad.driver.LinuxResources;
+import io.homeostat.proto.nomad.driver.Resources;
 import io.homeostat.proto.nomad.driver.TaskConfig;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -69,6 +71,35 @@ class NomadExecTest {
                 at = at.getParent()) {
             Files.setPosixFilePermissions(at, PosixFilePermissions.fromString("rwxr-xr-x"));
         }
+    }
+
+    @Test
+    void commandsAreInTheTasksControlGroups() throws Exception {
+        assumeTrue(System.getProperty("user.name").equals("root"), "only root may make control groups");
+        Path pid = homeostat.directory().resolve("pid");
+        TaskConfig task = nomad.script("echo $$ > " + pid + "; " + FOREVER).toBuilder()
+                .setResources(Resources.newBuilder()
+                        .setLinuxResources(LinuxResources.newBuilder().setMemoryLimitBytes(256 << 20)))
+                .build();
+        nomad.start(task);
+        List<String> groups = memoryGroups(Files.readString(Path.of("/proc/" + noted(pid) + "/cgroup")));
+        assumeTrue(
+                groups.stream().anyMatch(line -> line.contains("process-nomad-")),
+                "this machine has no control groups for memory");
+
+        assertEquals(
+                groups,
+                memoryGroups(
+                        execute(task, 0, "cat /proc/self/cgroup").getStdout().toStringUtf8()));
+        nomad.destroy(task.getId(), true);
+    }
+
+    /** Of version 2 there is one for all. */
+    private static List<String> memoryGroups(String membership) {
+        return membership
+                .lines()
+                .filter(line -> line.contains(":memory:") || line.startsWith("0::"))
+                .toList();
     }
 
     @Test

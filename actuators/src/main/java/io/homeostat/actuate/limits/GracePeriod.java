@@ -1,16 +1,11 @@
 package io.homeostat.actuate.limits;
 
-import com.google.common.base.Splitter;
-import io.homeostat.observe.limits.CgroupHierarchy;
 import io.homeostat.observe.limits.CgroupLayout;
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.stream.Stream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -20,8 +15,6 @@ import org.slf4j.LoggerFactory;
  * launch may follow, by a move that moves nothing: ours, to the group that we are in.
  */
 public final class GracePeriod {
-    private static final String PROCS = "cgroup.procs";
-
     private static final Logger LOG = LoggerFactory.getLogger(GracePeriod.class);
 
     private final CgroupLayout layout;
@@ -73,42 +66,9 @@ public final class GracePeriod {
         String now = Files.readString(proc.resolve("self/cgroup"));
         if (!now.equals(groups)) {
             // Listing takes long where there are thousands of keepers, which are in our group.
-            procs = layout.hierarchies().stream()
-                    .flatMap(hierarchy -> now.lines().flatMap(line -> procs(hierarchy, line)))
-                    .filter(this::listsUs)
-                    .findFirst();
+            procs = layout.procs(now, ProcessHandle.current().pid()).stream().findFirst();
             groups = now;
         }
         return procs;
-    }
-
-    /** @param line HIERARCHY:CONTROLLERS:PATH, without controllers in version 2; see cgroups(7) */
-    private static Stream<Path> procs(CgroupHierarchy hierarchy, String line) {
-        List<String> fields = Splitter.on(':').limit(3).splitToList(line);
-        boolean same = fields.size() == 3
-                && (hierarchy.version() == CgroupHierarchy.Version.V2
-                        ? fields.get(1).isEmpty()
-                        : hierarchy.controllers().stream()
-                                .anyMatch(each -> Splitter.on(',')
-                                        .splitToList(fields.get(1))
-                                        .contains(each.word())));
-        if (!same) {
-            return Stream.empty();
-        }
-        Path top = hierarchy.home();
-        for (Path above = top.getParent();
-                above != null && Files.exists(above.resolve(PROCS));
-                above = above.getParent()) {
-            top = above;
-        }
-        return Stream.of(top.resolve(fields.get(2).substring(1)).resolve(PROCS));
-    }
-
-    private boolean listsUs(Path file) {
-        try {
-            return Files.exists(file) && Files.readAllLines(file).contains(self);
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        }
     }
 }

@@ -1,5 +1,6 @@
 package io.homeostat.observe.limits;
 
+import com.google.common.base.Splitter;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
 import com.google.common.collect.ImmutableSortedSet;
@@ -14,6 +15,7 @@ import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.time.Instant;
+import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import java.util.regex.Pattern;
@@ -56,6 +58,27 @@ public record CgroupHierarchy(
     /** Where a workload's group is created. */
     public Path group(WorkloadId id) {
         return home.resolve(name(id));
+    }
+
+    /** The group that a process is in, by a line of its /proc/PID/cgroup: HIERARCHY:CONTROLLERS:PATH, without controllers in version 2. */
+    Optional<Path> group(String line) {
+        List<String> fields = Splitter.on(':').limit(3).splitToList(line);
+        if (fields.size() < 3) {
+            return Optional.empty();
+        }
+        boolean same = version == Version.V2
+                ? fields.get(1).isEmpty()
+                : Splitter.on(',')
+                        .splitToStream(fields.get(1))
+                        .anyMatch(word -> controllers.stream()
+                                .anyMatch(controller -> controller.word().equals(word)));
+        Path top = home;
+        for (Path above = top.getParent();
+                above != null && Files.exists(above.resolve(CgroupLayout.PROCS));
+                above = above.getParent()) {
+            top = above;
+        }
+        return same ? Optional.of(top.resolve(fields.get(2).substring(1))) : Optional.empty();
     }
 
     /** The groups of a workload that exist; more than one only after the parent has changed. */

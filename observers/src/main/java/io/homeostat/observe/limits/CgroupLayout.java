@@ -13,6 +13,7 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.attribute.UserDefinedFileAttributeView;
 import java.util.EnumMap;
@@ -47,6 +48,7 @@ public record CgroupLayout(ImmutableList<CgroupHierarchy> hierarchies) {
     public static final String NO_CONTROLLER = "this machine has no control groups for it, or none that pass it on";
 
     private static final String CONTROLLERS = "cgroup.controllers";
+    static final String PROCS = "cgroup.procs";
 
     /** Units that may be assumed to be delegated when the kernel cannot tell: our own. */
     private static final Pattern OUR_UNIT = Pattern.compile("homeostat(@[^/]*)?\\.service");
@@ -84,7 +86,7 @@ public record CgroupLayout(ImmutableList<CgroupHierarchy> hierarchies) {
         Set<Controller> separate = EnumSet.noneOf(Controller.class);
         for (Controller controller : Controller.values()) {
             Path tree = root.resolve(controller.word());
-            if (Files.exists(tree.resolve("cgroup.procs"))) {
+            if (Files.exists(tree.resolve(PROCS))) {
                 separate.add(controller);
                 found.add(new CgroupHierarchy(
                         Version.V1,
@@ -177,6 +179,33 @@ public record CgroupLayout(ImmutableList<CgroupHierarchy> hierarchies) {
         } catch (IOException e) {
             // A process outside any group has nothing delegated.
             return Optional.empty();
+        }
+    }
+
+    /**
+     * The {@code cgroup.procs} of the groups that a process is in, one in each hierarchy of ours. None that does not list it, as when this is
+     * a namespace and the files are those of the host.
+     *
+     * @param membership what /proc/PID/cgroup says, cgroups(7)
+     */
+    public ImmutableList<Path> procs(String membership, long pid) throws IOException {
+        ImmutableList.Builder<Path> found = ImmutableList.builder();
+        for (CgroupHierarchy hierarchy : hierarchies) {
+            for (String line : Splitter.on('\n').split(membership)) {
+                Optional<Path> procs = hierarchy.group(line).map(group -> group.resolve(PROCS));
+                if (procs.isPresent() && lists(procs.get(), pid)) {
+                    found.add(procs.get());
+                }
+            }
+        }
+        return found.build();
+    }
+
+    private static boolean lists(Path procs, long pid) throws IOException {
+        try {
+            return Files.readAllLines(procs).contains(Long.toString(pid));
+        } catch (NoSuchFileException e) {
+            return false;
         }
     }
 

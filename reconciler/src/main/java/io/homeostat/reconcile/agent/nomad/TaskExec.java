@@ -8,6 +8,7 @@ import io.grpc.Status;
 import io.homeostat.actuate.launch.ProgramScript;
 import io.homeostat.actuate.stop.Signals;
 import io.homeostat.desired.state.Identity.ProcessIdentity;
+import io.homeostat.observe.limits.CgroupLayout;
 import io.homeostat.observe.process.Executables;
 import io.homeostat.observe.process.ProcFs;
 import io.homeostat.observe.process.ProcFs.Stat;
@@ -31,8 +32,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
 
 /**
- * Commands beside a task's process: with its environment, in its working directory, as its user; not in its control groups. Each has a
- * session of its own.
+ * Commands beside a task's process: with its environment, in its working directory, as its user, in its control groups as far as we may
+ * write there. Each has a session of its own.
  */
 final class TaskExec {
     private static final int SIGKILL = 9;
@@ -41,6 +42,10 @@ final class TaskExec {
     private static final Duration LOOK = Duration.ofMillis(50);
     private static final Duration LAST_OUTPUT = Duration.ofSeconds(5);
     private static final ProcFs PROC_FS = new ProcFs();
+
+    /** Joins the groups whose files come before "--", and becomes what follows. */
+    private static final String JOINING =
+            "until [ \"$1\" = -- ]; do echo 0 >\"$1\" || exit 126; shift; done; shift; exec \"$@\"";
 
     private TaskExec() {}
 
@@ -69,7 +74,12 @@ final class TaskExec {
         }
         Path executable = Executables.find(Executables.from(directory, command.getFirst()), environment.get("PATH"))
                 .orElseThrow(() -> new IOException(command.getFirst() + " is not there, or may not be executed"));
-        ImmutableList.Builder<String> becoming = ImmutableList.<String>builder().add(tool("setsid"), "--wait");
+        ImmutableList.Builder<String> becoming = ImmutableList.builder();
+        ImmutableList<String> groups = groups(process, beside.pid());
+        if (!groups.isEmpty()) {
+            becoming.add("/bin/sh", "-c", JOINING, "homeostat").addAll(groups).add("--");
+        }
+        becoming.add(tool("setsid"), "--wait");
         if (terminal) {
             becoming.add("--ctty");
         }
@@ -134,6 +144,14 @@ final class TaskExec {
             }
         }
         return environment;
+    }
+
+    private static ImmutableList<String> groups(Path process, long pid) throws IOException {
+        CgroupLayout layout = CgroupLayout.detect(Path.of("/sys/fs/cgroup"), Path.of("/proc"), "homeostat");
+        return layout.procs(Files.readString(process.resolve("cgroup")), pid).stream()
+                .filter(Files::isWritable)
+                .map(Path::toString)
+                .collect(ImmutableList.toImmutableList());
     }
 
     private static String tool(String name) throws IOException {
