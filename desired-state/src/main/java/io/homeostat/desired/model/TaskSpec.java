@@ -1,6 +1,8 @@
 package io.homeostat.desired.model;
 
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import com.google.common.cache.Cache;
+import com.google.common.cache.CacheBuilder;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSortedMap;
 import com.google.common.hash.Hasher;
@@ -65,6 +67,10 @@ public record TaskSpec(
         implements WorkloadSpec {
     private static final int HASH_DIGITS = 12;
 
+    /** By identity: each look asks for it several times. */
+    private static final Cache<TaskSpec, String> HASHES =
+            CacheBuilder.newBuilder().weakKeys().build();
+
     /** A port of the host. */
     public record Port(
             @Doc("By which the task finds it in its environment (NOMAD_PORT_label).")
@@ -109,7 +115,7 @@ public record TaskSpec(
 
     @Override
     public String revision() {
-        return namedRevision == null ? "h" + hash() : namedRevision;
+        return namedRevision == null ? "h" + HASHES.asMap().computeIfAbsent(this, TaskSpec::hash) : namedRevision;
     }
 
     private String hash() {

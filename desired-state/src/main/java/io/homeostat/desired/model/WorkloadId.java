@@ -57,7 +57,7 @@ public record WorkloadId(Kind kind, String name) implements Comparable<WorkloadI
     }
 
     private static String encode(String name) {
-        if (name.chars().allMatch(WorkloadId::isPlain)) {
+        if (isPlain(name)) {
             return name;
         }
         StringBuilder encoded = new StringBuilder();
@@ -70,6 +70,15 @@ public record WorkloadId(Kind kind, String name) implements Comparable<WorkloadI
             }
         }
         return encoded.toString();
+    }
+
+    private static boolean isPlain(String name) {
+        for (int i = 0; i < name.length(); i++) {
+            if (!isPlain(name.charAt(i))) {
+                return false;
+            }
+        }
+        return true;
     }
 
     private static boolean isPlain(int c) {

@@ -1,6 +1,8 @@
 package io.homeostat.reconcile.plan;
 
 import com.google.common.base.Joiner;
+import com.google.common.cache.Cache;
+import com.google.common.cache.CacheBuilder;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
@@ -31,11 +33,25 @@ public final class LaunchInputs {
     /** Before the path of a file, beside the hashes: that of its content. */
     private static final String FILE = "file ";
 
+    /** By identity: each look compares them several times. */
+    private static final Cache<Traits, ImmutableSortedMap<String, String>> HASHES =
+            CacheBuilder.newBuilder().weakKeys().build();
+
     private LaunchInputs() {}
 
     /** The hashes of a workload as it is declared. */
     public static ImmutableSortedMap<String, String> of(Workload workload) {
-        return Traits.of(workload).inputs().stream()
+        Traits traits = Traits.of(workload);
+        ImmutableSortedMap<String, String> known = HASHES.getIfPresent(traits);
+        if (known == null) {
+            known = hashes(traits);
+            HASHES.put(traits, known);
+        }
+        return known;
+    }
+
+    private static ImmutableSortedMap<String, String> hashes(Traits traits) {
+        return traits.inputs().stream()
                 .filter(Traits.LaunchInput::isRecorded)
                 .collect(ImmutableSortedMap.toImmutableSortedMap(
                         Comparator.naturalOrder(), Traits.LaunchInput::name, Traits.LaunchInput::hash));

@@ -8,9 +8,11 @@ import com.google.common.collect.ImmutableSet;
 import com.google.common.hash.Hasher;
 import com.google.common.hash.Hashing;
 import io.homeostat.desired.model.Config;
+import io.homeostat.desired.model.Kind;
 import io.homeostat.desired.model.Reload;
 import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.model.WorkloadSpec;
 import io.homeostat.desired.state.history.Reason;
 import io.homeostat.observe.files.FileContent;
 import java.nio.charset.StandardCharsets;
@@ -45,7 +47,7 @@ public record Traits(
         Optional<WorkloadId> parent,
         boolean recreatedWithParent) {
     /** By identity: a pass asks for those of the same declaration dozens of times, and they contain digests. */
-    private static final Cache<Workload, Traits> KNOWN =
+    private static final Cache<WorkloadSpec, Traits> KNOWN =
             CacheBuilder.newBuilder().weakKeys().build();
 
     /** Of what runs as soon as it is created, and until its end; whatever is special is added. */
@@ -208,10 +210,15 @@ public record Traits(
      * @throws IllegalArgumentException when nobody provides those of its kind
      */
     public static Traits of(Workload workload) {
-        Traits known = KNOWN.getIfPresent(workload);
+        return of(workload.id().kind(), workload.spec());
+    }
+
+    /** Of what is declared so, whatever it is called. */
+    public static Traits of(Kind kind, WorkloadSpec spec) {
+        Traits known = KNOWN.getIfPresent(spec);
         if (known == null) {
-            known = KindTraits.of(workload.id().kind()).traits(workload.spec());
-            KNOWN.put(workload, known);
+            known = KindTraits.of(kind).traits(spec);
+            KNOWN.put(spec, known);
         }
         return known;
     }

@@ -34,7 +34,6 @@ import io.homeostat.observe.ObservedWorkload;
 import io.homeostat.observe.health.Health;
 import io.homeostat.reconcile.plan.Confinement;
 import io.homeostat.reconcile.plan.Enablement;
-import io.homeostat.reconcile.plan.KindTraits;
 import io.homeostat.reconcile.plan.LaunchInputs;
 import io.homeostat.reconcile.plan.Situation;
 import io.homeostat.reconcile.plan.Step;
@@ -355,7 +354,7 @@ public final class ObservationRecorder {
     }
 
     private static Traits traits(Situation situation, WorkloadSpec spec) {
-        return KindTraits.of(situation.id().kind()).traits(spec);
+        return Traits.of(situation.id().kind(), spec);
     }
 
     private static void noteHealth(Situation situation, Notes notes, WorkloadSpec spec, @Nullable Health health) {
