@@ -175,15 +175,13 @@ public final class TaskCgroups {
     }
 
     private Occupancy seen(TaskGroupName name) throws IOException {
-        ImmutableList<Path> groups = groups(name);
-        ImmutableList<Path> existing =
-                groups.stream().filter(Files::isDirectory).collect(ImmutableList.toImmutableList());
+        ImmutableList<Path> existing = deciding(groups(name));
         if (existing.isEmpty()) {
             return Occupancy.NONE;
         }
         boolean populated = false;
         ImmutableSortedSet.Builder<Long> pids = ImmutableSortedSet.naturalOrder();
-        for (Path group : deciding(groups, existing)) {
+        for (Path group : existing) {
             Optional<Boolean> told = populated(group);
             ImmutableSortedSet<Long> members =
                     told.isPresent() && !told.get() ? ImmutableSortedSet.of() : CgroupHierarchy.members(group);
@@ -193,10 +191,12 @@ public final class TaskCgroups {
         return new Occupancy(true, populated, pids.build());
     }
 
-    /** The freezer's, if it has one: of the others a driver's own process may be in one or two for a moment longer. */
-    private ImmutableList<Path> deciding(ImmutableList<Path> groups, ImmutableList<Path> existing) {
-        Path first = groups.getFirst();
-        return isMounted(PER_TASK.getFirst()) && existing.contains(first) ? ImmutableList.of(first) : existing;
+    /** The freezer's, if it has one: of the others a driver's own process may be in one or two for a moment longer. Else all there are. */
+    private ImmutableList<Path> deciding(ImmutableList<Path> groups) {
+        if (isMounted(PER_TASK.getFirst()) && Files.isDirectory(groups.getFirst())) {
+            return ImmutableList.of(groups.getFirst());
+        }
+        return groups.stream().filter(Files::isDirectory).collect(ImmutableList.toImmutableList());
     }
 
     /** What version 2 says of a group and all below it; empty in version 1. */

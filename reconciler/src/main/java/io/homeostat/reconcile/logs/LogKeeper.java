@@ -10,6 +10,7 @@ import java.io.IOException;
 import java.nio.file.DirectoryIteratorException;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
+import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.NotDirectoryException;
 import java.nio.file.Path;
@@ -74,6 +75,12 @@ public final class LogKeeper {
         Path index = layout.logTimes(kind).resolve(state.getFileName()).resolve(name);
         seen.add(log);
         seen.add(index);
+        // Of most tasks, for one. To find that out from what fails is dear.
+        if (!Files.exists(log, LinkOption.NOFOLLOW_LINKS)) {
+            told.remove(log);
+            told.remove(index);
+            return;
+        }
         OptionalLong lost = rotate(log, bytes);
         try {
             if (lost.isPresent()) {

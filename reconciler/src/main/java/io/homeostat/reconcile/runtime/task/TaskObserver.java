@@ -57,7 +57,7 @@ final class TaskObserver implements InstanceObserver {
     private static final Duration STARTING = Duration.ofSeconds(30);
 
     /** For so long it is enough that its processes are there and nobody has said that it has ended. */
-    private static final Duration INSPECTION = Duration.ofMinutes(2);
+    private static final Duration INSPECTION = Duration.ofMinutes(5);
 
     private static final int SIGNAL_BASE = 128;
 
