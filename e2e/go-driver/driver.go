@@ -196,7 +196,7 @@ func (d *driver) start(config object) (object, error) {
 // enterGroups puts a task where its host expects it.
 func enterGroups(config object, pid int) {
 	name := filepath.Base(config["alloc_dir"].(string)) + "." + config["name"].(string)
-	groups := []string{"/sys/fs/cgroup/nomad.slice/share.slice/" + name + ".scope"}
+	groups := []string{"/sys/fs/cgroup/nomad.slice/share/" + name + ".scope"}
 	for _, controller := range []string{"freezer", "cpu", "memory"} {
 		groups = append(groups, "/sys/fs/cgroup/"+controller+"/nomad/"+name)
 	}
