@@ -21,7 +21,7 @@ import java.util.stream.Stream;
  * A task driver in Go over HashiCorp's own go-plugin and go-hclog, which fetches its modules through the module proxy and is built by the
  * tests. Nomad's own drivers can't be: see {@link NomadDrivers}.
  */
-final class GoDriver {
+public final class GoDriver {
     private static final int MINUTES = 10;
 
     private final Path program;
@@ -37,7 +37,7 @@ final class GoDriver {
      *
      * @param directory gets what is built
      */
-    static GoDriver build(Path directory) {
+    public static GoDriver build(Path directory) {
         Path source = Distribution.checkout().resolve("e2e/go-driver");
         String go = tool().orElseGet(() -> abort("there is no Go here to build e2e/go-driver with"));
         Path program = directory.resolve("go-driver");
@@ -51,11 +51,20 @@ final class GoDriver {
             if (!built.isEmpty()) {
                 throw new AssertionError("e2e/go-driver can't be built: " + built);
             }
-            Files.write(descriptors, descriptors().toByteArray());
+            Files.write(descriptors, messages().toByteArray());
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
         return new GoDriver(program, descriptors);
+    }
+
+    public Path program() {
+        return program;
+    }
+
+    /** What its variable GO_DRIVER_DESCRIPTORS has to name. */
+    public Path descriptors() {
+        return descriptors;
     }
 
     /** A document that declares it. */
@@ -99,7 +108,7 @@ final class GoDriver {
     }
 
     /** What is imported comes first. */
-    private static FileDescriptorSet descriptors() {
+    private static FileDescriptorSet messages() {
         Set<FileDescriptor> files = new LinkedHashSet<>();
         add(PluginInfoResponse.getDescriptor().getFile(), files);
         add(TaskConfig.getDescriptor().getFile(), files);

@@ -15,13 +15,16 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Stream;
+import org.opentest4j.TestAbortedException;
 
 /**
- * What we add to the tasks of a driver that runs: the sample driver, whose log says when it was asked for something. What it does itself
- * from StartTask on is no part of a figure, but for the many tasks.
+ * What we add to the tasks of a driver that runs, whose log says when it was asked for something: the sample driver, which is a JVM, and
+ * for single tasks one in Go. What it does itself from StartTask on is no part of a figure, but for the many tasks; that it has to notice the
+ * end of a task, and to destroy it, is.
  */
 final class DriverTasks {
     private static final int MANY = 100;
+    private static final String IN_GO = "with a driver in Go";
     private static final Duration PATIENCE = Duration.ofMinutes(3);
 
     /** Between two, so that the one before is done with. */
@@ -35,25 +38,28 @@ final class DriverTasks {
     private static final double PERCENT = 100;
 
     private final Bench bench;
+    private final String subject;
     private final Program program;
     private final Path stamp;
     private final RunnerCalls calls;
     private Program.Agent agent;
 
-    private DriverTasks(Bench bench, Workplace place) throws IOException, InterruptedException {
+    private DriverTasks(Bench bench, String subject, Workplace place, RunnerCalls calls)
+            throws IOException, InterruptedException {
         this.bench = bench;
+        this.subject = subject;
         this.program = new Program(bench.distribution(), place);
         this.stamp = place.path("stamp");
         String _ = StampProgram.create(place, stamp);
-        this.calls = RunnerCalls.install(place);
+        this.calls = calls;
         this.agent = program.startAgent("").awaitReady();
         program.declare("runner.yaml", calls.driver("runner"));
-        Waiting.until("the driver runs", PATIENCE, () -> calls.count("Fingerprint") > 0);
+        Waiting.until("the driver runs", PATIENCE, () -> calls.count("SetConfig") > 0);
     }
 
     static void measure(Bench bench) throws IOException, InterruptedException {
         try (Workplace place = new Workplace()) {
-            DriverTasks tasks = new DriverTasks(bench, place);
+            DriverTasks tasks = new DriverTasks(bench, Samples.OURS, place, RunnerCalls.install(place));
             try {
                 tasks.oneByOne();
                 tasks.crashes();
@@ -63,6 +69,26 @@ final class DriverTasks {
                 tasks.supervisedAgain();
             } finally {
                 // Of tasks more is left than processes: mounts and control groups, which only the program takes away.
+                tasks.withdraw();
+            }
+        }
+        measureWithGo(bench);
+    }
+
+    private static void measureWithGo(Bench bench) throws IOException, InterruptedException {
+        try (Workplace place = new Workplace()) {
+            RunnerCalls calls;
+            try {
+                calls = RunnerCalls.installGo(place);
+            } catch (TestAbortedException e) {
+                bench.skip("tasks", IN_GO, String.valueOf(e.getMessage()));
+                return;
+            }
+            DriverTasks tasks = new DriverTasks(bench, IN_GO, place, calls);
+            try {
+                tasks.oneByOne();
+                tasks.crashes();
+            } finally {
                 tasks.withdraw();
             }
         }
@@ -94,7 +120,7 @@ final class DriverTasks {
                 millis.add(Duration.between(declared, asked.at()).toNanos() / NANOS_PER_MILLI);
             }
         }
-        bench.add(Figure.TASK_START, millis);
+        bench.add(Figure.TASK_START, subject, millis);
     }
 
     private void crashes() throws IOException, InterruptedException {
@@ -111,7 +137,7 @@ final class DriverTasks {
             Stamp _ = stamps.await(first.size() + i, PATIENCE);
             Waiting.pass(PAUSE);
         }
-        bench.add(Figure.TASK_CRASH, millis);
+        bench.add(Figure.TASK_CRASH, subject, millis);
     }
 
     private void many() throws IOException, InterruptedException {

@@ -2,6 +2,7 @@ package io.homeostat.e2e.bench;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import io.homeostat.e2e.GoDriver;
 import io.homeostat.e2e.measure.Workplace;
 import java.io.IOException;
 import java.nio.channels.Channels;
@@ -16,32 +17,45 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.locks.LockSupport;
 
-/** What the sample driver is asked for, as its log tells: a line of hclog for each call. */
+/** What a driver is asked for, as its log tells: a line of hclog for each call. */
 final class RunnerCalls {
     private static final Duration LOOK = Duration.ofMillis(5);
     private static final ObjectMapper JSON = new ObjectMapper();
 
     private final Path program;
     private final Path log;
+    private final String settings;
     private final List<Call> calls = new ArrayList<>();
     private long read;
 
     /** One call: which, and when it came. */
     record Call(String rpc, Instant at) {}
 
-    private RunnerCalls(Path program, Path log) {
-        this.program = program;
-        this.log = log;
+    /** @param settings more of its declaration */
+    private RunnerCalls(Workplace place, Path driver, String settings) throws IOException {
+        this.log = Files.createFile(place.path("runner.calls"));
+        // It writes its log to a file that nobody else has.
+        this.program = place.executable("driver", "#!/bin/sh\nexec '%s' \"$@\" 2>>'%s'\n".formatted(driver, log));
+        this.settings = settings;
     }
 
-    /** Unpacks the driver, and a program that lets it write its log to a file that nobody else has. */
+    /** Unpacks the sample driver. */
     static RunnerCalls install(Workplace place) throws IOException, InterruptedException {
         Path directory = Files.createDirectories(place.path("runner"));
         String _ = place.run("tar", "xzf", System.getProperty("homeostat.runner"), "-C", directory.toString());
-        Path log = Files.createFile(place.path("runner.calls"));
-        Path program = place.executable(
-                "driver", "#!/bin/sh\nexec '%s' \"$@\" 2>>'%s'\n".formatted(directory.resolve("bin/runner"), log));
-        return new RunnerCalls(program, log);
+        return new RunnerCalls(
+                place,
+                directory.resolve("bin/runner"),
+                "env: {JAVA_HOME: \"%s\"}".formatted(System.getProperty("java.home")));
+    }
+
+    /** Builds the driver in Go, as nearly all are. */
+    static RunnerCalls installGo(Workplace place) throws IOException {
+        GoDriver driver = GoDriver.build(Files.createDirectories(place.path("runner")));
+        return new RunnerCalls(
+                place,
+                driver.program(),
+                "env: {GO_DRIVER_DESCRIPTORS: \"%s\"}, config: {greeting: hello}".formatted(driver.descriptors()));
     }
 
     /** Declares the driver. */
@@ -50,8 +64,8 @@ final class RunnerCalls {
                 apiVersion: homeostat.io/v1
                 kind: Driver
                 metadata: {name: %s}
-                spec: {install: local, entryPoint: %s, env: {JAVA_HOME: "%s"}}
-                """.formatted(name, program, System.getProperty("java.home"));
+                spec: {install: local, entryPoint: %s, %s}
+                """.formatted(name, program, settings);
     }
 
     int count(String rpc) throws IOException {
@@ -99,7 +113,7 @@ final class RunnerCalls {
         if (line.startsWith("{")) {
             JsonNode entry = JSON.readTree(line);
             calls.add(new Call(
-                    entry.path("@message").asText(),
+                    entry.path("rpc").asText(entry.path("@message").asText()),
                     Instant.parse(entry.path("@timestamp").asText())));
         }
     }
