@@ -14,6 +14,7 @@ import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.NotDirectoryException;
 import java.nio.file.Path;
+import java.nio.file.attribute.BasicFileAttributes;
 import java.time.InstantSource;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -75,8 +76,7 @@ public final class LogKeeper {
         Path index = layout.logTimes(kind).resolve(state.getFileName()).resolve(name);
         seen.add(log);
         seen.add(index);
-        // Of most tasks, for one. To find that out from what fails is dear.
-        if (!Files.exists(log, LinkOption.NOFOLLOW_LINKS)) {
+        if (isMissing(log)) {
             told.remove(log);
             told.remove(index);
             return;
@@ -96,6 +96,19 @@ public final class LogKeeper {
                     ActuationFailure.causeOf(e, FailureCause.Kind.INPUT_OUTPUT),
                     "when " + log + " grows can't be noted in " + index
                             + ", so logs --since and --timestamps know it less precisely: " + e.getMessage());
+        }
+    }
+
+    /** As that of a task that prints nothing. To find that out from what fails is dear. */
+    private static boolean isMissing(Path log) {
+        try {
+            return log.getFileSystem()
+                            .provider()
+                            .readAttributesIfExists(log, BasicFileAttributes.class, LinkOption.NOFOLLOW_LINKS)
+                    == null;
+        } catch (IOException e) {
+            // Who is to rotate it says what is wrong.
+            return false;
         }
     }
 
