@@ -1,5 +1,6 @@
 package io.homeostat.reconcile.agent;
 
+import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.reconcile.loop.PassId;
 import io.homeostat.reconcile.loop.PassListener;
 import io.homeostat.reconcile.plan.KindTraits;
@@ -16,13 +17,8 @@ final class MovesAhead implements PassListener {
 
     @Override
     public void begun(PassId pass) {
-        // What is not moved by the launch is moved later, while until then we make and remove groups, which would wait
-        // for this.
-        if (!KindTraits.of(pass.workload().kind()).isMovedByLaunch()) {
-            return;
-        }
         switch (pass.trigger()) {
-            case EXIT, FILES, REQUEST, RETRY, NEIGHBOUR -> gracePeriod.run();
+            case EXIT, FILES, REQUEST, RETRY, NEIGHBOUR -> begin(pass.workload());
             // In those that follow it is under way or over, and most of the others find all as it was.
             case STEP, WAIT, START, RESYNC -> {}
         }
@@ -32,6 +28,13 @@ final class MovesAhead implements PassListener {
     @Override
     public void starting(Step step) {
         if (step instanceof Step.Activate) {
+            begin(step.workload());
+        }
+    }
+
+    /** What its launch does not move is moved later; until then we make and remove groups, which would wait for this. */
+    private void begin(WorkloadId id) {
+        if (KindTraits.of(id.kind()).isMovedByLaunch()) {
             gracePeriod.run();
         }
     }

@@ -29,7 +29,9 @@ final class MovesAheadTest {
 
     @Test
     void whatItsDriverMovesDoesNot() {
-        ahead.begun(new PassId(new WorkloadId(Kind.TASK, "t"), 1, Trigger.EXIT));
+        WorkloadId task = new WorkloadId(Kind.TASK, "t");
+        ahead.begun(new PassId(task, 1, Trigger.EXIT));
+        ahead.starting(new Step.Activate(task, "t_1"));
         assertEquals(0, begun.get());
     }
 
