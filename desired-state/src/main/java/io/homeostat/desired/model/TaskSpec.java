@@ -1,8 +1,9 @@
 package io.homeostat.desired.model;
 
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import com.google.common.cache.Cache;
 import com.google.common.cache.CacheBuilder;
+import com.google.common.cache.CacheLoader;
+import com.google.common.cache.LoadingCache;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSortedMap;
 import com.google.common.hash.Hasher;
@@ -68,8 +69,8 @@ public record TaskSpec(
     private static final int HASH_DIGITS = 12;
 
     /** By identity: each look asks for it several times. */
-    private static final Cache<TaskSpec, String> HASHES =
-            CacheBuilder.newBuilder().weakKeys().build();
+    private static final LoadingCache<TaskSpec, String> HASHES =
+            CacheBuilder.newBuilder().weakKeys().build(CacheLoader.from(TaskSpec::hash));
 
     /** A port of the host. */
     public record Port(
@@ -115,7 +116,7 @@ public record TaskSpec(
 
     @Override
     public String revision() {
-        return namedRevision == null ? "h" + HASHES.asMap().computeIfAbsent(this, TaskSpec::hash) : namedRevision;
+        return namedRevision == null ? "h" + HASHES.getUnchecked(this) : namedRevision;
     }
 
     private String hash() {

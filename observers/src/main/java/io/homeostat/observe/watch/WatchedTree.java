@@ -83,7 +83,12 @@ final class WatchedTree implements AutoCloseable {
         /** A file. */
         CONTENT,
         /** A directory, or something that leads to one: another tree is needed. */
-        STRUCTURE
+        STRUCTURE;
+
+        /** What both of them come to. */
+        Change and(Change other) {
+            return other.compareTo(this) > 0 ? other : this;
+        }
     }
 
     /** What a path resolves to: the key of the file or directory, and when a link's target was last written; both may be null. */
@@ -123,8 +128,7 @@ final class WatchedTree implements AutoCloseable {
                 if (event.kind().equals(StandardWatchEventKinds.ENTRY_DELETE)) {
                     files.remove(child);
                 }
-                Change own = arrived && isComplete(child) ? Change.ARRIVAL : Change.CONTENT;
-                change = own.compareTo(change) > 0 ? own : change;
+                change = change.and(arrived && isComplete(child) ? Change.ARRIVAL : Change.CONTENT);
             }
             return change;
         }
@@ -173,8 +177,7 @@ final class WatchedTree implements AutoCloseable {
         Interest interest = interests.get(key);
         Change change = Change.NONE;
         for (WatchEvent<?> event : key.pollEvents()) {
-            Change next = interest == null ? Change.STRUCTURE : interest.of(event, directories, files);
-            change = next.compareTo(change) > 0 ? next : change;
+            change = change.and(interest == null ? Change.STRUCTURE : interest.of(event, directories, files));
         }
         // A key that cannot be reset belongs to a directory that is gone.
         return key.reset() ? change : Change.STRUCTURE;

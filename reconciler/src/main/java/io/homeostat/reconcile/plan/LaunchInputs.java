@@ -1,8 +1,9 @@
 package io.homeostat.reconcile.plan;
 
 import com.google.common.base.Joiner;
-import com.google.common.cache.Cache;
 import com.google.common.cache.CacheBuilder;
+import com.google.common.cache.CacheLoader;
+import com.google.common.cache.LoadingCache;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
@@ -34,20 +35,14 @@ public final class LaunchInputs {
     private static final String FILE = "file ";
 
     /** By identity: each look compares them several times. */
-    private static final Cache<Traits, ImmutableSortedMap<String, String>> HASHES =
-            CacheBuilder.newBuilder().weakKeys().build();
+    private static final LoadingCache<Traits, ImmutableSortedMap<String, String>> HASHES =
+            CacheBuilder.newBuilder().weakKeys().build(CacheLoader.from(LaunchInputs::hashes));
 
     private LaunchInputs() {}
 
     /** The hashes of a workload as it is declared. */
     public static ImmutableSortedMap<String, String> of(Workload workload) {
-        Traits traits = Traits.of(workload);
-        ImmutableSortedMap<String, String> known = HASHES.getIfPresent(traits);
-        if (known == null) {
-            known = hashes(traits);
-            HASHES.put(traits, known);
-        }
-        return known;
+        return HASHES.getUnchecked(Traits.of(workload));
     }
 
     private static ImmutableSortedMap<String, String> hashes(Traits traits) {

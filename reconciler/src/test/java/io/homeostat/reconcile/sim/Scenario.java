@@ -31,7 +31,7 @@ record Scenario(long seed, boolean hints, int harshness, ImmutableList<Moment> m
             WorkloadId.plugin("beta"),
             WorkloadId.process("gamma"),
             new WorkloadId(TimerKind.TIMER, "delta"),
-            new WorkloadId(Kind.DRIVER, Wish.DRIVER),
+            FakeProcesses.DRIVER,
             new WorkloadId(Kind.TASK, "zeta"));
 
     private static final int REVISIONS = 3;
