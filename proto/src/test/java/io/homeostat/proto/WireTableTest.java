@@ -10,12 +10,17 @@ import io.homeostat.proto.agent.AgentProto;
 import io.homeostat.proto.goplugin.GrpcBrokerProto;
 import io.homeostat.proto.goplugin.GrpcControllerProto;
 import io.homeostat.proto.goplugin.GrpcStdioProto;
+import io.homeostat.proto.kata.CsiProto;
+import io.homeostat.proto.kata.HealthProto;
+import io.homeostat.proto.kata.OciProto;
+import io.homeostat.proto.kata.types.TypesProto;
 import io.homeostat.proto.nomad.base.BaseProto;
 import io.homeostat.proto.nomad.driver.DriverProto;
 import io.homeostat.proto.nomad.hclspec.HclSpecProto;
 import io.homeostat.proto.nomad.structs.AttributeProto;
 import io.homeostat.proto.nomad.structs.RecoverableErrorProto;
 import io.homeostat.proto.plugin.PluginCommProto;
+import io.homeostat.proto.ttrpc.TtrpcProto;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -42,7 +47,13 @@ class WireTableTest {
             DriverProto.getDescriptor(),
             GrpcBrokerProto.getDescriptor(),
             GrpcControllerProto.getDescriptor(),
-            GrpcStdioProto.getDescriptor());
+            GrpcStdioProto.getDescriptor(),
+            OciProto.getDescriptor(),
+            CsiProto.getDescriptor(),
+            TypesProto.getDescriptor(),
+            io.homeostat.proto.kata.AgentProto.getDescriptor(),
+            HealthProto.getDescriptor(),
+            TtrpcProto.getDescriptor());
 
     @Test
     void whatTheTablesRecordIsWhatWeSpeakAndNothingElseIs() throws IOException {
