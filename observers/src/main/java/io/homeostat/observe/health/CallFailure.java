@@ -65,7 +65,7 @@ public final class CallFailure {
      * Whether a connection or the start of a program failed for want of our own permissions, descriptors or memory. Java has a type only
      * for the first; the others have to be recognised by their text, whose language is the system's.
      */
-    static boolean isLocalError(Throwable cause) {
+    public static boolean isLocalError(Throwable cause) {
         // java.net turns EACCES, also from connect, into this.
         if (cause instanceof BindException || cause instanceof AccessDeniedException) {
             return true;

@@ -22,7 +22,7 @@ import java.nio.ByteBuffer;
 public final class Libc {
     static final int EPERM = 1;
     static final int ESRCH = 3;
-    static final int EINTR = 4;
+    public static final int EINTR = 4;
     static final int EINVAL = 22;
     static final int ENOSYS = 38;
 
@@ -89,11 +89,11 @@ public final class Libc {
     }
 
     /** A descriptor that {@link #notify} makes readable and {@link #drain} unreadable again, closed on exec. */
-    static int eventfd() {
+    public static int eventfd() {
         return (int) result(errno -> (int) Events.EVENTFD.invokeExact(errno, 0, EVENTFD_FLAGS));
     }
 
-    static int notify(int eventfd) {
+    public static int notify(int eventfd) {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment one = arena.allocateFrom(JAVA_LONG, 1L);
             return (int) result(errno -> (long) Events.WRITE.invokeExact(errno, eventfd, one, one.byteSize()));
@@ -133,6 +133,76 @@ public final class Libc {
         address.set(JAVA_SHORT, 0, (short) AF_UNIX);
         MemorySegment.copy(name, 0, address, JAVA_BYTE, JAVA_SHORT.byteSize(), name.length);
         return address;
+    }
+
+    /** A socket for connections to virtual machines and back, closed on exec, vsock(7). */
+    public static int vsockSocket() {
+        return (int) result(errno -> (int) Datagrams.SOCKET.invokeExact(errno, Vsock.FAMILY, Vsock.STREAM, 0));
+    }
+
+    /** Waits until somebody has accepted, at most for the two seconds that the kernel waits. */
+    public static int connectToVsock(int descriptor, int cid, int port) {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment address = vsockAddress(arena, cid, port);
+            return (int) result(
+                    errno -> (int) Vsock.CONNECT.invokeExact(errno, descriptor, address, (int) address.byteSize()));
+        }
+    }
+
+    /** Has the kernel queue up connections, for {@link #accept}. */
+    public static int listenAtVsock(int descriptor, int cid, int port) {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment address = vsockAddress(arena, cid, port);
+            int bound = (int)
+                    result(errno -> (int) Vsock.BIND.invokeExact(errno, descriptor, address, (int) address.byteSize()));
+            return bound < 0
+                    ? bound
+                    : (int) result(errno -> (int) Vsock.LISTEN.invokeExact(errno, descriptor, Vsock.BACKLOG));
+        }
+    }
+
+    private static MemorySegment vsockAddress(Arena arena, int cid, int port) {
+        MemorySegment address = arena.allocate(Vsock.ADDRESS_SIZE, JAVA_INT.byteAlignment());
+        address.set(JAVA_SHORT, 0, (short) Vsock.FAMILY);
+        address.set(JAVA_INT, Vsock.PORT, port);
+        address.set(JAVA_INT, Vsock.CID, cid);
+        return address;
+    }
+
+    /** A descriptor of the next connection, closed on exec. Waits. */
+    public static int accept(int descriptor) {
+        return (int) result(errno -> (int)
+                Vsock.ACCEPT4.invokeExact(errno, descriptor, MemorySegment.NULL, MemorySegment.NULL, Vsock.CLOEXEC));
+    }
+
+    /** Ends a connection in both directions, also for whoever waits in it, shutdown(2). */
+    public static int shutdown(int descriptor) {
+        return (int) result(errno -> (int) Vsock.SHUTDOWN.invokeExact(errno, descriptor, Vsock.BOTH));
+    }
+
+    /** Reads into the room of a direct buffer, whose position stays, read(2). Waits. */
+    public static int readDirect(int descriptor, ByteBuffer into) {
+        MemorySegment room = MemorySegment.ofBuffer(into);
+        return (int) result(errno -> (long) Events.READ.invokeExact(errno, descriptor, room, room.byteSize()));
+    }
+
+    /** Sends what a direct buffer has, as much as there is room for; its position stays, send(2). Waits. */
+    public static int sendDirect(int descriptor, ByteBuffer from) {
+        MemorySegment content = MemorySegment.ofBuffer(from);
+        return (int) result(errno ->
+                (long) Vsock.SEND.invokeExact(errno, descriptor, content, content.byteSize(), Vsock.WITHOUT_SIGNAL));
+    }
+
+    /** Waits until one of two descriptors is ready to be read, or to be accepted from, poll(2). */
+    public static int awaitInput(int one, int other) {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment both = arena.allocate(2 * Vsock.POLL_SIZE, JAVA_INT.byteAlignment());
+            both.set(JAVA_INT, 0, one);
+            both.set(JAVA_SHORT, Vsock.POLL_EVENTS, Vsock.POLLIN);
+            both.set(JAVA_INT, Vsock.POLL_SIZE, other);
+            both.set(JAVA_SHORT, Vsock.POLL_SIZE + Vsock.POLL_EVENTS, Vsock.POLLIN);
+            return poll(both, 2);
+        }
     }
 
     /** A descriptor to read from, closed on exec. */
@@ -360,6 +430,37 @@ public final class Libc {
                 function("socket", FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_INT, JAVA_INT));
         static final MethodHandle SENDTO = function(
                 "sendto", FunctionDescriptor.of(JAVA_LONG, JAVA_INT, ADDRESS, JAVA_LONG, JAVA_INT, ADDRESS, JAVA_INT));
+    }
+
+    private static final class Vsock {
+        static final int FAMILY = 40;
+        static final int CLOEXEC = 02000000;
+        /** SOCK_STREAM | SOCK_CLOEXEC. */
+        static final int STREAM = 1 | CLOEXEC;
+        /** MSG_NOSIGNAL. */
+        static final int WITHOUT_SIGNAL = 0x4000;
+        /** SHUT_RDWR. */
+        static final int BOTH = 2;
+
+        static final int BACKLOG = 16;
+
+        // Of sockaddr_vm and pollfd.
+        static final long ADDRESS_SIZE = 16;
+        static final long PORT = 4;
+        static final long CID = 8;
+        static final long POLL_SIZE = 8;
+        static final long POLL_EVENTS = 4;
+        static final short POLLIN = 1;
+
+        static final MethodHandle CONNECT =
+                function("connect", FunctionDescriptor.of(JAVA_INT, JAVA_INT, ADDRESS, JAVA_INT));
+        static final MethodHandle BIND = function("bind", FunctionDescriptor.of(JAVA_INT, JAVA_INT, ADDRESS, JAVA_INT));
+        static final MethodHandle LISTEN = function("listen", FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_INT));
+        static final MethodHandle ACCEPT4 =
+                function("accept4", FunctionDescriptor.of(JAVA_INT, JAVA_INT, ADDRESS, ADDRESS, JAVA_INT));
+        static final MethodHandle SHUTDOWN = function("shutdown", FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_INT));
+        static final MethodHandle SEND =
+                function("send", FunctionDescriptor.of(JAVA_LONG, JAVA_INT, ADDRESS, JAVA_LONG, JAVA_INT));
     }
 
     private static final class Terminals {

@@ -219,11 +219,12 @@ final class FrameConnection implements AutoCloseable {
 
     private ByteString payload(ByteBuffer buffer, int length) throws IOException {
         ByteBuffer result = ByteBuffer.allocate(length);
-        int there = Math.min(length, buffer.remaining());
-        result.put(buffer.slice(buffer.position(), there));
-        buffer.position(buffer.position() + there);
+        // By way of the direct buffer: some connections take no other.
         while (result.hasRemaining()) {
-            read(result);
+            fill(buffer, 1);
+            int there = Math.min(result.remaining(), buffer.remaining());
+            result.put(buffer.slice(buffer.position(), there));
+            buffer.position(buffer.position() + there);
         }
         return UnsafeByteOperations.unsafeWrap(result.flip());
     }

@@ -11,6 +11,7 @@ import io.grpc.ServerServiceDefinition;
 import io.grpc.Status;
 import io.grpc.stub.ClientCalls;
 import io.grpc.stub.ServerCalls;
+import io.homeostat.observe.guest.UnixAcceptor;
 import io.homeostat.observe.ttrpc.KataFrames.Exchange;
 import io.homeostat.proto.kata.AgentServiceGrpc;
 import io.homeostat.proto.kata.HealthGrpc;

@@ -280,9 +280,9 @@ class TtrpcChannelTest {
     }
 
     @Test
-    void aDeadlineEndsACallAndIsOnlyToldToTheServerWhereThatIsWanted() throws Exception {
-        Future<HealthCheckResponse> silent =
-                health().withDeadlineAfter(200, TimeUnit.MILLISECONDS).check(CheckRequest.getDefaultInstance());
+    void aDeadlineIsOnlyToldToTheServerWhereThatIsWanted() throws Exception {
+        Future<HealthCheckResponse> untold =
+                health().withDeadlineAfter(1, TimeUnit.HOURS).check(CheckRequest.getDefaultInstance());
         Future<HealthCheckResponse> told = health().withDeadlineAfter(1, TimeUnit.HOURS)
                 .withOption(TtrpcChannel.TELL_DEADLINE, true)
                 .check(CheckRequest.getDefaultInstance());
@@ -290,13 +290,23 @@ class TtrpcChannelTest {
         assertEquals(0, peer.request().getTimeoutNano());
         long timeout = peer.request().getTimeoutNano();
         assertTrue(timeout > 0 && timeout <= TimeUnit.HOURS.toNanos(1), () -> timeout + " ns");
-        Status status = failure(silent);
-        assertEquals(Code.DEADLINE_EXCEEDED, status.getCode());
-        assertEquals("Check was not answered in time", status.getDescription());
-        // Late, and nobody's.
         peer.answer(1, SERVING);
         peer.answer(3, SERVING);
+        assertEquals(ServingStatus.SERVING, untold.get().getStatus());
         assertEquals(ServingStatus.SERVING, told.get().getStatus());
+    }
+
+    @Test
+    void aDeadlineEndsACallAndALateAnswerIsIgnored() throws Exception {
+        Future<HealthCheckResponse> silent =
+                health().withDeadlineAfter(100, TimeUnit.MILLISECONDS).check(CheckRequest.getDefaultInstance());
+
+        Status status = failure(silent);
+
+        assertEquals(Code.DEADLINE_EXCEEDED, status.getCode());
+        assertEquals("Check was not answered in time", status.getDescription());
+        peer.answer(1, SERVING);
+        assertTrue(channel.isOpen());
     }
 
     @Test

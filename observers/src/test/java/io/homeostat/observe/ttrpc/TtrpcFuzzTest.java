@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertNotNull;
 
 import io.grpc.Status;
 import io.grpc.stub.StreamObserver;
+import io.homeostat.observe.guest.UnixAcceptor;
 import io.homeostat.proto.kata.CheckRequest;
 import io.homeostat.proto.kata.HealthCheckResponse;
 import io.homeostat.proto.kata.HealthCheckResponse.ServingStatus;

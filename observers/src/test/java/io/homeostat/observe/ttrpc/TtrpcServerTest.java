@@ -24,6 +24,7 @@ import io.grpc.stub.ClientCalls;
 import io.grpc.stub.ServerCallStreamObserver;
 import io.grpc.stub.ServerCalls;
 import io.grpc.stub.StreamObserver;
+import io.homeostat.observe.guest.UnixAcceptor;
 import io.homeostat.proto.ttrpc.KeyValue;
 import io.homeostat.proto.ttrpc.Request;
 import io.homeostat.proto.ttrpc.Response;
