@@ -4,7 +4,7 @@ import io.homeostat.desired.model.guest.GuestEndpoint;
 import io.homeostat.desired.platform.Backoff;
 import io.homeostat.observe.guest.UnreachableGuest.Reason;
 import io.homeostat.observe.ttrpc.TtrpcChannel;
-import java.nio.channels.ByteChannel;
+import io.homeostat.observe.ttrpc.Wire;
 import java.time.Duration;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.locks.ReentrantLock;
@@ -19,7 +19,7 @@ import org.jspecify.annotations.Nullable;
 public final class GuestConnection implements AutoCloseable {
     /** How one is made. */
     public interface Dialer {
-        ByteChannel connect(GuestEndpoint endpoint, Duration timeout) throws UnreachableGuest;
+        Wire connect(GuestEndpoint endpoint, Duration timeout) throws UnreachableGuest;
     }
 
     /** Guests boot in seconds, and whoever waits for one wants to know soon. */

@@ -7,13 +7,14 @@ import io.homeostat.desired.model.guest.GuestEndpoint.Vsock;
 import io.homeostat.observe.guest.UnreachableGuest.Reason;
 import io.homeostat.observe.health.CallFailure;
 import io.homeostat.observe.process.Libc;
+import io.homeostat.observe.ttrpc.SocketWire;
+import io.homeostat.observe.ttrpc.Wire;
 import java.io.IOException;
 import java.net.BindException;
 import java.net.ConnectException;
 import java.net.StandardProtocolFamily;
 import java.net.UnixDomainSocketAddress;
 import java.nio.ByteBuffer;
-import java.nio.channels.ByteChannel;
 import java.nio.channels.ClosedChannelException;
 import java.nio.channels.SocketChannel;
 import java.nio.charset.StandardCharsets;
@@ -67,7 +68,7 @@ public final class GuestDialer {
      *
      * @param timeout of vsock, what the kernel waits counts instead
      */
-    public ByteChannel connect(GuestEndpoint endpoint, Duration timeout) throws UnreachableGuest {
+    public Wire connect(GuestEndpoint endpoint, Duration timeout) throws UnreachableGuest {
         return switch (endpoint) {
             case Unix(String path) -> unix(endpoint, Path.of(path), -1, timeout);
             case HybridVsock(String path, int port) -> unix(endpoint, Path.of(path), port, timeout);
@@ -76,7 +77,7 @@ public final class GuestDialer {
     }
 
     /** @param port of the guest, when a monitor listens at the socket; else -1 */
-    private ByteChannel unix(GuestEndpoint endpoint, Path socket, int port, Duration timeout) throws UnreachableGuest {
+    private Wire unix(GuestEndpoint endpoint, Path socket, int port, Duration timeout) throws UnreachableGuest {
         SocketChannel channel = open(endpoint);
         AtomicBoolean expired = new AtomicBoolean();
         // A socket whose queue is full, and a monitor that says nothing, are waited for without an end.
@@ -95,7 +96,7 @@ public final class GuestDialer {
             if (!expiry.cancel(false)) {
                 throw new ClosedChannelException();
             }
-            return channel;
+            return new SocketWire(channel);
         } catch (UnreachableGuest e) {
             close(channel);
             throw e;
@@ -186,7 +187,7 @@ public final class GuestDialer {
         return new UnreachableGuest(Reason.REFUSED, endpoint + ": " + e.getMessage(), e);
     }
 
-    private static ByteChannel vsock(GuestEndpoint endpoint, int cid, int port) throws UnreachableGuest {
+    private static Wire vsock(GuestEndpoint endpoint, int cid, int port) throws UnreachableGuest {
         int descriptor = Libc.vsockSocket();
         if (descriptor < 0) {
             throw vsockFailure(endpoint, -descriptor);
@@ -199,7 +200,7 @@ public final class GuestDialer {
             int _ = Libc.close(descriptor);
             throw vsockFailure(endpoint, -connected);
         }
-        return new VsockChannel(descriptor);
+        return new VsockWire(descriptor);
     }
 
     static UnreachableGuest vsockFailure(GuestEndpoint endpoint, int error) {

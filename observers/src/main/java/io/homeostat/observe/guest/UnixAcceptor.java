@@ -1,11 +1,12 @@
 package io.homeostat.observe.guest;
 
+import io.homeostat.observe.ttrpc.SocketWire;
 import io.homeostat.observe.ttrpc.TtrpcServer;
+import io.homeostat.observe.ttrpc.Wire;
 import java.io.IOException;
 import java.net.BindException;
 import java.net.StandardProtocolFamily;
 import java.net.UnixDomainSocketAddress;
-import java.nio.channels.ByteChannel;
 import java.nio.channels.ServerSocketChannel;
 import java.nio.channels.SocketChannel;
 import java.nio.file.Files;
@@ -65,8 +66,8 @@ public final class UnixAcceptor implements TtrpcServer.Acceptor {
     }
 
     @Override
-    public ByteChannel accept() throws IOException {
-        return server.accept();
+    public Wire accept() throws IOException {
+        return new SocketWire(server.accept());
     }
 
     /** Whoever accepts stops. */

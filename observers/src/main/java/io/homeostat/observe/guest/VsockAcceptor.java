@@ -2,9 +2,9 @@ package io.homeostat.observe.guest;
 
 import io.homeostat.observe.process.Libc;
 import io.homeostat.observe.ttrpc.TtrpcServer;
+import io.homeostat.observe.ttrpc.Wire;
 import java.io.IOException;
 import java.nio.channels.AsynchronousCloseException;
-import java.nio.channels.ByteChannel;
 
 /** Listens by vsock(7), in a guest or for others of this machine. One thread may accept. */
 public final class VsockAcceptor implements TtrpcServer.Acceptor {
@@ -40,7 +40,7 @@ public final class VsockAcceptor implements TtrpcServer.Acceptor {
 
     /** Pins its thread. */
     @Override
-    public ByteChannel accept() throws IOException {
+    public Wire accept() throws IOException {
         begin();
         try {
             int ready;
@@ -51,7 +51,7 @@ public final class VsockAcceptor implements TtrpcServer.Acceptor {
             if (!isOpen()) {
                 throw new AsynchronousCloseException();
             }
-            return new VsockChannel(checked("accept4", Libc.accept(descriptor)));
+            return new VsockWire(checked("accept4", Libc.accept(descriptor)));
         } finally {
             end();
         }

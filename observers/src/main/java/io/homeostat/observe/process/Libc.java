@@ -23,6 +23,7 @@ public final class Libc {
     static final int EPERM = 1;
     static final int ESRCH = 3;
     public static final int EINTR = 4;
+    public static final int EAGAIN = 11;
     static final int EINVAL = 22;
     static final int ENOSYS = 38;
 
@@ -186,11 +187,11 @@ public final class Libc {
         return (int) result(errno -> (long) Events.READ.invokeExact(errno, descriptor, room, room.byteSize()));
     }
 
-    /** Sends what a direct buffer has, as much as there is room for; its position stays, send(2). Waits. */
+    /** Sends what a direct buffer has, as much as there is room for now, else EAGAIN; its position stays, send(2). */
     public static int sendDirect(int descriptor, ByteBuffer from) {
         MemorySegment content = MemorySegment.ofBuffer(from);
-        return (int) result(errno ->
-                (long) Vsock.SEND.invokeExact(errno, descriptor, content, content.byteSize(), Vsock.WITHOUT_SIGNAL));
+        return (int)
+                result(errno -> (long) Vsock.SEND.invokeExact(errno, descriptor, content, content.byteSize(), AT_ONCE));
     }
 
     /** Waits until one of two descriptors is ready to be read, or to be accepted from, poll(2). */
@@ -202,6 +203,16 @@ public final class Libc {
             both.set(JAVA_INT, Vsock.POLL_SIZE, other);
             both.set(JAVA_SHORT, Vsock.POLL_SIZE + Vsock.POLL_EVENTS, Vsock.POLLIN);
             return poll(both, 2);
+        }
+    }
+
+    /** Waits until a descriptor can be written to, or never can be any more, poll(2). */
+    public static int awaitOutput(int descriptor) {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment one = arena.allocate(Vsock.POLL_SIZE, JAVA_INT.byteAlignment());
+            one.set(JAVA_INT, 0, descriptor);
+            one.set(JAVA_SHORT, Vsock.POLL_EVENTS, Vsock.POLLOUT);
+            return poll(one, 1);
         }
     }
 
@@ -437,8 +448,6 @@ public final class Libc {
         static final int CLOEXEC = 02000000;
         /** SOCK_STREAM | SOCK_CLOEXEC. */
         static final int STREAM = 1 | CLOEXEC;
-        /** MSG_NOSIGNAL. */
-        static final int WITHOUT_SIGNAL = 0x4000;
         /** SHUT_RDWR. */
         static final int BOTH = 2;
 
@@ -451,6 +460,7 @@ public final class Libc {
         static final long POLL_SIZE = 8;
         static final long POLL_EVENTS = 4;
         static final short POLLIN = 1;
+        static final short POLLOUT = 4;
 
         static final MethodHandle CONNECT =
                 function("connect", FunctionDescriptor.of(JAVA_INT, JAVA_INT, ADDRESS, JAVA_INT));

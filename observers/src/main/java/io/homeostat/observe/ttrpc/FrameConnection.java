@@ -5,19 +5,20 @@ import com.google.protobuf.UnsafeByteOperations;
 import java.io.EOFException;
 import java.io.IOException;
 import java.nio.ByteBuffer;
-import java.nio.channels.ByteChannel;
-import java.util.concurrent.BlockingQueue;
-import java.util.concurrent.LinkedBlockingQueue;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.Semaphore;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Frames over a connection, in both directions at once. Reading never waits for what is written, nor sending for the peer to read: each has
- * a thread, and what is to be sent waits in a queue, which is bounded by whoever sends.
+ * Frames over a connection, in both directions at once. Reading never waits for what is written, nor sending for the peer to read: what there
+ * is no room for waits in a queue, which is bounded by whoever sends, and a thread goes on with it.
  */
 final class FrameConnection implements AutoCloseable {
     /** Hears of what arrives, in the thread that reads: it must not block. */
@@ -66,21 +67,40 @@ final class FrameConnection implements AutoCloseable {
     /** A length with anything in its first byte is no length of ttRPC, and what follows it is no frame. */
     private static final int ABSURD = 1 << 24;
 
-    private final ByteChannel channel;
+    /** Frames that a caller sends for others as well, before the writer goes on with it. */
+    private static final int FAVOUR = 64;
+
+    private final Wire wire;
     private final Receiver receiver;
-    private final BlockingQueue<Outgoing> queue = new LinkedBlockingQueue<>();
+    private final Queue<Outgoing> queue = new ConcurrentLinkedQueue<>();
     private final AtomicLong waiting = new AtomicLong();
     private final AtomicBoolean crowded = new AtomicBoolean();
     private final AtomicReference<@Nullable IOException> broken = new AtomicReference<>();
     private final Thread reader;
     private final Thread writer;
 
+    /** Held by whoever writes, who has what is below. */
+    private final ReentrantLock writing = new ReentrantLock();
+
+    /** What comes next. The JDK copies what isn't direct. */
+    private final ByteBuffer buffer = ByteBuffer.allocateDirect(BUFFER);
+    /** The rest of what did not fit into it. */
+    private ByteBuffer payload = ByteBuffer.allocate(0);
+
+    /** Whether the writer has to go on: there was no room, too much, or an error. */
+    private final Semaphore left = new Semaphore(0);
+
+    /** Set while the writer waits for room, so that nobody else tries. */
+    private volatile boolean stuck;
+
+    private volatile @Nullable IOException failure;
+
     /**
-     * @param channel closed with this
+     * @param wire closed with this
      * @param name of its threads
      */
-    FrameConnection(ByteChannel channel, String name, Receiver receiver) {
-        this.channel = channel;
+    FrameConnection(Wire wire, String name, Receiver receiver) {
+        this.wire = wire;
         this.receiver = receiver;
         this.reader = Thread.ofPlatform().daemon().name(name + " reader").unstarted(this::read);
         this.writer = Thread.ofPlatform().daemon().name(name + " writer").unstarted(this::write);
@@ -109,11 +129,43 @@ final class FrameConnection implements AutoCloseable {
         return waiting.get();
     }
 
+    /** Sends a frame after all that were put in before it. Never waits. */
     Outgoing send(Frame frame) {
+        Outgoing result = put(frame);
+        flush();
+        return result;
+    }
+
+    /** Puts a frame where the next {@link #flush} finds it, also another thread's. */
+    Outgoing put(Frame frame) {
         Outgoing result = new Outgoing(frame);
         waiting.addAndGet(size(frame));
         queue.add(result);
         return result;
+    }
+
+    /** Sends what there is room for now; the rest follows by itself. In the thread that calls, which saves waking another. */
+    void flush() {
+        // Whoever holds the lock may have looked at the queue before we put something in; if we do, we go on with it.
+        while (!writing.isHeldByCurrentThread() && !queue.isEmpty() && !stuck && writing.tryLock()) {
+            try {
+                if (!drain(FAVOUR)) {
+                    stuck = true;
+                    left.release();
+                }
+            } catch (IOException e) {
+                // Told by the writer: here, somebody may hold what is needed for that.
+                broken(e);
+            } finally {
+                writing.unlock();
+            }
+        }
+    }
+
+    private void broken(IOException e) {
+        failure = e;
+        stuck = true;
+        left.release();
     }
 
     private static long size(Frame frame) {
@@ -121,19 +173,23 @@ final class FrameConnection implements AutoCloseable {
     }
 
     private void write() {
-        // The JDK copies what isn't direct.
-        ByteBuffer buffer = ByteBuffer.allocateDirect(BUFFER);
         try {
             while (true) {
-                // Whoever waits for an answer sends no more, so there is an end to this.
-                for (Outgoing next = queue.take(); next != null; next = queue.poll()) {
-                    Frame frame = next.frame.getAndSet(null);
-                    if (frame != null) {
-                        put(frame, buffer);
-                        sent(size(frame));
+                left.acquire();
+                while (stuck) {
+                    IOException known = failure;
+                    if (known != null) {
+                        throw known;
+                    }
+                    wire.awaitRoom();
+                    writing.lock();
+                    try {
+                        stuck = !drain(Integer.MAX_VALUE);
+                    } finally {
+                        writing.unlock();
                     }
                 }
-                flush(buffer);
+                flush();
             }
         } catch (IOException e) {
             end(e);
@@ -145,37 +201,55 @@ final class FrameConnection implements AutoCloseable {
         }
     }
 
+    /** Writes until nothing is left, there is no room, or it is enough; false when the writer has to go on. */
+    private boolean drain(int most) throws IOException {
+        int begun = 0;
+        while (true) {
+            begun += fill(most - begun);
+            if (buffer.position() == 0) {
+                return queue.isEmpty();
+            }
+            buffer.flip();
+            int _ = wire.write(buffer);
+            boolean written = !buffer.hasRemaining();
+            buffer.compact();
+            if (!written) {
+                return false;
+            }
+        }
+    }
+
+    /** Puts into the buffer what there is and fits; returns how many frames were begun. */
+    private int fill(int most) {
+        int begun = 0;
+        while (true) {
+            int length = Math.min(buffer.remaining(), payload.remaining());
+            buffer.put(payload.slice(payload.position(), length));
+            payload.position(payload.position() + length);
+            if (payload.hasRemaining() || buffer.remaining() < Frame.HEADER || begun >= most) {
+                return begun;
+            }
+            Outgoing next = queue.poll();
+            if (next == null) {
+                return begun;
+            }
+            Frame frame = next.frame.getAndSet(null);
+            if (frame != null) {
+                begun++;
+                buffer.putInt(frame.payload().size())
+                        .putInt(frame.stream())
+                        .put(frame.type())
+                        .put(frame.flags());
+                payload = frame.payload().asReadOnlyByteBuffer();
+                sent(size(frame));
+            }
+        }
+    }
+
     private void sent(long size) {
         if (waiting.addAndGet(-size) < CROWDED / 2 && crowded.compareAndSet(true, false)) {
             receiver.drained();
         }
-    }
-
-    private void put(Frame frame, ByteBuffer buffer) throws IOException {
-        if (buffer.remaining() < Frame.HEADER) {
-            flush(buffer);
-        }
-        buffer.putInt(frame.payload().size())
-                .putInt(frame.stream())
-                .put(frame.type())
-                .put(frame.flags());
-        ByteBuffer payload = frame.payload().asReadOnlyByteBuffer();
-        while (payload.hasRemaining()) {
-            if (!buffer.hasRemaining()) {
-                flush(buffer);
-            }
-            int length = Math.min(buffer.remaining(), payload.remaining());
-            buffer.put(payload.slice(payload.position(), length));
-            payload.position(payload.position() + length);
-        }
-    }
-
-    private void flush(ByteBuffer buffer) throws IOException {
-        buffer.flip();
-        while (buffer.hasRemaining()) {
-            int _ = channel.write(buffer);
-        }
-        buffer.clear();
     }
 
     private void read() {
@@ -240,14 +314,14 @@ final class FrameConnection implements AutoCloseable {
     }
 
     private void read(ByteBuffer into) throws IOException {
-        if (channel.read(into) < 0) {
+        if (wire.read(into) < 0) {
             throw new EOFException("the other side closed the connection");
         }
     }
 
     private void end(IOException reason) {
         if (broken.compareAndSet(null, reason)) {
-            close(channel);
+            close(wire);
             writer.interrupt();
             receiver.ended(reason);
         }
@@ -259,9 +333,9 @@ final class FrameConnection implements AutoCloseable {
         end(new IOException("the connection was closed"));
     }
 
-    private static void close(ByteChannel channel) {
+    private static void close(Wire wire) {
         try {
-            channel.close();
+            wire.close();
         } catch (IOException e) {
             LOG.debug("a connection could not be closed: {}", e.toString());
         }

@@ -16,7 +16,6 @@ import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
 import io.homeostat.proto.ttrpc.Response;
 import java.io.IOException;
-import java.nio.channels.ByteChannel;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -52,6 +51,7 @@ public final class TtrpcChannel extends Channel implements AutoCloseable {
     private final ScheduledExecutorService timer;
     private final FrameConnection connection;
     private final Map<Integer, Call<?, ?>> calls = new ConcurrentHashMap<>();
+    private final Expiries expiries = new Expiries();
     private final Object order = new Object();
     private int nextStream;
     private boolean exhausted;
@@ -64,11 +64,11 @@ public final class TtrpcChannel extends Channel implements AutoCloseable {
      * @param authority what it is to, for people
      * @param timer for deadlines; not closed
      */
-    public TtrpcChannel(ByteChannel connection, String authority, ScheduledExecutorService timer) {
+    public TtrpcChannel(Wire connection, String authority, ScheduledExecutorService timer) {
         this(connection, authority, timer, 1);
     }
 
-    TtrpcChannel(ByteChannel connection, String authority, ScheduledExecutorService timer, int firstStream) {
+    TtrpcChannel(Wire connection, String authority, ScheduledExecutorService timer, int firstStream) {
         this.authority = authority;
         this.timer = timer;
         this.nextStream = firstStream;
@@ -135,6 +135,53 @@ public final class TtrpcChannel extends Channel implements AutoCloseable {
         }
     }
 
+    /**
+     * When calls expire. The timer is only set for the first of them, and again when that moment has come: most calls are answered long
+     * before, and to set it for each would wake a thread each time.
+     */
+    private final class Expiries {
+        /** By the clock of {@link System#nanoTime}. */
+        private final Map<Call<?, ?>, Long> moments = new ConcurrentHashMap<>();
+
+        private long next;
+        private boolean set;
+
+        void add(Call<?, ?> call, long nanos) {
+            long moment = System.nanoTime() + nanos;
+            moments.put(call, moment);
+            set(moment);
+        }
+
+        void remove(Call<?, ?> call) {
+            moments.remove(call);
+        }
+
+        private synchronized void set(long moment) {
+            if (!set || moment - next < 0) {
+                set = true;
+                next = moment;
+                Future<?> _ = timer.schedule(() -> expire(moment), moment - System.nanoTime(), TimeUnit.NANOSECONDS);
+            }
+        }
+
+        private void expire(long scheduled) {
+            synchronized (this) {
+                if (next == scheduled) {
+                    set = false;
+                }
+            }
+            long now = System.nanoTime();
+            moments.forEach((call, moment) -> {
+                if (moment - now <= 0) {
+                    moments.remove(call);
+                    call.expire();
+                } else {
+                    set(moment);
+                }
+            });
+        }
+    }
+
     private final class Call<Q, A> extends ClientCall<Q, A> implements Context.CancellationListener {
         private final MethodDescriptor<Q, A> method;
         private final CallOptions options;
@@ -146,7 +193,6 @@ public final class TtrpcChannel extends Channel implements AutoCloseable {
         private @Nullable Listener<A> listener;
         private Metadata headers = new Metadata();
         private @Nullable ByteString message;
-        private @Nullable Future<?> expiry;
         private @Nullable Deadline deadline;
         private int stream;
         /** Null as long as an answer may come. */
@@ -176,18 +222,15 @@ public final class TtrpcChannel extends Channel implements AutoCloseable {
                 headers = metadata;
                 deadline = earlier(options.getDeadline(), context.getDeadline());
             }
-            context.addListener(this, MoreExecutors.directExecutor());
             if (deadline != null) {
-                Deadline expires = deadline;
-                if (expires.isExpired()) {
+                long left = deadline.timeRemaining(TimeUnit.NANOSECONDS);
+                if (left <= 0) {
                     finish(Status.DEADLINE_EXCEEDED.withDescription("its time was over before it began"));
                     return;
                 }
-                setExpiry(expires.runOnExpiration(
-                        () -> finish(Status.DEADLINE_EXCEEDED.withDescription(
-                                method.getBareMethodName() + " was not answered in time")),
-                        timer));
+                expiries.add(this, left);
             }
+            context.addListener(this, MoreExecutors.directExecutor());
             if (!asksOnce()) {
                 open(Frame.REMOTE_OPEN, ByteString.EMPTY);
                 ready();
@@ -201,11 +244,8 @@ public final class TtrpcChannel extends Channel implements AutoCloseable {
             return one.minimum(other);
         }
 
-        private synchronized void setExpiry(Future<?> timeout) {
-            expiry = timeout;
-            if (result != null) {
-                timeout.cancel(false);
-            }
+        void expire() {
+            finish(Status.DEADLINE_EXCEEDED.withDescription(method.getBareMethodName() + " was not answered in time"));
         }
 
         @Override
@@ -261,9 +301,10 @@ public final class TtrpcChannel extends Channel implements AutoCloseable {
                     exhausted = stream == LAST_STREAM;
                     nextStream += 2;
                     calls.put(stream, this);
-                    sent.add(connection.send(Frame.request(stream, flags, request)));
+                    sent.add(connection.put(Frame.request(stream, flags, request)));
                 }
             }
+            connection.flush();
             Status over = end;
             if (over != null) {
                 finish(over);
@@ -285,9 +326,10 @@ public final class TtrpcChannel extends Channel implements AutoCloseable {
             synchronized (this) {
                 if (result == null) {
                     sent.removeIf(FrameConnection.Outgoing::isOver);
-                    sent.add(connection.send(frame.get()));
+                    sent.add(connection.put(frame.get()));
                 }
             }
+            connection.flush();
         }
 
         private static Status tooLong(int length) {
@@ -390,10 +432,8 @@ public final class TtrpcChannel extends Channel implements AutoCloseable {
                 }
                 sent.clear();
                 inbound.end();
-                if (expiry != null) {
-                    expiry.cancel(false);
-                }
             }
+            expiries.remove(this);
             context.removeListener(this);
             deliver();
         }

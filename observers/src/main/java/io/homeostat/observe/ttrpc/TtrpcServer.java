@@ -17,7 +17,6 @@ import io.grpc.StatusRuntimeException;
 import io.homeostat.proto.ttrpc.Request;
 import java.io.Closeable;
 import java.io.IOException;
-import java.nio.channels.ByteChannel;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.Map;
@@ -43,7 +42,7 @@ public final class TtrpcServer implements AutoCloseable {
          *
          * @throws IOException also when this is closed meanwhile
          */
-        ByteChannel accept() throws IOException;
+        Wire accept() throws IOException;
     }
 
     /** Of one client at once; what is more is refused with RESOURCE_EXHAUSTED. */
@@ -110,7 +109,7 @@ public final class TtrpcServer implements AutoCloseable {
         }
     }
 
-    private void greet(ByteChannel channel) {
+    private void greet(Wire channel) {
         if (clients.size() >= MOST_CLIENTS) {
             LOG.warn("a client is turned away, as {} are connected", MOST_CLIENTS);
             close(channel);
@@ -148,7 +147,7 @@ public final class TtrpcServer implements AutoCloseable {
         private final Map<Integer, Call<?, ?>> calls = new ConcurrentHashMap<>();
         private final FrameConnection connection;
 
-        Client(ByteChannel channel) {
+        Client(Wire channel) {
             connection = new FrameConnection(channel, "ttrpc client", this);
         }
 

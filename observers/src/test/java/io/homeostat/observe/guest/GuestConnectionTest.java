@@ -9,12 +9,13 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.google.common.util.concurrent.Uninterruptibles;
 import io.homeostat.desired.model.guest.GuestEndpoint;
 import io.homeostat.observe.guest.UnreachableGuest.Reason;
+import io.homeostat.observe.ttrpc.SocketWire;
 import io.homeostat.observe.ttrpc.TtrpcChannel;
+import io.homeostat.observe.ttrpc.Wire;
 import java.io.IOException;
 import java.net.StandardProtocolFamily;
 import java.net.UnixDomainSocketAddress;
 import java.nio.ByteBuffer;
-import java.nio.channels.ByteChannel;
 import java.nio.channels.ServerSocketChannel;
 import java.nio.channels.SocketChannel;
 import java.nio.file.Path;
@@ -69,13 +70,13 @@ class GuestConnectionTest {
         timer.shutdownNow();
     }
 
-    private ByteChannel dial() throws UnreachableGuest {
+    private Wire dial() throws UnreachableGuest {
         dialled++;
         if (refusal != null) {
             throw refusal;
         }
         try {
-            SocketChannel result = SocketChannel.open(server.getLocalAddress());
+            Wire result = new SocketWire(SocketChannel.open(server.getLocalAddress()));
             guests.add(server.accept());
             return result;
         } catch (IOException e) {

@@ -6,13 +6,13 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.homeostat.desired.model.guest.GuestEndpoint;
 import io.homeostat.observe.guest.UnreachableGuest.Reason;
+import io.homeostat.observe.ttrpc.Wire;
 import java.io.IOException;
 import java.net.BindException;
 import java.net.SocketException;
 import java.net.StandardProtocolFamily;
 import java.net.UnixDomainSocketAddress;
 import java.nio.ByteBuffer;
-import java.nio.channels.ByteChannel;
 import java.nio.channels.ServerSocketChannel;
 import java.nio.channels.SocketChannel;
 import java.nio.charset.StandardCharsets;
@@ -77,7 +77,7 @@ class GuestDialerTest {
         return CompletableFuture.supplyAsync(
                 () -> {
                     try (SocketChannel client = monitor.accept()) {
-                        String line = line(client);
+                        String line = line(client::read);
                         if (answer != null) {
                             client.write(ByteBuffer.wrap(answer.getBytes(StandardCharsets.US_ASCII)));
                         }
@@ -89,9 +89,13 @@ class GuestDialerTest {
                 command -> Thread.ofPlatform().start(command));
     }
 
-    private static String line(ByteChannel from) throws IOException {
+    private interface Bytes {
+        int read(ByteBuffer into) throws IOException;
+    }
+
+    private static String line(Bytes from) throws IOException {
         StringBuilder result = new StringBuilder();
-        ByteBuffer one = ByteBuffer.allocate(1);
+        ByteBuffer one = ByteBuffer.allocateDirect(1);
         while (from.read(one.clear()) > 0 && one.get(0) != '\n') {
             result.append((char) one.get(0));
         }
@@ -103,8 +107,8 @@ class GuestDialerTest {
         // Firecracker tells a port of this machine.
         CompletableFuture<String> asked = monitor("OK 1073741824\nfrom the guest\n");
 
-        try (ByteChannel channel = dialer.connect(hybrid(), LONG)) {
-            assertEquals("from the guest", line(channel));
+        try (Wire channel = dialer.connect(hybrid(), LONG)) {
+            assertEquals("from the guest", line(channel::read));
         }
         assertEquals("CONNECT 1024", asked.get());
     }
@@ -147,10 +151,10 @@ class GuestDialerTest {
 
     @Test
     void anAgentOnThisMachineIsConnectedTo() throws Exception {
-        try (ByteChannel channel = dialer.connect(unix(), LONG);
+        try (Wire channel = dialer.connect(unix(), LONG);
                 SocketChannel accepted = monitor.accept()) {
             channel.write(ByteBuffer.wrap(new byte[] {'h', 'i', '\n'}));
-            assertEquals("hi", line(accepted));
+            assertEquals("hi", line(accepted::read));
         }
     }
 

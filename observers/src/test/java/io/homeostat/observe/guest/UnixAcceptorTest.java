@@ -5,11 +5,12 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.homeostat.observe.ttrpc.Wire;
 import java.io.IOException;
 import java.net.BindException;
 import java.net.StandardProtocolFamily;
 import java.net.UnixDomainSocketAddress;
-import java.nio.channels.ByteChannel;
+import java.nio.ByteBuffer;
 import java.nio.channels.ServerSocketChannel;
 import java.nio.channels.SocketChannel;
 import java.nio.file.Files;
@@ -34,9 +35,9 @@ class UnixAcceptorTest {
         try (UnixAcceptor acceptor = new UnixAcceptor(socket())) {
             assertEquals("rw-------", PosixFilePermissions.toString(Files.getPosixFilePermissions(socket())));
             try (SocketChannel client = SocketChannel.open(UnixDomainSocketAddress.of(socket()));
-                    ByteChannel accepted = acceptor.accept()) {
-                assertTrue(client.isConnected());
-                assertTrue(accepted.isOpen());
+                    Wire accepted = acceptor.accept()) {
+                assertEquals(2, accepted.write(ByteBuffer.allocateDirect(2)));
+                assertEquals(2, client.read(ByteBuffer.allocate(3)));
             }
         }
         try (Stream<Path> left = Files.list(root)) {

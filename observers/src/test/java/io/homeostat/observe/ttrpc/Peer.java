@@ -7,7 +7,6 @@ import java.io.IOException;
 import java.net.StandardProtocolFamily;
 import java.net.UnixDomainSocketAddress;
 import java.nio.ByteBuffer;
-import java.nio.channels.ByteChannel;
 import java.nio.channels.ServerSocketChannel;
 import java.nio.channels.SocketChannel;
 import java.nio.file.Path;
@@ -27,13 +26,13 @@ final class Peer implements AutoCloseable {
     }
 
     /** Both ends of a connection: ours, and that of the code under test. */
-    record Pair(Peer peer, ByteChannel tested) {}
+    record Pair(Peer peer, Wire tested) {}
 
     static Pair pair(Path socket) throws IOException {
         try (ServerSocketChannel server = ServerSocketChannel.open(StandardProtocolFamily.UNIX)) {
             server.bind(UnixDomainSocketAddress.of(socket));
             SocketChannel tested = SocketChannel.open(UnixDomainSocketAddress.of(socket));
-            return new Pair(new Peer(server.accept()), tested);
+            return new Pair(new Peer(server.accept()), new SocketWire(tested));
         }
     }
 

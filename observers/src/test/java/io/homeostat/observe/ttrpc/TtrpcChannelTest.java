@@ -350,6 +350,24 @@ class TtrpcChannelTest {
     }
 
     @Test
+    void whoeverIsInterruptedBeforeHeCallsHarmsNobodyElse() throws Exception {
+        Future<HealthCheckResponse> other = check();
+        CompletableFuture<Status> result = new CompletableFuture<>();
+        Thread.ofPlatform().start(() -> {
+            Thread.currentThread().interrupt();
+            try {
+                HealthGrpc.newBlockingStub(channel).check(CheckRequest.getDefaultInstance());
+            } catch (StatusRuntimeException e) {
+                result.complete(e.getStatus());
+            }
+        });
+
+        assertEquals(Code.CANCELLED, result.get().getCode());
+        peer.answer(1, SERVING);
+        assertEquals(ServingStatus.SERVING, other.get().getStatus());
+    }
+
+    @Test
     void whenTheCallersContextIsCancelledSoIsTheCall() throws Exception {
         Context.CancellableContext context = Context.current().withCancellation();
         Future<HealthCheckResponse> answer = context.call(this::check);

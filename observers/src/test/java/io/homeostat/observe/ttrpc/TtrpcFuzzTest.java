@@ -93,8 +93,8 @@ class TtrpcFuzzTest {
                 try (Peer peer = Peer.to(socket)) {
                     sendAsFarAsItGoes(peer, almostFrames(random, real));
                 }
-                try (TtrpcChannel client =
-                        new TtrpcChannel(SocketChannel.open(UnixDomainSocketAddress.of(socket)), "server", timer)) {
+                try (TtrpcChannel client = new TtrpcChannel(
+                        new SocketWire(SocketChannel.open(UnixDomainSocketAddress.of(socket))), "server", timer)) {
                     assertEquals(ServingStatus.SERVING, check(client).getStatus(), "round " + round);
                 }
             }

@@ -30,7 +30,6 @@ import io.homeostat.proto.ttrpc.Request;
 import io.homeostat.proto.ttrpc.Response;
 import java.io.IOException;
 import java.net.UnixDomainSocketAddress;
-import java.nio.channels.ByteChannel;
 import java.nio.channels.SocketChannel;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -103,7 +102,8 @@ class TtrpcServerTest {
     }
 
     private TtrpcChannel client() throws IOException {
-        return new TtrpcChannel(SocketChannel.open(UnixDomainSocketAddress.of(socket())), "server", timer);
+        return new TtrpcChannel(
+                new SocketWire(SocketChannel.open(UnixDomainSocketAddress.of(socket()))), "server", timer);
     }
 
     private ServerServiceDefinition words() {
@@ -622,7 +622,7 @@ class TtrpcServerTest {
         try (TtrpcServer flaky = new TtrpcServer(
                 new TtrpcServer.Acceptor() {
                     @Override
-                    public ByteChannel accept() throws IOException {
+                    public Wire accept() throws IOException {
                         if (tries.incrementAndGet() < 3) {
                             throw new IOException("Too many open files");
                         }
@@ -638,7 +638,9 @@ class TtrpcServerTest {
                 List.of(words()))) {
             flaky.start();
             try (TtrpcChannel client = new TtrpcChannel(
-                    SocketChannel.open(UnixDomainSocketAddress.of(root.resolve("other"))), "other", timer)) {
+                    new SocketWire(SocketChannel.open(UnixDomainSocketAddress.of(root.resolve("other")))),
+                    "other",
+                    timer)) {
                 assertEquals("hello", echo(client, "hello"));
             }
         }

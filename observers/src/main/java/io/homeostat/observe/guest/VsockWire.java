@@ -1,17 +1,19 @@
 package io.homeostat.observe.guest;
 
 import io.homeostat.observe.process.Libc;
+import io.homeostat.observe.ttrpc.Wire;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.AsynchronousCloseException;
-import java.nio.channels.ByteChannel;
 import java.nio.channels.ClosedChannelException;
 
 /**
- * A connection by vsock(7), for which Java has no class. One thread may read and another write; both pin their carriers, so they should be
- * platform threads. Buffers have to be direct.
+ * A connection by vsock(7), for which Java has no class. Whoever waits in it pins the carrier of a virtual thread, so it should be a
+ * platform thread.
  */
-final class VsockChannel implements ByteChannel {
+final class VsockWire implements Wire {
+    private static final ByteBuffer NOTHING = ByteBuffer.allocateDirect(0);
+
     private final int descriptor;
     /** How many are reading or writing: the descriptor's number is not to become another file's under them. */
     private int users;
@@ -19,7 +21,7 @@ final class VsockChannel implements ByteChannel {
     private boolean closed;
 
     /** @param descriptor of a socket that is connected; closed with this */
-    VsockChannel(int descriptor) {
+    VsockWire(int descriptor) {
         this.descriptor = descriptor;
     }
 
@@ -31,7 +33,15 @@ final class VsockChannel implements ByteChannel {
 
     @Override
     public int write(ByteBuffer from) throws IOException {
-        return transfer(from, Libc::sendDirect);
+        return transfer(from, (socket, buffer) -> {
+            int sent = Libc.sendDirect(socket, buffer);
+            return sent == -Libc.EAGAIN ? 0 : sent;
+        });
+    }
+
+    @Override
+    public void awaitRoom() throws IOException {
+        int _ = transfer(NOTHING, (socket, _) -> Math.min(0, Libc.awaitOutput(socket)));
     }
 
     private interface Call {
@@ -76,8 +86,7 @@ final class VsockChannel implements ByteChannel {
         }
     }
 
-    @Override
-    public synchronized boolean isOpen() {
+    private synchronized boolean isOpen() {
         return !closed;
     }
 
