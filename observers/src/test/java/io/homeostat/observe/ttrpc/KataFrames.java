@@ -11,7 +11,7 @@ import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
 
 /** What a real agent of a guest was asked and answered, byte by byte: {@code wire/kata-frames.txt}. */
-final class KataFrames {
+public final class KataFrames {
     private static final Pattern CALL = Pattern.compile("## (\\S+)/(\\S+) -> code (\\d+) ['\"](.*)['\"]\\R"
             + "> header (\\p{XDigit}{20}) payload (\\p{XDigit}*)(\u2026\\((\\d+) bytes\\))?\\R"
             + "  = .*\\R"
@@ -23,7 +23,7 @@ final class KataFrames {
      * @param code of the answer
      * @param words the beginning of what it says
      */
-    record Exchange(String service, String method, int code, String words, Recorded asked, Recorded answered) {
+    public record Exchange(String service, String method, int code, String words, Recorded asked, Recorded answered) {
         @Override
         public String toString() {
             return method + " " + code + " on stream " + Integer.toUnsignedString(asked.stream());
@@ -31,7 +31,7 @@ final class KataFrames {
     }
 
     /** @param payload its beginning, when the record is shorter than it was */
-    record Recorded(int length, int stream, byte type, byte flags, ByteString payload) {
+    public record Recorded(int length, int stream, byte type, byte flags, ByteString payload) {
         boolean isWhole() {
             return payload.size() == length;
         }
@@ -41,7 +41,7 @@ final class KataFrames {
         }
     }
 
-    static List<Exchange> read() throws IOException {
+    public static List<Exchange> read() throws IOException {
         String text = Files.readString(Path.of("src/test/resources/wire/kata-frames.txt"));
         List<Exchange> result = new ArrayList<>();
         CALL.matcher(text).results().forEach(call -> result.add(exchange(call)));
