@@ -1,0 +1,185 @@
+package io.homeostat.observe.guest;
+
+import com.google.common.collect.HashMultiset;
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.Multiset;
+import com.google.common.net.InetAddresses;
+import io.homeostat.desired.model.guest.GuestNetwork;
+import io.homeostat.desired.model.guest.IpPrefix;
+import io.homeostat.proto.kata.types.IPAddress;
+import io.homeostat.proto.kata.types.IPFamily;
+import io.homeostat.proto.kata.types.Interface;
+import io.homeostat.proto.kata.types.Route;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+
+/**
+ * How the network of a guest differs from what is declared, as far as its agent can be asked. Neighbours can't be read back.
+ *
+ * @param interfaces to be sent; after that their routes and neighbours are gone and have to be sent again
+ * @param routes whether all routes have to be sent: the agent adds and replaces
+ * @param remarks for people: what is there and should not be, which the agent can't remove, and what is missing that it can't make
+ */
+public record NetworkDrift(List<GuestNetwork.Interface> interfaces, boolean routes, List<String> remarks) {
+    private static final String LOOPBACK = "lo";
+
+    public NetworkDrift {
+        interfaces = ImmutableList.copyOf(interfaces);
+        remarks = ImmutableList.copyOf(remarks);
+    }
+
+    /** Whether nothing has to be sent. There may be remarks all the same. */
+    public boolean isEmpty() {
+        return interfaces.isEmpty() && !routes;
+    }
+
+    /**
+     * Compares.
+     *
+     * @param links what ListInterfaces has answered
+     * @param table what ListRoutes has answered
+     */
+    public static NetworkDrift of(GuestNetwork declared, List<Interface> links, List<Route> table) {
+        List<String> remarks = new ArrayList<>();
+        List<GuestNetwork.Interface> send = new ArrayList<>();
+        Set<Interface> known = new HashSet<>();
+        for (GuestNetwork.Interface wanted : declared.interfaces()) {
+            Optional<Interface> found = find(wanted, links);
+            if (found.isEmpty()) {
+                remarks.add("there is no interface " + wanted.hwAddr() + " for " + wanted.name()
+                        + "; give the virtual machine one");
+                continue;
+            }
+            Interface link = found.get();
+            known.add(link);
+            Set<IpPrefix> missing = new HashSet<>(wanted.addresses());
+            for (IpPrefix address : addresses(link)) {
+                if (!missing.remove(address) && !address.address().isLinkLocalAddress()) {
+                    remarks.add(wanted.name() + " has the address " + address
+                            + ", which is not declared; the agent can't remove it, a new boot of the guest does");
+                }
+            }
+            if (!missing.isEmpty() || !link.getName().equals(wanted.name()) || differs(wanted.mtu(), link.getMtu())) {
+                send.add(wanted);
+            }
+        }
+        for (Interface link : links) {
+            if (!known.contains(link) && !link.getName().equals(LOOPBACK)) {
+                addresses(link).stream()
+                        .filter(address -> !address.address().isLinkLocalAddress())
+                        .forEach(address -> remarks.add("the interface " + link.getName() + " with " + address
+                                + " is not declared; the agent can't remove it"));
+            }
+        }
+        boolean lost = !send.isEmpty() && !declared.routes().isEmpty();
+        boolean missing = compareRoutes(declared, links, table, remarks);
+        return new NetworkDrift(send, lost || missing, remarks);
+    }
+
+    /** As the agent does it: by the address of the link, else by the name. */
+    private static Optional<Interface> find(GuestNetwork.Interface wanted, List<Interface> links) {
+        return links.stream()
+                .filter(link -> link.getHwAddr().equalsIgnoreCase(wanted.hwAddr()))
+                .findFirst()
+                .or(() -> links.stream()
+                        .filter(link -> link.getName().equals(wanted.name()))
+                        .findFirst());
+    }
+
+    private static boolean differs(int wanted, long mtu) {
+        return wanted != 0 && wanted != mtu;
+    }
+
+    /** Which family an address is of its text tells: agents swap the two. One that can't be read is none. */
+    private static List<IpPrefix> addresses(Interface link) {
+        List<IpPrefix> result = new ArrayList<>();
+        for (IPAddress address : link.getIPAddressesList()) {
+            prefix(address.getAddress(), address.getMask()).ifPresent(result::add);
+        }
+        return result;
+    }
+
+    private static Optional<IpPrefix> prefix(String address, String length) {
+        try {
+            return Optional.of(IpPrefix.of(address, length));
+        } catch (IllegalArgumentException e) {
+            // From the guest, which is not trusted to say anything sensible.
+            return Optional.empty();
+        }
+    }
+
+    /** What can be told of a route: agents don't tell where one with a gateway leads, so that only the number of those is known. */
+    private sealed interface Key {
+        record Gateway(String address, String device) implements Key {
+            @Override
+            public String toString() {
+                return "a route by " + address + " on " + device;
+            }
+        }
+
+        record Direct(IpPrefix dest, String device) implements Key {
+            @Override
+            public String toString() {
+                return "the route to " + dest + " on " + device;
+            }
+        }
+
+        static Key of(GuestNetwork.Route route) {
+            return route.gateway().isEmpty()
+                    ? new Direct(route.dest().network(), route.device())
+                    : new Gateway(canonical(route.gateway()), route.device());
+        }
+
+        static Optional<Key> of(Route route) {
+            if (!route.getGateway().isEmpty()) {
+                return Optional.of(new Gateway(canonical(route.getGateway()), route.getDevice()));
+            }
+            if (route.getDest().isEmpty()) {
+                IpPrefix all = IpPrefix.parse(route.getFamily() == IPFamily.v6 ? "::/0" : "0.0.0.0/0");
+                return Optional.of(new Direct(all, route.getDevice()));
+            }
+            int slash = route.getDest().indexOf('/');
+            return slash < 0
+                    ? Optional.empty()
+                    : prefix(
+                                    route.getDest().substring(0, slash),
+                                    route.getDest().substring(slash + 1))
+                            .map(dest -> new Direct(dest.network(), route.getDevice()));
+        }
+
+        private static String canonical(String address) {
+            return InetAddresses.isInetAddress(address)
+                    ? InetAddresses.toAddrString(InetAddresses.forString(address))
+                    : address;
+        }
+    }
+
+    private static boolean compareRoutes(
+            GuestNetwork declared, List<Interface> links, List<Route> table, List<String> remarks) {
+        Multiset<Key> missing = HashMultiset.create();
+        declared.routes().forEach(route -> missing.add(Key.of(route)));
+        for (Route route : table) {
+            Key.of(route)
+                    .filter(key -> !missing.remove(key) && !isMadeByKernel(key, links))
+                    .ifPresent(key -> remarks.add(
+                            key + " is not declared; the agent can't remove it, a new boot of the" + " guest does"));
+        }
+        return !missing.isEmpty();
+    }
+
+    /** The kernel makes a route to the network of each address, and to what is local to a link. */
+    private static boolean isMadeByKernel(Key key, List<Interface> links) {
+        if (!(key instanceof Key.Direct(IpPrefix dest, String device))) {
+            return false;
+        }
+        return dest.address().isLinkLocalAddress()
+                || dest.address().isMulticastAddress()
+                || links.stream()
+                        .filter(link -> link.getName().equals(device))
+                        .flatMap(link -> addresses(link).stream())
+                        .anyMatch(address -> address.network().equals(dest));
+    }
+}
