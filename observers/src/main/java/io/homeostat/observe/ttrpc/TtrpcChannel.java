@@ -140,43 +140,40 @@ public final class TtrpcChannel extends Channel implements AutoCloseable {
      * before, and to set it for each would wake a thread each time.
      */
     private final class Expiries {
-        /** By the clock of {@link System#nanoTime}. */
-        private final Map<Call<?, ?>, Long> moments = new ConcurrentHashMap<>();
+        private final Map<Call<?, ?>, Deadline> deadlines = new ConcurrentHashMap<>();
 
-        private long next;
-        private boolean set;
+        /** Null while the timer is not set. */
+        private @Nullable Deadline next;
 
-        void add(Call<?, ?> call, long nanos) {
-            long moment = System.nanoTime() + nanos;
-            moments.put(call, moment);
-            set(moment);
+        void add(Call<?, ?> call, Deadline deadline) {
+            deadlines.put(call, deadline);
+            set(deadline);
         }
 
         void remove(Call<?, ?> call) {
-            moments.remove(call);
+            deadlines.remove(call);
         }
 
-        private synchronized void set(long moment) {
-            if (!set || moment - next < 0) {
-                set = true;
-                next = moment;
-                Future<?> _ = timer.schedule(() -> expire(moment), moment - System.nanoTime(), TimeUnit.NANOSECONDS);
+        private synchronized void set(Deadline deadline) {
+            if (next == null || deadline.isBefore(next)) {
+                next = deadline;
+                Future<?> _ = deadline.runOnExpiration(() -> expire(deadline), timer);
             }
         }
 
-        private void expire(long scheduled) {
+        private void expire(Deadline reached) {
             synchronized (this) {
-                if (next == scheduled) {
-                    set = false;
+                // An earlier one may have been set since, and this one be on its way.
+                if (reached.equals(next)) {
+                    next = null;
                 }
             }
-            long now = System.nanoTime();
-            moments.forEach((call, moment) -> {
-                if (moment - now <= 0) {
-                    moments.remove(call);
+            deadlines.forEach((call, deadline) -> {
+                if (deadline.isExpired()) {
+                    deadlines.remove(call);
                     call.expire();
                 } else {
-                    set(moment);
+                    set(deadline);
                 }
             });
         }
@@ -223,12 +220,11 @@ public final class TtrpcChannel extends Channel implements AutoCloseable {
                 deadline = earlier(options.getDeadline(), context.getDeadline());
             }
             if (deadline != null) {
-                long left = deadline.timeRemaining(TimeUnit.NANOSECONDS);
-                if (left <= 0) {
+                if (deadline.isExpired()) {
                     finish(Status.DEADLINE_EXCEEDED.withDescription("its time was over before it began"));
                     return;
                 }
-                expiries.add(this, left);
+                expiries.add(this, deadline);
             }
             context.addListener(this, MoreExecutors.directExecutor());
             if (!asksOnce()) {
