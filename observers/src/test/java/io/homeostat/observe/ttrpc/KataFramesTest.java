@@ -11,7 +11,6 @@ import io.grpc.ServerServiceDefinition;
 import io.grpc.Status;
 import io.grpc.stub.ClientCalls;
 import io.grpc.stub.ServerCalls;
-import io.homeostat.observe.guest.UnixAcceptor;
 import io.homeostat.observe.ttrpc.KataFrames.Exchange;
 import io.homeostat.proto.kata.AgentServiceGrpc;
 import io.homeostat.proto.kata.HealthGrpc;
@@ -135,7 +134,8 @@ class KataFramesTest {
                     }
                 }))
                 .build();
-        try (TtrpcServer server = new TtrpcServer(new UnixAcceptor(root.resolve("socket")), timer, List.of(service))) {
+        try (TtrpcServer server =
+                new TtrpcServer(new SocketAcceptor(root.resolve("socket")), timer, List.of(service))) {
             server.start();
             try (Peer peer = Peer.to(root.resolve("socket"))) {
                 peer.send(exchange.asked().frame());

@@ -5,7 +5,6 @@ import static org.junit.jupiter.api.Assertions.assertNotNull;
 
 import io.grpc.Status;
 import io.grpc.stub.StreamObserver;
-import io.homeostat.observe.guest.UnixAcceptor;
 import io.homeostat.proto.kata.CheckRequest;
 import io.homeostat.proto.kata.HealthCheckResponse;
 import io.homeostat.proto.kata.HealthCheckResponse.ServingStatus;
@@ -87,7 +86,7 @@ class TtrpcFuzzTest {
             }
         };
         Path socket = root.resolve("socket");
-        try (TtrpcServer server = new TtrpcServer(new UnixAcceptor(socket), timer, List.of(health.bindService()))) {
+        try (TtrpcServer server = new TtrpcServer(new SocketAcceptor(socket), timer, List.of(health.bindService()))) {
             server.start();
             for (int round = 0; round < ROUNDS; round++) {
                 try (Peer peer = Peer.to(socket)) {

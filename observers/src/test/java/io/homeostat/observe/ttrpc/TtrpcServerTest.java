@@ -24,7 +24,6 @@ import io.grpc.stub.ClientCalls;
 import io.grpc.stub.ServerCallStreamObserver;
 import io.grpc.stub.ServerCalls;
 import io.grpc.stub.StreamObserver;
-import io.homeostat.observe.guest.UnixAcceptor;
 import io.homeostat.proto.ttrpc.KeyValue;
 import io.homeostat.proto.ttrpc.Request;
 import io.homeostat.proto.ttrpc.Response;
@@ -77,7 +76,7 @@ class TtrpcServerTest {
     @BeforeEach
     void setUp() throws IOException {
         server = new TtrpcServer(
-                new UnixAcceptor(socket()),
+                new SocketAcceptor(socket()),
                 timer,
                 List.of(ServerInterceptors.intercept(words(), new ServerInterceptor() {
                     @Override
@@ -618,7 +617,7 @@ class TtrpcServerTest {
     @Test
     void whenNobodyCanBeAcceptedThatIsTriedAgain() throws Exception {
         AtomicInteger tries = new AtomicInteger();
-        UnixAcceptor real = new UnixAcceptor(root.resolve("other"));
+        SocketAcceptor real = new SocketAcceptor(root.resolve("other"));
         try (TtrpcServer flaky = new TtrpcServer(
                 new TtrpcServer.Acceptor() {
                     @Override
