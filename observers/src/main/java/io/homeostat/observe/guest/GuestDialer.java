@@ -15,7 +15,6 @@ import java.net.ConnectException;
 import java.net.StandardProtocolFamily;
 import java.net.UnixDomainSocketAddress;
 import java.nio.ByteBuffer;
-import java.nio.channels.ClosedChannelException;
 import java.nio.channels.SocketChannel;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -94,7 +93,7 @@ public final class GuestDialer {
                 greet(endpoint, channel, port);
             }
             if (!expiry.cancel(false)) {
-                throw new ClosedChannelException();
+                throw silent(endpoint, timeout);
             }
             return new SocketWire(channel);
         } catch (UnreachableGuest e) {

@@ -109,6 +109,10 @@ final class FrameConnection implements AutoCloseable {
     void start() {
         reader.start();
         writer.start();
+        if (!isOpen()) {
+            // It ended before the writer could be told.
+            writer.interrupt();
+        }
     }
 
     boolean isOpen() {
@@ -168,6 +172,13 @@ final class FrameConnection implements AutoCloseable {
         left.release();
     }
 
+    private void failIfBroken() throws IOException {
+        IOException known = failure;
+        if (known != null) {
+            throw known;
+        }
+    }
+
     private static long size(Frame frame) {
         return Frame.HEADER + (long) frame.payload().size();
     }
@@ -176,11 +187,8 @@ final class FrameConnection implements AutoCloseable {
         try {
             while (true) {
                 left.acquire();
+                failIfBroken();
                 while (stuck) {
-                    IOException known = failure;
-                    if (known != null) {
-                        throw known;
-                    }
                     wire.awaitRoom();
                     writing.lock();
                     try {

@@ -68,7 +68,7 @@ public final class TtrpcServer implements AutoCloseable {
 
     /**
      * @param acceptor closed with this
-     * @param timer for the time that clients give; not closed
+     * @param timer for the time that clients give, which should forget what is cancelled; not closed
      */
     public TtrpcServer(
             Acceptor acceptor, ScheduledExecutorService timer, Collection<ServerServiceDefinition> definitions) {

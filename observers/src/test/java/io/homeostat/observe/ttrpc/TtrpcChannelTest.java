@@ -350,7 +350,7 @@ class TtrpcChannelTest {
     }
 
     @Test
-    void whoeverIsInterruptedBeforeHeCallsHarmsNobodyElse() throws Exception {
+    void aCallerThatIsInterruptedAlreadyHarmsNobodyElse() throws Exception {
         Future<HealthCheckResponse> other = check();
         CompletableFuture<Status> result = new CompletableFuture<>();
         Thread.ofPlatform().start(() -> {
