@@ -282,23 +282,24 @@ public final class TtrpcChannel extends Channel implements AutoCloseable {
                 finish(tooLong(request.size()));
                 return;
             }
+            boolean none;
             // Servers may refuse a stream with a smaller number than one before it.
             synchronized (order) {
-                if (exhausted) {
-                    finish(Status.UNAVAILABLE.withDescription(
-                            "the connection to " + authority + " has had all the calls that it can; connect again"));
-                    return;
-                }
+                none = exhausted;
                 synchronized (this) {
-                    if (result != null) {
-                        return;
+                    if (!none && result == null) {
+                        stream = nextStream;
+                        exhausted = stream == LAST_STREAM;
+                        nextStream += 2;
+                        calls.put(stream, this);
+                        sent.add(connection.put(Frame.request(stream, flags, request)));
                     }
-                    stream = nextStream;
-                    exhausted = stream == LAST_STREAM;
-                    nextStream += 2;
-                    calls.put(stream, this);
-                    sent.add(connection.put(Frame.request(stream, flags, request)));
                 }
+            }
+            if (none) {
+                finish(Status.UNAVAILABLE.withDescription(
+                        "the connection to " + authority + " has had all the calls that it can; connect again"));
+                return;
             }
             connection.flush();
             Status over = end;
