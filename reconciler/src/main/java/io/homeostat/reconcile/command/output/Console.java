@@ -10,6 +10,7 @@ import io.homeostat.reconcile.command.environment.ExitStatus;
 import io.homeostat.reconcile.command.environment.GlobalOptions.OutputFormat;
 import io.homeostat.reconcile.command.environment.UsageException;
 import java.io.PrintStream;
+import java.nio.channels.ClosedByInterruptException;
 
 /**
  * Where a command writes: results to {@code out}, in these colours, messages to {@code err}. Where results are JSON so are messages, an
@@ -72,6 +73,11 @@ public record Console(PrintStream out, PrintStream err, OutputFormat format, Ans
         } catch (UsageException e) {
             throw e;
         } catch (CommandFailure | StoreException e) {
+            if (isInterruption(e)) {
+                InterruptedException interrupted = new InterruptedException("while it used a file");
+                interrupted.initCause(e);
+                throw interrupted;
+            }
             fail(word, "failure", debug, e);
             return ExitStatus.FAILED;
         } catch (RuntimeException | Error e) {
@@ -85,6 +91,11 @@ public record Console(PrintStream out, PrintStream err, OutputFormat format, Ans
             }
             return ExitStatus.FAILED;
         }
+    }
+
+    /** A file that is being read or written when its thread is interrupted fails, instead of saying so. */
+    private static boolean isInterruption(Throwable e) {
+        return Throwables.getCausalChain(e).stream().anyMatch(ClosedByInterruptException.class::isInstance);
     }
 
     /** Part of what was asked for can't be done; the rest is. */

@@ -5,12 +5,14 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.homeostat.reconcile.command.environment.CommandFailure;
 import io.homeostat.reconcile.command.environment.ExitStatus;
 import io.homeostat.reconcile.command.environment.GlobalOptions.OutputFormat;
 import io.homeostat.reconcile.command.environment.UsageException;
 import java.io.BufferedOutputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.PrintStream;
+import java.nio.channels.ClosedByInterruptException;
 import java.nio.charset.StandardCharsets;
 import java.util.zip.ZipException;
 import org.junit.jupiter.api.Test;
@@ -49,6 +51,15 @@ class ConsoleTest {
             assertTrue(told.contains("is being overwritten, or its installation is damaged"), told);
             assertFalse(told.contains("defect"), told);
         }
+    }
+
+    @Test
+    void whoeverIsInterruptedWhileAFileIsReadHasNotFailed() {
+        CommandFailure failure = new CommandFailure("cannot read log", new ClosedByInterruptException());
+
+        assertThrows(InterruptedException.class, () -> console.tellFailures("logs", false, () -> fail(failure)));
+
+        assertEquals("", written.toString(StandardCharsets.UTF_8));
     }
 
     @Test
