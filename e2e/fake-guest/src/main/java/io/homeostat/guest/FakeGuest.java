@@ -1,0 +1,106 @@
+package io.homeostat.guest;
+
+import io.grpc.ServerInterceptors;
+import io.homeostat.observe.ttrpc.SocketWire;
+import io.homeostat.observe.ttrpc.TtrpcServer;
+import io.homeostat.observe.ttrpc.Wire;
+import java.io.IOException;
+import java.net.StandardProtocolFamily;
+import java.net.UnixDomainSocketAddress;
+import java.nio.channels.ServerSocketChannel;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.concurrent.ScheduledThreadPoolExecutor;
+
+/**
+ * A guest whose agent listens at a socket. Containers are processes of this machine without any isolation; all else is as a real agent of
+ * version 4.1.0 behaves, its traps included. For trusted programs of tests only.
+ */
+public final class FakeGuest implements AutoCloseable {
+    private final Path socket;
+    private final Path files;
+    private final Faults faults = new Faults();
+    private final ScheduledThreadPoolExecutor timer = new ScheduledThreadPoolExecutor(1);
+
+    private FakeAgent agent;
+    private TtrpcServer server;
+
+    /**
+     * Boots it.
+     *
+     * @param socket where its agent is to listen
+     * @param files a directory for what is copied into it
+     */
+    public FakeGuest(Path socket, Path files) throws IOException {
+        this.socket = socket;
+        this.files = files;
+        timer.setRemoveOnCancelPolicy(true);
+        agent = new FakeAgent(files);
+        server = serve(agent);
+    }
+
+    private TtrpcServer serve(FakeAgent served) throws IOException {
+        TtrpcServer result = new TtrpcServer(
+                new Acceptor(socket),
+                timer,
+                List.of(
+                        ServerInterceptors.intercept(served.bindService(), faults),
+                        ServerInterceptors.intercept(new FakeHealth().bindService(), faults)));
+        served.onDestroyed(result::close);
+        result.start();
+        return result;
+    }
+
+    /** What goes wrong. */
+    public Faults faults() {
+        return faults;
+    }
+
+    /** What has become of it. */
+    public FakeAgent agent() {
+        return agent;
+    }
+
+    /** The agent is killed and started again. It knows nothing of what runs on. */
+    public void restartAgent() throws IOException {
+        server.close();
+        agent.forget();
+        server = serve(agent);
+    }
+
+    /** Nothing is left of what ran in it. */
+    public void reboot() throws IOException {
+        server.close();
+        agent.end();
+        agent = new FakeAgent(files);
+        server = serve(agent);
+    }
+
+    @Override
+    public void close() {
+        faults.clear();
+        server.close();
+        agent.end();
+        timer.shutdownNow();
+    }
+
+    private static final class Acceptor implements TtrpcServer.Acceptor {
+        private final ServerSocketChannel server = ServerSocketChannel.open(StandardProtocolFamily.UNIX);
+
+        Acceptor(Path socket) throws IOException {
+            Files.deleteIfExists(socket);
+            server.bind(UnixDomainSocketAddress.of(socket));
+        }
+
+        @Override
+        public Wire accept() throws IOException {
+            return new SocketWire(server.accept());
+        }
+
+        @Override
+        public void close() throws IOException {
+            server.close();
+        }
+    }
+}

@@ -1,0 +1,100 @@
+package io.homeostat.guest;
+
+import io.homeostat.proto.kata.Process;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
+
+/** A process of a container. Before it is started it waits, as the first one of a container does. */
+final class FakeProcess {
+    private static final int SIGKILL = 9;
+    private static final int SIGTERM = 15;
+
+    private final Process spec;
+    private final boolean first;
+    private final CompletableFuture<Integer> status = new CompletableFuture<>();
+    private java.lang.@Nullable Process process;
+
+    /** @param first whether it is the first one of its container */
+    FakeProcess(Process spec, boolean first) {
+        this.spec = spec;
+        this.first = first;
+    }
+
+    void start() throws IOException {
+        List<String> args = spec.getArgsList().isEmpty() ? List.of("sh") : spec.getArgsList();
+        ProcessBuilder builder = new ProcessBuilder(args);
+        builder.environment().clear();
+        for (String variable : spec.getEnvList()) {
+            int equals = variable.indexOf('=');
+            builder.environment().put(variable.substring(0, equals), variable.substring(equals + 1));
+        }
+        java.lang.Process started = builder.start();
+        process = started;
+        CompletableFuture<java.lang.Process> _ =
+                started.onExit().whenComplete((ended, _) -> status.complete(ended.exitValue()));
+    }
+
+    boolean hasTerminal() {
+        return spec.getTerminal();
+    }
+
+    boolean isRunning() {
+        return process != null && !status.isDone();
+    }
+
+    /** 128 and the number of the signal when one has ended it. */
+    CompletableFuture<Integer> status() {
+        return status;
+    }
+
+    /** For a first process without a handler, which the kernel would protect in a container, agents make SIGKILL of SIGTERM. */
+    void signal(int number) throws IOException, InterruptedException {
+        java.lang.Process to = process;
+        if (to == null) {
+            if (number == SIGKILL || number == SIGTERM) {
+                status.complete(128 + SIGKILL);
+            }
+            return;
+        }
+        boolean fatal = number == SIGTERM && first && !handles(to.pid(), SIGTERM);
+        int sent = fatal ? SIGKILL : number;
+        int _ = new ProcessBuilder("kill", "-" + sent, String.valueOf(to.pid()))
+                .redirectErrorStream(true)
+                .start()
+                .waitFor();
+    }
+
+    private static boolean handles(long pid, int signal) throws IOException {
+        for (String line : Files.readAllLines(Path.of("/proc/" + pid + "/status"))) {
+            if (line.startsWith("SigCgt:")) {
+                return ((Long.parseUnsignedLong(line.substring(7).strip(), 16) >> (signal - 1)) & 1) != 0;
+            }
+        }
+        return false;
+    }
+
+    InputStream output(boolean standardError) {
+        java.lang.Process of = process;
+        if (of == null) {
+            return InputStream.nullInputStream();
+        }
+        return standardError ? of.getErrorStream() : of.getInputStream();
+    }
+
+    OutputStream input() {
+        java.lang.Process of = process;
+        return of == null ? OutputStream.nullOutputStream() : of.getOutputStream();
+    }
+
+    void kill() {
+        if (process != null) {
+            process.destroyForcibly();
+        }
+    }
+}
