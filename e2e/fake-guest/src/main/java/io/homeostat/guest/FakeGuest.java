@@ -1,13 +1,9 @@
 package io.homeostat.guest;
 
 import io.grpc.ServerInterceptors;
-import io.homeostat.observe.ttrpc.SocketWire;
+import io.homeostat.observe.ttrpc.SocketAcceptor;
 import io.homeostat.observe.ttrpc.TtrpcServer;
-import io.homeostat.observe.ttrpc.Wire;
 import java.io.IOException;
-import java.net.StandardProtocolFamily;
-import java.net.UnixDomainSocketAddress;
-import java.nio.channels.ServerSocketChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -41,8 +37,9 @@ public final class FakeGuest implements AutoCloseable {
     }
 
     private TtrpcServer serve(FakeAgent served) throws IOException {
+        Files.deleteIfExists(socket);
         TtrpcServer result = new TtrpcServer(
-                new Acceptor(socket),
+                new SocketAcceptor(socket),
                 timer,
                 List.of(
                         ServerInterceptors.intercept(served.bindService(), faults),
@@ -83,24 +80,5 @@ public final class FakeGuest implements AutoCloseable {
         server.close();
         agent.end();
         timer.shutdownNow();
-    }
-
-    private static final class Acceptor implements TtrpcServer.Acceptor {
-        private final ServerSocketChannel server = ServerSocketChannel.open(StandardProtocolFamily.UNIX);
-
-        Acceptor(Path socket) throws IOException {
-            Files.deleteIfExists(socket);
-            server.bind(UnixDomainSocketAddress.of(socket));
-        }
-
-        @Override
-        public Wire accept() throws IOException {
-            return new SocketWire(server.accept());
-        }
-
-        @Override
-        public void close() throws IOException {
-            server.close();
-        }
     }
 }

@@ -4,18 +4,14 @@ import com.google.common.util.concurrent.ListenableFuture;
 import io.grpc.stub.StreamObserver;
 import io.homeostat.desired.model.guest.GuestEndpoint;
 import io.homeostat.observe.guest.GuestDialer;
-import io.homeostat.observe.ttrpc.SocketWire;
+import io.homeostat.observe.ttrpc.SocketAcceptor;
 import io.homeostat.observe.ttrpc.TtrpcChannel;
 import io.homeostat.observe.ttrpc.TtrpcServer;
-import io.homeostat.observe.ttrpc.Wire;
 import io.homeostat.proto.kata.CheckRequest;
 import io.homeostat.proto.kata.HealthCheckResponse;
 import io.homeostat.proto.kata.HealthGrpc;
 import io.homeostat.proto.kata.HealthGrpc.HealthImplBase;
 import java.io.IOException;
-import java.net.StandardProtocolFamily;
-import java.net.UnixDomainSocketAddress;
-import java.nio.channels.ServerSocketChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -62,34 +58,12 @@ public class TtrpcBenchmark {
         }
     }
 
-    /** In a directory that is closed to others. */
-    private static final class Acceptor implements TtrpcServer.Acceptor {
-        private final ServerSocketChannel server = ServerSocketChannel.open(StandardProtocolFamily.UNIX);
-        private final Path socket;
-
-        Acceptor(Path socket) throws IOException {
-            this.socket = socket;
-            server.bind(UnixDomainSocketAddress.of(socket));
-        }
-
-        @Override
-        public Wire accept() throws IOException {
-            return new SocketWire(server.accept());
-        }
-
-        @Override
-        public void close() throws IOException {
-            server.close();
-            Files.delete(socket);
-        }
-    }
-
     @Setup
     public void open() throws IOException {
         Path directory = Files.createTempDirectory("hsj");
         Path socket = directory.resolve("agent.sock");
         ScheduledExecutorService timer = Executors.newSingleThreadScheduledExecutor();
-        TtrpcServer server = new TtrpcServer(new Acceptor(socket), timer, List.of(new Health().bindService()));
+        TtrpcServer server = new TtrpcServer(new SocketAcceptor(socket), timer, List.of(new Health().bindService()));
         server.start();
         TtrpcChannel client = new TtrpcChannel(
                 new GuestDialer(timer).connect(new GuestEndpoint.Unix(socket.toString()), Duration.ofSeconds(30)),
@@ -131,6 +105,7 @@ public class TtrpcBenchmark {
         rig.client().close();
         rig.server().close();
         rig.timer().shutdownNow();
+        Files.delete(rig.directory().resolve("agent.sock"));
         Files.delete(rig.directory());
     }
 }

@@ -6,10 +6,11 @@ import java.net.UnixDomainSocketAddress;
 import java.nio.channels.ServerSocketChannel;
 import java.nio.file.Path;
 
-/** Listens at a unix socket, in a directory of a test. */
+/** Listens at a unix socket. Who may connect is a matter of its directory. */
 public final class SocketAcceptor implements TtrpcServer.Acceptor {
     private final ServerSocketChannel server;
 
+    /** Binds the socket, which must not be there; closing leaves it behind. */
     public SocketAcceptor(Path socket) throws IOException {
         server = ServerSocketChannel.open(StandardProtocolFamily.UNIX);
         server.bind(UnixDomainSocketAddress.of(socket));
