@@ -196,23 +196,22 @@ public final class Libc {
 
     /** Waits until one of two descriptors is ready to be read, or to be accepted from, poll(2). */
     public static int awaitInput(int one, int other) {
-        try (Arena arena = Arena.ofConfined()) {
-            MemorySegment both = arena.allocate(2 * Vsock.POLL_SIZE, JAVA_INT.byteAlignment());
-            both.set(JAVA_INT, 0, one);
-            both.set(JAVA_SHORT, Vsock.POLL_EVENTS, Vsock.POLLIN);
-            both.set(JAVA_INT, Vsock.POLL_SIZE, other);
-            both.set(JAVA_SHORT, Vsock.POLL_SIZE + Vsock.POLL_EVENTS, Vsock.POLLIN);
-            return poll(both, 2);
-        }
+        return await(Vsock.POLLIN, one, other);
     }
 
     /** Waits until a descriptor can be written to, or never can be any more, poll(2). */
     public static int awaitOutput(int descriptor) {
+        return await(Vsock.POLLOUT, descriptor);
+    }
+
+    private static int await(short event, int... descriptors) {
         try (Arena arena = Arena.ofConfined()) {
-            MemorySegment one = arena.allocate(Vsock.POLL_SIZE, JAVA_INT.byteAlignment());
-            one.set(JAVA_INT, 0, descriptor);
-            one.set(JAVA_SHORT, Vsock.POLL_EVENTS, Vsock.POLLOUT);
-            return poll(one, 1);
+            MemorySegment all = arena.allocate(descriptors.length * Vsock.POLL_SIZE, JAVA_INT.byteAlignment());
+            for (int i = 0; i < descriptors.length; i++) {
+                all.set(JAVA_INT, i * Vsock.POLL_SIZE, descriptors[i]);
+                all.set(JAVA_SHORT, i * Vsock.POLL_SIZE + Vsock.POLL_EVENTS, event);
+            }
+            return poll(all, descriptors.length);
         }
     }
 

@@ -40,6 +40,11 @@ record Frame(int stream, byte type, byte flags, ByteString payload) {
         return new Frame(stream, DATA, (byte) (REMOTE_CLOSED | NO_DATA), ByteString.EMPTY);
     }
 
+    /** Says of something that it does not fit into a frame. */
+    static String tooLong(String what, int length) {
+        return what + " has " + length + " bytes, of which " + LONGEST + " are allowed";
+    }
+
     boolean has(byte flag) {
         return (flags & flag) != 0;
     }

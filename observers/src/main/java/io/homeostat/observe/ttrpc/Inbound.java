@@ -45,7 +45,7 @@ final class Inbound {
         ended = true;
     }
 
-    /** Whether there is no message that could still be asked for and more may follow. */
+    /** Whether nothing follows. */
     synchronized boolean isEnded() {
         return ended;
     }

@@ -111,8 +111,7 @@ public final class TtrpcChannel extends Channel implements AutoCloseable {
         public void tooLong(int stream, int length) {
             Call<?, ?> call = calls.get(stream);
             if (call != null) {
-                call.finish(Status.RESOURCE_EXHAUSTED.withDescription(
-                        "the answer has " + length + " bytes, of which " + Frame.LONGEST + " are allowed"));
+                call.finish(Status.RESOURCE_EXHAUSTED.withDescription(Frame.tooLong("the answer", length)));
             }
         }
 
@@ -330,8 +329,7 @@ public final class TtrpcChannel extends Channel implements AutoCloseable {
         }
 
         private static Status tooLong(int length) {
-            return Status.RESOURCE_EXHAUSTED.withDescription(
-                    "the message has " + length + " bytes, of which " + Frame.LONGEST + " are allowed");
+            return Status.RESOURCE_EXHAUSTED.withDescription(Frame.tooLong("the message", length));
         }
 
         @Override

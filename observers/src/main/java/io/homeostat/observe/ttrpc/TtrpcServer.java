@@ -175,7 +175,7 @@ public final class TtrpcServer implements AutoCloseable {
 
         @Override
         public void tooLong(int stream, int length) {
-            refuse(stream, invalid("the message has " + length + " bytes, of which " + Frame.LONGEST + " are allowed"));
+            refuse(stream, invalid(Frame.tooLong("the message", length)));
         }
 
         @Override
@@ -353,8 +353,7 @@ public final class TtrpcServer implements AutoCloseable {
         }
 
         private static Status tooLong(int length) {
-            return Status.RESOURCE_EXHAUSTED.withDescription(
-                    "the answer has " + length + " bytes, of which " + Frame.LONGEST + " are allowed");
+            return Status.RESOURCE_EXHAUSTED.withDescription(Frame.tooLong("the answer", length));
         }
 
         @Override
