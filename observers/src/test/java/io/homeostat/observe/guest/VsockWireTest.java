@@ -33,17 +33,22 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** Connections by descriptor. Where the kernel has no loopback for vsock, a pair of other sockets stands for one. */
 @Timeout(60)
 class VsockWireTest {
-    /** cid of this machine, and a port that nobody else has. */
+    /** The cid of this machine. */
     private static final int LOCAL = 1;
 
     private static final int ANY = -1;
-    private static final int PORT = 0x48530000 + (int) (ProcessHandle.current().pid() & 0xffff);
+    /** Of the tests of this class, which run at the same time, each has a port of its own. */
+    private static final AtomicInteger PORTS =
+            new AtomicInteger(0x48530000 + (int) (ProcessHandle.current().pid() & 0xfff) * 16);
+
+    private final int port = PORTS.getAndIncrement();
 
     private record Pair(VsockWire one, VsockWire other) implements AutoCloseable {
         static Pair open() throws Throwable {
@@ -175,10 +180,10 @@ class VsockWireTest {
     @Test
     void aPortThatIsTakenIsRefused() throws Exception {
         try (VsockAcceptor _ = acceptor(ANY)) {
-            IOException refused = assertThrows(IOException.class, () -> new VsockAcceptor(ANY, PORT));
+            IOException refused = assertThrows(IOException.class, () -> new VsockAcceptor(ANY, port));
 
             assertEquals(
-                    "port " + PORT + " of vsock can't be listened at: Address already in use", refused.getMessage());
+                    "port " + port + " of vsock can't be listened at: Address already in use", refused.getMessage());
         }
     }
 
@@ -194,7 +199,7 @@ class VsockWireTest {
         };
         try (TtrpcServer server = new TtrpcServer(acceptor(LOCAL), timer, List.of(health.bindService()))) {
             server.start();
-            GuestEndpoint endpoint = new GuestEndpoint.Vsock(LOCAL, PORT);
+            GuestEndpoint endpoint = new GuestEndpoint.Vsock(LOCAL, port);
             try (TtrpcChannel client = new TtrpcChannel(
                     new GuestDialer(timer).connect(endpoint, Duration.ofSeconds(30)), "guest", timer)) {
                 assertEquals(
@@ -209,9 +214,9 @@ class VsockWireTest {
     }
 
     /** Skips the test where this machine has no vsock, or none with this address. */
-    private static VsockAcceptor acceptor(int cid) throws IOException {
+    private VsockAcceptor acceptor(int cid) throws IOException {
         try {
-            return new VsockAcceptor(cid, PORT);
+            return new VsockAcceptor(cid, port);
         } catch (IOException e) {
             String why = String.valueOf(e.getMessage());
             assumeTrue(
