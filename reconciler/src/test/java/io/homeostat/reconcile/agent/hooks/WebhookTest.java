@@ -38,7 +38,7 @@ class WebhookTest {
         try (ServerSocket mute = listen()) {
             assertEquals(
                     "http://127.0.0.1:" + mute.getLocalPort() + " can't be reached: it did not answer in time",
-                    failure("http", mute.getLocalPort()));
+                    failure("http", mute.getLocalPort(), Duration.ofMillis(500)));
         }
     }
 
@@ -91,8 +91,11 @@ class WebhookTest {
     }
 
     private static String failure(String scheme, int port) {
-        try (Webhook webhook =
-                Webhook.at(URI.create(scheme + "://127.0.0.1:" + port + SECRET), Duration.ofSeconds(2))) {
+        return failure(scheme, port, Duration.ofMinutes(1));
+    }
+
+    private static String failure(String scheme, int port, Duration limit) {
+        try (Webhook webhook = Webhook.at(URI.create(scheme + "://127.0.0.1:" + port + SECRET), limit)) {
             return String.valueOf(
                     assertThrows(IOException.class, () -> webhook.tell(new HookMessage("CRASHED", "process/a", "{}")))
                             .getMessage());
