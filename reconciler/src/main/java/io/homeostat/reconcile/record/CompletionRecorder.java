@@ -74,7 +74,11 @@ final class CompletionRecorder {
         }
         notes.standIn(installations)
                 .filter(target -> hasCompleted(notes, target))
-                .ifPresent(notes::replaced);
+                .ifPresent(target -> {
+                    // What has completed takes no launch.
+                    notes.launched(target.hash());
+                    notes.replaced(target);
+                });
     }
 
     private static boolean hasCompleted(Notes notes, Target target) {

@@ -19,6 +19,7 @@ import io.homeostat.desired.state.history.RunRecord.Completed;
 import io.homeostat.desired.state.history.RunRecord.Stop;
 import io.homeostat.desired.state.history.RunRecord.Stop.Meaning;
 import io.homeostat.desired.state.history.WorkloadHistory;
+import io.homeostat.desired.state.history.WorkloadHistory.FailedRevision;
 import io.homeostat.desired.state.history.WorkloadHistory.LastKnownGood;
 import io.homeostat.reconcile.plan.Example;
 import io.homeostat.reconcile.plan.Planner;
@@ -172,12 +173,26 @@ class CompletionRecorderTest {
     }
 
     @Test
-    void whatIsWithdrawnIsForgotten() {
-        assertNull(completedBefore(process().knownGood("A").wasWanted()));
+    void aRollbackToWhatHasCompletedIsThereWithoutALaunch() {
+        Learned learned = process()
+                .wants("B")
+                .installed("A")
+                .installed("B")
+                .active("A")
+                .knownGood(ON_FAILURE)
+                .history(history -> history.withRun(history.run().withCompleted(completed()))
+                        .withFailed(FailedRevision.byRequest(
+                                history.attempts().hash(), "B", NOW, "rolled back by hand", history.lastKnownGood())))
+                .learned();
+
+        FailedRevision undone =
+                Objects.requireNonNull(learned.situation().history().failed());
+        assertNull(undone.meanwhile());
+        assertEquals(NOW, undone.replacedAt());
+        assertEquals(List.of("AGENT_ROLLED_BACK B: rolled back by hand"), told(learned));
     }
 
-    /** How A has completed, after another look. */
-    private static @Nullable Completed completedBefore(Example example) {
+    private static Completed completed() {
         String work = Objects.requireNonNull(installed(process(), ON_FAILURE)
                         .ended("A", DONE)
                         .learned()
@@ -186,8 +201,17 @@ class CompletionRecorderTest {
                         .run()
                         .completed())
                 .work();
-        return example.history(history ->
-                        history.withRun(history.run().withCompleted(new Completed(work, "former", "boot", DONE))))
+        return new Completed(work, "former", "boot", DONE);
+    }
+
+    @Test
+    void whatIsWithdrawnIsForgotten() {
+        assertNull(completedBefore(process().knownGood("A").wasWanted()));
+    }
+
+    /** How A has completed, after another look. */
+    private static @Nullable Completed completedBefore(Example example) {
+        return example.history(history -> history.withRun(history.run().withCompleted(completed())))
                 .learned()
                 .situation()
                 .history()
