@@ -43,7 +43,7 @@ public record GuestFailure(Kind kind, String words) {
     /** Of a call that has thrown. */
     public static GuestFailure of(StatusRuntimeException e) {
         Status status = e.getStatus();
-        String words = plain(String.valueOf(status.getDescription()));
+        String words = GuestText.of(plain(String.valueOf(status.getDescription())));
         Kind kind = switch (status.getCode()) {
             case INVALID_ARGUMENT -> invalid(words);
             case INTERNAL -> internal(words);

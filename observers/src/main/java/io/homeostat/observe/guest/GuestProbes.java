@@ -3,6 +3,7 @@ package io.homeostat.observe.guest;
 import com.google.protobuf.Empty;
 import io.grpc.Deadline;
 import io.grpc.StatusRuntimeException;
+import io.homeostat.desired.model.guest.GuestNetwork;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.guest.GuestFailure.Kind;
 import io.homeostat.observe.ttrpc.TtrpcChannel;
@@ -10,8 +11,12 @@ import io.homeostat.proto.kata.AgentServiceGrpc;
 import io.homeostat.proto.kata.AgentServiceGrpc.AgentServiceBlockingStub;
 import io.homeostat.proto.kata.CheckRequest;
 import io.homeostat.proto.kata.GetMetricsRequest;
+import io.homeostat.proto.kata.GuestDetailsRequest;
+import io.homeostat.proto.kata.GuestDetailsResponse;
 import io.homeostat.proto.kata.HealthCheckResponse;
 import io.homeostat.proto.kata.HealthGrpc;
+import io.homeostat.proto.kata.ListInterfacesRequest;
+import io.homeostat.proto.kata.ListRoutesRequest;
 import io.homeostat.proto.kata.StatsContainerRequest;
 import io.homeostat.proto.kata.UpdateContainerRequest;
 import io.homeostat.proto.kata.VolumeStatsRequest;
@@ -161,6 +166,34 @@ public final class GuestProbes {
                             .getMetrics());
                     return count.find() ? OptionalLong.of(Long.parseLong(count.group(1))) : OptionalLong.empty();
                 },
+                failure -> Optional.empty());
+    }
+
+    /** How its network differs from a declaration. What the agent does not tell is no difference. */
+    public Observation<NetworkDrift> network(GuestNetwork declared) {
+        return ask(
+                "ListInterfaces or ListRoutes",
+                (channel, deadline) -> {
+                    AgentServiceBlockingStub agent = agent(channel, deadline);
+                    return NetworkDrift.of(
+                            declared,
+                            agent.listInterfaces(ListInterfacesRequest.getDefaultInstance())
+                                    .getInterfacesList(),
+                            agent.listRoutes(ListRoutesRequest.getDefaultInstance())
+                                    .getRoutesList());
+                },
+                failure -> Optional.empty());
+    }
+
+    /** What it tells of itself. */
+    public Observation<GuestDetailsResponse> details() {
+        return ask(
+                "GetGuestDetails",
+                (channel, deadline) -> agent(channel, deadline)
+                        .getGuestDetails(GuestDetailsRequest.newBuilder()
+                                .setMemBlockSize(true)
+                                .setMemHotplugProbe(true)
+                                .build()),
                 failure -> Optional.empty());
     }
 

@@ -1,9 +1,10 @@
 package io.homeostat.observe.guest;
 
-import com.google.common.collect.HashMultiset;
 import com.google.common.collect.ImmutableList;
+import com.google.common.collect.LinkedHashMultiset;
 import com.google.common.collect.Multiset;
 import com.google.common.net.InetAddresses;
+import com.google.common.primitives.Ints;
 import io.homeostat.desired.model.guest.GuestNetwork;
 import io.homeostat.desired.model.guest.IpPrefix;
 import io.homeostat.proto.kata.types.IPAddress;
@@ -19,15 +20,18 @@ import java.util.Set;
 /**
  * How the network of a guest differs from what is declared, as far as its agent can be asked. Neighbours can't be read back.
  *
- * @param interfaces to be sent; after that their routes and neighbours are gone and have to be sent again
+ * @param interfaces to be sent, with the MTU that they have where none is declared; after that their routes and neighbours are gone and have to be sent again
  * @param routes whether all routes have to be sent: the agent adds and replaces
+ * @param differences for people: what is not as declared, and what is sent will put right
  * @param remarks for people: what is there and should not be, which the agent can't remove, and what is missing that it can't make
  */
-public record NetworkDrift(List<GuestNetwork.Interface> interfaces, boolean routes, List<String> remarks) {
+public record NetworkDrift(
+        List<GuestNetwork.Interface> interfaces, boolean routes, List<String> differences, List<String> remarks) {
     private static final String LOOPBACK = "lo";
 
     public NetworkDrift {
         interfaces = ImmutableList.copyOf(interfaces);
+        differences = ImmutableList.copyOf(differences);
         remarks = ImmutableList.copyOf(remarks);
     }
 
@@ -43,6 +47,7 @@ public record NetworkDrift(List<GuestNetwork.Interface> interfaces, boolean rout
      * @param table what ListRoutes has answered
      */
     public static NetworkDrift of(GuestNetwork declared, List<Interface> links, List<Route> table) {
+        List<String> differences = new ArrayList<>();
         List<String> remarks = new ArrayList<>();
         List<GuestNetwork.Interface> send = new ArrayList<>();
         Set<Interface> known = new HashSet<>();
@@ -62,21 +67,34 @@ public record NetworkDrift(List<GuestNetwork.Interface> interfaces, boolean rout
                             + ", which is not declared; the agent can't remove it, a new boot of the guest does");
                 }
             }
-            if (!missing.isEmpty() || !link.getName().equals(wanted.name()) || differs(wanted.mtu(), link.getMtu())) {
-                send.add(wanted);
+            List<String> here = new ArrayList<>();
+            if (!link.getName().equals(wanted.name())) {
+                here.add(wanted.name() + " is called " + GuestText.of(link.getName()));
+            }
+            missing.stream()
+                    .map(IpPrefix::toString)
+                    .sorted()
+                    .forEach(address -> here.add(wanted.name() + " lacks the address " + address));
+            if (differs(wanted.mtu(), link.getMtu())) {
+                here.add(wanted.name() + " has an MTU of " + Long.toUnsignedString(link.getMtu()) + " instead of "
+                        + wanted.mtu());
+            }
+            if (!here.isEmpty()) {
+                send.add(withMtu(wanted, link));
+                differences.addAll(here);
             }
         }
         for (Interface link : links) {
             if (!known.contains(link) && !link.getName().equals(LOOPBACK)) {
                 addresses(link).stream()
                         .filter(address -> !address.address().isLinkLocalAddress())
-                        .forEach(address -> remarks.add("the interface " + link.getName() + " with " + address
-                                + " is not declared; the agent can't remove it"));
+                        .forEach(address -> remarks.add("the interface " + GuestText.of(link.getName()) + " with "
+                                + address + " is not declared; the agent can't remove it"));
             }
         }
         boolean lost = !send.isEmpty() && !declared.routes().isEmpty();
-        boolean missing = compareRoutes(declared, links, table, remarks);
-        return new NetworkDrift(send, lost || missing, remarks);
+        boolean missing = compareRoutes(declared, links, table, differences, remarks);
+        return new NetworkDrift(send, lost || missing, differences, remarks);
     }
 
     /** As the agent does it: by the address of the link, else by the name. */
@@ -87,6 +105,14 @@ public record NetworkDrift(List<GuestNetwork.Interface> interfaces, boolean rout
                 .or(() -> links.stream()
                         .filter(link -> link.getName().equals(wanted.name()))
                         .findFirst());
+    }
+
+    /** The agent sets what it is sent, also where nothing is declared. */
+    private static GuestNetwork.Interface withMtu(GuestNetwork.Interface wanted, Interface link) {
+        return wanted.mtu() != 0
+                ? wanted
+                : new GuestNetwork.Interface(
+                        wanted.name(), wanted.hwAddr(), Ints.saturatedCast(link.getMtu()), wanted.addresses());
     }
 
     private static boolean differs(int wanted, long mtu) {
@@ -116,14 +142,14 @@ public record NetworkDrift(List<GuestNetwork.Interface> interfaces, boolean rout
         record Gateway(String address, String device) implements Key {
             @Override
             public String toString() {
-                return "a route by " + address + " on " + device;
+                return "a route by " + GuestText.of(address) + " on " + GuestText.of(device);
             }
         }
 
         record Direct(IpPrefix dest, String device) implements Key {
             @Override
             public String toString() {
-                return "the route to " + dest + " on " + device;
+                return "the route to " + dest + " on " + GuestText.of(device);
             }
         }
 
@@ -158,15 +184,20 @@ public record NetworkDrift(List<GuestNetwork.Interface> interfaces, boolean rout
     }
 
     private static boolean compareRoutes(
-            GuestNetwork declared, List<Interface> links, List<Route> table, List<String> remarks) {
-        Multiset<Key> missing = HashMultiset.create();
+            GuestNetwork declared,
+            List<Interface> links,
+            List<Route> table,
+            List<String> differences,
+            List<String> remarks) {
+        Multiset<Key> missing = LinkedHashMultiset.create();
         declared.routes().forEach(route -> missing.add(Key.of(route)));
         for (Route route : table) {
             Key.of(route)
                     .filter(key -> !missing.remove(key) && !isMadeByKernel(key, links))
                     .ifPresent(key -> remarks.add(
-                            key + " is not declared; the agent can't remove it, a new boot of the" + " guest does"));
+                            key + " is not declared; the agent can't remove it, a new boot of the guest does"));
         }
+        missing.forEach(key -> differences.add(key + " is missing"));
         return !missing.isEmpty();
     }
 

@@ -107,9 +107,19 @@ class NetworkDriftTest {
                 List.of(Interface.parseFrom(recorded("UpdateInterface").getPayload()), LO);
 
         assertEquals(
-                new NetworkDrift(declared.interfaces(), true, List.of()), NetworkDrift.of(declared, before, List.of()));
+                new NetworkDrift(
+                        declared.interfaces(),
+                        true,
+                        List.of(
+                                "eth0 lacks the address 10.9.0.2/24",
+                                "eth0 has an MTU of 1500 instead of 1400",
+                                "a route by 10.9.0.1 on eth0 is missing",
+                                "a route by 10.9.0.1 on eth0 is missing"),
+                        List.of()),
+                NetworkDrift.of(declared, before, List.of()));
         assertEquals(
-                new NetworkDrift(List.of(), false, List.of()), NetworkDrift.of(declared, after, told.getRoutesList()));
+                new NetworkDrift(List.of(), false, List.of(), List.of()),
+                NetworkDrift.of(declared, after, told.getRoutesList()));
     }
 
     private static Response recorded(String method) throws IOException {
@@ -135,6 +145,28 @@ class NetworkDriftTest {
         }
         assertTrue(NetworkDrift.of(network(declared("eth0", 0, "10.0.0.2/24", "fd00::2/64")), LINKS, TABLE)
                 .isEmpty());
+        assertEquals(
+                List.of(declared("net0", 1500, "10.0.0.2/24")),
+                NetworkDrift.of(network(declared("net0", 0, "10.0.0.2/24")), LINKS, TABLE)
+                        .interfaces());
+    }
+
+    @Test
+    void whatWillBePutRightIsSaid() {
+        GuestNetwork wanted = new GuestNetwork(
+                List.of(declared("net0", 1400, "10.0.0.2/24", "10.0.0.3/24")),
+                List.of(route("192.0.2.0/24", ""), route("0.0.0.0/0", "10.0.0.254")),
+                List.of());
+
+        assertEquals(
+                List.of(
+                        "net0 is called eth?0",
+                        "net0 lacks the address 10.0.0.3/24",
+                        "net0 has an MTU of 1500 instead of 1400",
+                        "the route to 192.0.2.0/24 on eth0 is missing",
+                        "a route by 10.0.0.254 on eth0 is missing"),
+                NetworkDrift.of(wanted, List.of(seen("eth\u001b0", 1500, "10.0.0.2/24")), List.of())
+                        .differences());
     }
 
     @Test
