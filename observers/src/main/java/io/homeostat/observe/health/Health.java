@@ -19,6 +19,10 @@ public record Health(Verdict verdict, int code, ImmutableList<String> results, S
         UNHEALTHY,
         /** No answer in time. */
         HUNG,
+        /** Nobody is there any more who could answer: the machine that it was in may have ended. */
+        GONE,
+        /** It is slow, or hangs in something that another launch would not cure: it is waited for. */
+        DEGRADED,
         /** We could not ask (no permission, no descriptor left): nothing is known. */
         UNKNOWN
     }

@@ -42,7 +42,8 @@ public final class LostFiles {
                 .addAll(running.lost())
                 .add(Loss.LOG)
                 .build();
-        return new Running(running.identity(), running.age(), running.listening(), running.health(), lost);
+        return new Running(
+                running.identity(), running.age(), running.listening(), running.health(), lost, running.deviation());
     }
 
     /** Tells whether a workload's log can still be read: a process keeps writing to a deleted file without anybody noticing. */

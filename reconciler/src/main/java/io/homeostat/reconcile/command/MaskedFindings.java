@@ -66,11 +66,6 @@ public final class MaskedFindings {
         return new ObservedInstance(
                 instance.instance(),
                 instance.remembered(),
-                new Running(
-                        running.identity(),
-                        running.age(),
-                        running.listening(),
-                        health == null ? null : MaskedHealth.masked(health, mask),
-                        running.lost()));
+                running.withHealth(health == null ? null : MaskedHealth.masked(health, mask)));
     }
 }

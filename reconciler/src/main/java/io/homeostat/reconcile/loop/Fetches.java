@@ -52,6 +52,7 @@ final class Fetches implements AutoCloseable {
             case Step.Start s -> true;
             case Step.ApplyConfig s -> true;
             case Step.Reload s -> true;
+            case Step.Reboot s -> true;
             case Step.SetLimits s -> true;
             case Step.Stop s -> true;
             // An unpack works in the same staging directory.

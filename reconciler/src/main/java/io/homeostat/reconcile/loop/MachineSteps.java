@@ -26,6 +26,7 @@ import io.homeostat.observe.Observation;
 import io.homeostat.observe.ObservedInstance;
 import io.homeostat.observe.ObservedInstance.Liveness;
 import io.homeostat.observe.ObservedWorkload;
+import io.homeostat.reconcile.plan.KindTraits;
 import io.homeostat.reconcile.plan.Step;
 import io.homeostat.reconcile.plan.Traits;
 import io.homeostat.reconcile.plan.WatchedFiles;
@@ -113,6 +114,7 @@ public final class MachineSteps implements StepExecutor, AutoCloseable {
                 case Step.Stop stop -> stop(stop);
                 case Step.Remove remove -> remove(remove);
                 case Step.CollectGarbage collect -> collect(collect);
+                case Step.Reboot reboot -> throw new IllegalArgumentException("a reboot is done by what is booted");
                 case Step.Wait waiting -> throw new IllegalArgumentException("a wait is not executed");
             };
         } catch (ActuationFailure e) {
@@ -173,7 +175,10 @@ public final class MachineSteps implements StepExecutor, AutoCloseable {
                 clock.instant(),
                 null,
                 Phase.INTENDED,
-                "",
+                // What is told to start is given it then.
+                KindTraits.of(id.kind()).isStartedExplicitly()
+                        ? ""
+                        : Traits.of(step.declared()).configHash(),
                 // As seen before the launch: what changes from then on is a reason to reload, if need be once too
                 // often.
                 WatchedFiles.atLaunch(Traits.of(step.declared()), seen.files()));

@@ -102,6 +102,7 @@ public final class Turns {
                 case Step.Unpack s -> false;
                 case Step.Activate s -> false;
                 case Step.SetLimits s -> false;
+                case Step.Reboot s -> false;
                 case Step.CollectGarbage s -> false;
                 case Step.Wait s -> false;
             };

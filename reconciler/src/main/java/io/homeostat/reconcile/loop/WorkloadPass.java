@@ -152,7 +152,13 @@ public final class WorkloadPass implements AutoCloseable {
                 .orElseGet(() -> plan.next()
                         .map(step -> go(planned.situation(), plan, step, fetched))
                         .orElseGet(() -> settled(id, plan)));
-        ImmutableSet<WorkloadId> others = disruptions.concernedBy(id);
+        ImmutableSet<WorkloadId> others = ImmutableSet.<WorkloadId>builder()
+                .addAll(disruptions.concernedBy(id))
+                .addAll(
+                        next instanceof PassResult.Again again && again.step() instanceof Step.Reboot reboot
+                                ? reboot.hosts()
+                                : ImmutableList.of())
+                .build();
         if (!others.isEmpty()) {
             listener.concerned(others);
             concerned.accept(others);
@@ -309,7 +315,15 @@ public final class WorkloadPass implements AutoCloseable {
             Fetch begun = fetches.begin(situation, plan, step, fetched);
             return begun.isOver() ? stepped(begun) : new PassResult.UnderWay(plan, step);
         }
-        return stepped(situation, plan, step, executor.execute(step, situation.seen()));
+        Outcome outcome =
+                step instanceof Step.Reboot reboot ? boot(reboot.hosts()) : executor.execute(step, situation.seen());
+        return stepped(situation, plan, step, outcome);
+    }
+
+    /** What a machine runs in belongs to other passes: they are told, as by who asks for a restart. */
+    private Outcome boot(ImmutableList<WorkloadId> hosts) {
+        amend(hosts, () -> store.launchAgain(hosts));
+        return Outcome.done();
     }
 
     private boolean goesOn(Fetch fetch, WorkloadPlan plan, Step step) {

@@ -1,6 +1,7 @@
 package io.homeostat.reconcile.plan;
 
 import io.homeostat.desired.state.history.Reason;
+import io.homeostat.observe.ObservedInstance.Deviation;
 import io.homeostat.observe.ObservedInstance.Loss;
 
 /**
@@ -17,7 +18,16 @@ record Drift(Reason reason, String words) {
         return switch (loss) {
             case SOCKET -> new Drift(Reason.SOCKET_MISSING, "its socket was deleted, nobody can reach it");
             case LOG -> new Drift(Reason.LOG_MISSING, "its log was deleted, what it writes is lost");
+            case GUEST_AGENT ->
+                new Drift(
+                        Reason.GUEST_LOST,
+                        "the agent of its guest was started again, and only a new boot of the guest heals that");
         };
+    }
+
+    /** What it was given while it ran is not what it has. */
+    static Drift of(Deviation deviation) {
+        return new Drift(Reason.CONFIG_DRIFTED, "changed from outside: " + String.join("; ", deviation.repairable()));
     }
 
     /** @param differences between the limits that hold and those that were set */

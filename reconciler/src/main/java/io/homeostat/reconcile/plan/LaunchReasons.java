@@ -115,11 +115,10 @@ final class LaunchReasons {
             case BY_ITSELF ->
                 plan.and(
                         Action.RESTART,
-                        Reason.PROCESS_EXITED,
-                        crash.isEmpty()
-                                ? "process "
-                                        + Objects.requireNonNull(run.lastExit()).words()
-                                : crash);
+                        Objects.requireNonNull(run.lastExit()).reason().isOfGuest()
+                                ? Reason.GUEST_LOST
+                                : Reason.PROCESS_EXITED,
+                        crash.isEmpty() ? run.lastExit().sentence() : crash);
             case FAILED -> plan.and(Action.RESTART, Reason.UNHEALTHY, "it was stopped: " + crash);
             case STOPPED -> plan.because(Action.RESTART, Reason.START_NOT_FINISHED, "it was stopped, and is to run");
         }

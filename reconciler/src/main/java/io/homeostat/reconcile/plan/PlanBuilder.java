@@ -127,6 +127,7 @@ final class PlanBuilder {
                     STOPPED,
                     ROLLED_BACK,
                     FACTS_UNKNOWN,
+                    GUEST_LOST,
                     RUN_FAILED -> true;
             // When they are looked at again is of no account: that ends when others are well.
             case WAITING_FOR_DEPENDENCY, WAITING_FOR_OTHERS -> kind == Step.Wait.Kind.RETRY;
@@ -240,6 +241,7 @@ final class PlanBuilder {
             case Step.Start s -> false;
             case Step.ApplyConfig s -> false;
             case Step.Reload s -> false;
+            case Step.Reboot s -> false;
             case Step.SetLimits s -> false;
             case Step.Wait s -> false;
         };

@@ -126,7 +126,9 @@ final class Rollout {
 
     /** "process exited with status 1 and left 2 of its children behind". */
     static String words(Orphaned orphaned) {
-        return "process " + orphaned.exit().words() + " and left " + orphaned.survivors() + " of its children behind";
+        return orphaned.exit().reason().isOfGuest()
+                ? orphaned.exit().words()
+                : orphaned.exit().sentence() + " and left " + orphaned.survivors() + " of its children behind";
     }
 
     /**

@@ -1,10 +1,12 @@
 package io.homeostat.reconcile.plan;
 
+import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSortedMap;
 import com.google.common.collect.ImmutableSortedSet;
 import io.homeostat.desired.model.Lifecycle.HealthCheck;
 import io.homeostat.desired.model.Reload;
+import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.model.schema.Notation;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.Instance.Phase;
@@ -23,6 +25,7 @@ import io.homeostat.reconcile.plan.Step.Wait;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.Optional;
+import java.util.stream.Collectors;
 
 /** Adds to a plan what a running instance of the target needs: to become ready, to be well, to have its limits and its configuration. */
 final class RunningInstance {
@@ -57,7 +60,7 @@ final class RunningInstance {
                 rollout.restart(instance, Cause.SURPLUS, Reason.START_NOT_FINISHED, notFinished(instance.phase()));
             case ENDED -> {} // Over, so never seen running.
             case STARTED -> {
-                if (repair(Loss.SOCKET) || recover()) {
+                if (bootAnew() || repair(Loss.SOCKET) || recover()) {
                     return;
                 }
                 if (!repair(Loss.LOG) && !mustNotChange()) {
@@ -66,6 +69,13 @@ final class RunningInstance {
                         reload();
                     }
                     awaitConfinement();
+                    if (running.health() != null && running.health().verdict() == Health.Verdict.DEGRADED) {
+                        plan.atRestBecause(Reason.DEGRADED, running.health().problem());
+                    } else if (!running.deviation().remarks().isEmpty()) {
+                        plan.atRestBecause(
+                                Reason.AT_DESIRED_STATE,
+                                String.join("; ", running.deviation().remarks()));
+                    }
                 }
             }
         }
@@ -102,6 +112,40 @@ final class RunningInstance {
                 .or(rollout.preconditions()::dependencies));
         if (!waits) {
             rollout.restart(instance, Cause.DRIFTED, drift.reason(), drift.words());
+        }
+        return true;
+    }
+
+    /**
+     * Has the guest boot anew whose agent was started again, where that can be done from here: nothing else heals it.
+     *
+     * @return true when it was, whatever is done about it
+     */
+    private boolean bootAnew() {
+        if (!running.lost().contains(Loss.GUEST_AGENT)) {
+            return false;
+        }
+        Drift drift = Drift.of(Loss.GUEST_AGENT);
+        ImmutableList<WorkloadId> hosts = target.traits().hosts();
+        if (hosts.isEmpty()) {
+            plan.waitFor(
+                    drift.reason(),
+                    drift.words() + "; boot it anew (what it runs in is no Process that it depends on)",
+                    situation.now().plus(target.lifecycle().health().interval()),
+                    Wait.Kind.RETRY);
+            return true;
+        }
+        String words =
+                drift.words() + ": " + hosts.stream().map(WorkloadId::toString).collect(Collectors.joining(", "));
+        boolean waits = plan.waitIf(Hold.until(
+                BackoffPolicies.afterRepair(situation),
+                situation,
+                drift.reason(),
+                words + " was told to restart just before",
+                Wait.Kind.PROGRESS));
+        if (!waits) {
+            plan.and(Action.RESTART, drift.reason(), words + " is restarted");
+            plan.add(new Step.Reboot(situation.id(), hosts));
         }
         return true;
     }
@@ -149,10 +193,9 @@ final class RunningInstance {
             return false;
         }
         Health health = running.health();
-        boolean hung = health != null && health.verdict() == Health.Verdict.HUNG;
         String problem = health == null ? "it is not well" : health.problem();
         String words = problem + " (" + run.healthFailures() + " of " + policy.failureThreshold() + " failed checks)";
-        Reason reason = hung ? Reason.HUNG : Reason.UNHEALTHY;
+        Reason reason = reason(health == null ? Health.Verdict.UNHEALTHY : health.verdict());
         int left = policy.failureThreshold() - run.healthFailures();
         if (left > 0) {
             rollout.restartUnlessWell(instance, reason, words, left, nextCheck(lastFailure, policy.interval()));
@@ -160,6 +203,14 @@ final class RunningInstance {
             rollout.restart(instance, Cause.UNHEALTHY, reason, words);
         }
         return true;
+    }
+
+    private static Reason reason(Health.Verdict verdict) {
+        return switch (verdict) {
+            case HUNG -> Reason.HUNG;
+            case GONE -> Reason.GUEST_LOST;
+            case HEALTHY, UNHEALTHY, DEGRADED, UNKNOWN -> Reason.UNHEALTHY;
+        };
     }
 
     /** An interval after the last failed check, unless that time is over: then this check could not say anything, or the clock was set. */
@@ -230,11 +281,12 @@ final class RunningInstance {
 
     /** @return true when it has its configuration after the steps so far, and runs on */
     private boolean configure() {
-        if (target.traits().configHash().equals(instance.configHash())) {
+        boolean isGiven = target.traits().configHash().equals(instance.configHash());
+        if (isGiven && running.deviation().repairable().isEmpty()) {
             return true;
         }
         Attempts attempts = situation.history().attempts();
-        if (attempts.restartToConfigure()) {
+        if (!isGiven && attempts.restartToConfigure()) {
             if (!plan.waitIf(rollout.preconditions().restart())) {
                 rollout.restart(
                         instance,
@@ -255,7 +307,11 @@ final class RunningInstance {
                 Wait.Kind.RETRY))) {
             return false;
         }
-        plan.and(Action.CONFIGURE, Reason.CONFIG_CHANGED, "config changed");
+        if (isGiven) {
+            plan.and(Action.CONFIGURE, Drift.of(running.deviation()));
+        } else {
+            plan.and(Action.CONFIGURE, Reason.CONFIG_CHANGED, "config changed");
+        }
         plan.add(new Step.ApplyConfig(target.workload()));
         return true;
     }

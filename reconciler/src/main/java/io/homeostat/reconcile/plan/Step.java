@@ -209,6 +209,18 @@ public sealed interface Step {
         }
     }
 
+    /**
+     * Has the machine boot anew that an instance is in.
+     *
+     * @param hosts what that machine runs in; they are launched once more
+     */
+    record Reboot(WorkloadId workload, ImmutableList<WorkloadId> hosts) implements Step {
+        @Override
+        public String word() {
+            return "reboot";
+        }
+    }
+
     /** Removes whatever is left of a workload. */
     record Remove(WorkloadId workload) implements Step {
         @Override

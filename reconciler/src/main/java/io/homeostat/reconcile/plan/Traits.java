@@ -34,6 +34,7 @@ import org.jspecify.annotations.Nullable;
  * @param entryPoint the file of the archive that is executed; null when none is
  * @param parent the workload whose instance an instance of this one is part of
  * @param recreatedWithParent whether an instance ends with the parent's instance it was launched in
+ * @param hosts workloads that the machine runs in which an instance is; launched again, they boot it anew
  */
 public record Traits(
         Readiness readiness,
@@ -45,7 +46,8 @@ public record Traits(
         ImmutableList<LaunchInput> inputs,
         @Nullable String entryPoint,
         Optional<WorkloadId> parent,
-        boolean recreatedWithParent) {
+        boolean recreatedWithParent,
+        ImmutableList<WorkloadId> hosts) {
     /** By identity: a pass asks for those of the same declaration dozens of times, and they contain digests. */
     private static final Cache<WorkloadSpec, Traits> KNOWN =
             CacheBuilder.newBuilder().weakKeys().build();
@@ -62,12 +64,14 @@ public record Traits(
                 inputs,
                 entryPoint,
                 Optional.empty(),
-                false);
+                false,
+                ImmutableList.of());
     }
 
     /** Of what can say how it is, which need not be what shows that it has started, or is over. */
     public Traits withHealth(Readiness shown, Completion over) {
-        return new Traits(shown, over, true, config, reload, limiting, inputs, entryPoint, parent, recreatedWithParent);
+        return new Traits(
+                shown, over, true, config, reload, limiting, inputs, entryPoint, parent, recreatedWithParent, hosts);
     }
 
     /** The same with one more thing that can't change while an instance runs. */
@@ -82,7 +86,8 @@ public record Traits(
                 ImmutableList.<LaunchInput>builder().addAll(inputs).add(input).build(),
                 entryPoint,
                 parent,
-                recreatedWithParent);
+                recreatedWithParent,
+                hosts);
     }
 
     public Traits withConfig(@Nullable Config given) {
@@ -96,7 +101,8 @@ public record Traits(
                 inputs,
                 entryPoint,
                 parent,
-                recreatedWithParent);
+                recreatedWithParent,
+                hosts);
     }
 
     public Traits withReload(@Nullable Reload how) {
@@ -110,7 +116,8 @@ public record Traits(
                 inputs,
                 entryPoint,
                 parent,
-                recreatedWithParent);
+                recreatedWithParent,
+                hosts);
     }
 
     public Traits withParent(WorkloadId whole, boolean recreated) {
@@ -124,7 +131,23 @@ public record Traits(
                 inputs,
                 entryPoint,
                 Optional.of(whole),
-                recreated);
+                recreated,
+                hosts);
+    }
+
+    public Traits withHosts(ImmutableList<WorkloadId> machines) {
+        return new Traits(
+                readiness,
+                completion,
+                hasHealth,
+                config,
+                reload,
+                limiting,
+                inputs,
+                entryPoint,
+                parent,
+                recreatedWithParent,
+                machines);
     }
 
     /** When limits can be set. */

@@ -76,10 +76,23 @@ public final class Conditions {
         if (run.healthFailures() > 0) {
             return keep(situation, Condition.Type.HEALTHY, Condition.Status.FALSE, Reason.CHECK_FAILED, plan.message());
         }
-        Optional<Health> reported = instances.stream()
+        List<Health> told = instances.stream()
                 .flatMap(one -> one.liveness() instanceof ObservedInstance.Liveness.Running running
                         ? Stream.ofNullable(running.health())
                         : Stream.empty())
+                .toList();
+        Optional<Health> degraded = told.stream()
+                .filter(health -> health.verdict() == Health.Verdict.DEGRADED)
+                .findFirst();
+        if (degraded.isPresent()) {
+            return keep(
+                    situation,
+                    Condition.Type.HEALTHY,
+                    Condition.Status.FALSE,
+                    Reason.DEGRADED,
+                    degraded.get().problem());
+        }
+        Optional<Health> reported = told.stream()
                 .filter(health -> health.verdict() == Health.Verdict.HEALTHY && health.code() != 0)
                 .findFirst();
         if (reported.isPresent()) {

@@ -223,7 +223,7 @@ public final class ObservationRecorder {
             return;
         }
         notes.run(run -> run.withExit(exit));
-        String words = "process " + exit.words();
+        String words = exit.sentence();
         if (situation.declared() == null) {
             notes.event(EventType.PLUGIN_STOPPED, instance.revision(), words);
             return;
@@ -327,7 +327,7 @@ public final class ObservationRecorder {
             if (known.phase().isBeforeStart()
                     && !isReplaced(situation, known)
                     && traits(situation, spec).readiness().canBeSeen(running)) {
-                known = known.withPhase(Phase.STARTED, "");
+                known = known.withPhase(Phase.STARTED, known.configHash());
                 notes.event(
                         EventType.PLUGIN_STARTED,
                         known.revision(),
@@ -364,6 +364,10 @@ public final class ObservationRecorder {
                 ? traits(situation, spec).hasHealth()
                 : health.verdict() == Health.Verdict.UNKNOWN;
         if (unknown) {
+            return;
+        }
+        if (health != null && health.verdict() == Health.Verdict.DEGRADED) {
+            notes.run(RunRecord::degraded);
             return;
         }
         if (health != null && health.verdict() != Health.Verdict.HEALTHY) {
@@ -560,6 +564,7 @@ public final class ObservationRecorder {
         return switch (reason) {
             case INSTALL_MISSING, INSTALL_DAMAGED, PROCESS_MISSING, PROCESS_SURPLUS, SOCKET_MISSING, LOG_MISSING ->
                 true;
+            case CONFIG_DRIFTED -> attempts.configure().count() == 0;
             case LINK_MOVED -> attempts.upkeep().count() == 0;
             case LIMITS_DRIFTED -> attempts.limits().count() == 0;
             // The process's own event tells what happened, or nothing did.

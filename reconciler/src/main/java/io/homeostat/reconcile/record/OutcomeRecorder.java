@@ -48,6 +48,9 @@ public final class OutcomeRecorder {
             case Step.Start start -> starting(situation, notes, start, outcome);
             case Step.ApplyConfig apply -> configuring(situation, notes, apply, outcome);
             case Step.Reload reload -> reloading(situation, plan, notes, reload, outcome);
+            case Step.Reboot reboot ->
+                notes.run(run -> run.withRepairs(
+                        BackoffPolicies.recentRepairs(situation).failed(situation.now(), plan.message(), false)));
             case Step.Stop stop -> stopping(situation, plan, notes, stop, outcome);
             case Step.Remove remove -> removing(situation, notes, outcome);
             case Step.Activate activate -> upkeep(situation, notes, outcome);

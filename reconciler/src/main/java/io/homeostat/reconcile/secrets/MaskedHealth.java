@@ -35,8 +35,7 @@ public final class MaskedHealth implements InstanceHealth {
             return running;
         }
         SecretMask mask = DeclaredSecrets.given(new Workload(instance.workload(), ImmutableSortedMap.of(), spec));
-        return new Running(
-                running.identity(), running.age(), running.listening(), masked(health, mask), running.lost());
+        return running.withHealth(masked(health, mask));
     }
 
     /** The same with its words masked. */

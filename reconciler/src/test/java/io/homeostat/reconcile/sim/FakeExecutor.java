@@ -86,6 +86,7 @@ final class FakeExecutor implements StepExecutor {
             case Step.Start start -> start(start, seen);
             case Step.ApplyConfig apply -> apply(apply, seen);
             case Step.Reload reload -> Outcome.done("by SIGHUP");
+            case Step.Reboot reboot -> throw new IllegalArgumentException("nothing here is in a machine of its own");
             case Step.Stop stop -> stop(stop);
             case Step.Remove remove -> directories.remove(remove);
             case Step.CollectGarbage garbage -> directories.collect(garbage);

@@ -129,7 +129,9 @@ record Scenario(long seed, boolean hints, int harshness, ImmutableList<Moment> m
         } else if (roll < 71) {
             return new WorldEvent.DamageInstalls(id);
         } else if (roll < 73) {
-            return new WorldEvent.DeleteOpenFile(id, any(ObservedInstance.Loss.values(), random));
+            return new WorldEvent.DeleteOpenFile(
+                    id,
+                    any(new ObservedInstance.Loss[] {ObservedInstance.Loss.SOCKET, ObservedInstance.Loss.LOG}, random));
         } else if (roll < 76) {
             return new WorldEvent.RecyclePid(id);
         } else if (roll < 79) {

@@ -121,7 +121,7 @@ final class StepRules {
                 .orElseThrow(() ->
                         new Invariant.Violation(Invariant.NEVER_A_FOREIGN_PROCESS, "stops what was not seen: " + step));
         switch (process.liveness()) {
-            case Liveness.Running(Identity identity, var age, var listening, var health, var lost) ->
+            case Liveness.Running(Identity identity, var age, var listening, var health, var lost, var deviation) ->
                 Invariant.NEVER_A_FOREIGN_PROCESS.require(
                         identity.equals(instance.identity()), () -> "stops somebody else than it saw: " + process);
             case Liveness.Orphaned orphaned -> {

@@ -19,12 +19,28 @@ public record Exit(@Nullable Integer code, @Nullable Integer signal, Reason reas
         OOM_KILLED,
         STOPPED,
         TIMED_OUT,
-        UNKNOWN
+        /** Nobody listens any more in the guest that it was in. */
+        GUEST_GONE,
+        /** The guest that it was in has booted anew. */
+        GUEST_BOOTED,
+        /** The agent of its guest was started again and knows nothing of it. */
+        GUEST_AGENT_RESTARTED,
+        UNKNOWN;
+
+        /** Whether it ended with the guest that it was in, or nobody there can reach it any more. */
+        public boolean isOfGuest() {
+            return this == GUEST_GONE || this == GUEST_BOOTED || this == GUEST_AGENT_RESTARTED;
+        }
     }
 
     /** Whether the process ended by itself, with exit status 0. */
     public boolean isSuccess() {
         return reason == Reason.EXITED && code != null && code == 0;
+    }
+
+    /** For people, with whose end it is: "process exited with status 3", "its guest has booted anew". */
+    public String sentence() {
+        return reason.isOfGuest() ? words() : "process " + words();
     }
 
     /** For people: "exited with status 3", "was killed by signal 9, out of memory". */
@@ -39,6 +55,10 @@ public record Exit(@Nullable Integer code, @Nullable Integer signal, Reason reas
                         : "exited with status " + (code == null ? 137 : code) + ", out of memory";
             case STOPPED -> "was stopped";
             case TIMED_OUT -> "was stopped because it took too long";
+            case GUEST_GONE -> "its guest is gone: nobody listens there any more";
+            case GUEST_BOOTED -> "its guest has booted anew";
+            case GUEST_AGENT_RESTARTED ->
+                "the agent of its guest was started again, and only a new boot of the guest heals that";
             case UNKNOWN -> "ended while nobody was looking; its status is not known";
         };
     }

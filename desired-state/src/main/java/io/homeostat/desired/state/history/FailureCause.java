@@ -14,6 +14,8 @@ public record FailureCause(Kind kind, int code) {
         STOPPED,
         /** Nobody saw how the process ended. */
         END_UNKNOWN,
+        /** The virtual machine that it was in is gone, has booted anew or has lost its agent. */
+        GUEST_LOST,
         NO_PROCESS,
         UNKILLABLE,
         UNHEALTHY,
@@ -59,6 +61,7 @@ public record FailureCause(Kind kind, int code) {
             case OOM_KILLED -> of(Kind.OUT_OF_MEMORY);
             case STOPPED -> of(Kind.STOPPED);
             case TIMED_OUT -> of(Kind.TIMED_OUT);
+            case GUEST_GONE, GUEST_BOOTED, GUEST_AGENT_RESTARTED -> of(Kind.GUEST_LOST);
             case UNKNOWN -> of(Kind.END_UNKNOWN);
         };
     }

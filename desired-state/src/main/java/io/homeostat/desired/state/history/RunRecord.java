@@ -107,6 +107,11 @@ public record RunRecord(
         });
     }
 
+    /** It neither works nor fails. */
+    public RunRecord degraded() {
+        return with(next -> next.healthySince = null);
+    }
+
     public RunRecord withOneShot(@Nullable OneShotRun run) {
         return with(next -> next.oneShot = run);
     }

@@ -388,6 +388,7 @@ public final class PassSummary implements PassListener {
             case Step.Start s -> "starting";
             case Step.ApplyConfig s -> "configuring";
             case Step.Reload s -> "reloading";
+            case Step.Reboot s -> "booting its guest anew";
             case Step.SetLimits s -> "setting limits";
             case Step.Stop s -> "stopping";
             case Step.Remove s -> "removing";
