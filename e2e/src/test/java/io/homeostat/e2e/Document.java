@@ -36,6 +36,10 @@ final class Document {
         return of("Driver", name);
     }
 
+    static Document sandbox(String name, String endpoint) {
+        return of("Sandbox", name).with("endpoint", endpoint);
+    }
+
     static Document task(String name, String driver) {
         return of("Task", name).with("driver", driver);
     }

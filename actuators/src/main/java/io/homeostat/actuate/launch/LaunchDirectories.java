@@ -19,6 +19,7 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.DirectoryIteratorException;
 import java.nio.file.DirectoryStream;
+import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
@@ -62,6 +63,21 @@ public final class LaunchDirectories {
                             + ": " + Disk.reason(e),
                     false,
                     e);
+        }
+    }
+
+    /**
+     * Makes a file in a launch's directory whose being there says something. Made once; a crash before leads to what it is about being done
+     * again.
+     */
+    public static void mark(Path file, Instance instance) throws ActuationFailure {
+        try {
+            Files.createFile(file);
+        } catch (FileAlreadyExistsException | NoSuchFileException e) {
+            LOG.debug("{} is there, or its launch is forgotten", file);
+        } catch (IOException e) {
+            throw new ActuationFailure(
+                    "could not write down how far " + instance.workload().brief() + " is: " + Disk.reason(e), false, e);
         }
     }
 

@@ -43,10 +43,24 @@ public sealed interface Identity {
         }
     }
 
-    /** A virtual machine with an agent, which listens at the endpoint. In another boot of the guest nothing of it is left. */
+    /**
+     * A virtual machine with an agent, which listens at the endpoint. In another boot of the guest nothing of it is left.
+     *
+     * @param scrapes how often the agent had been asked for its metrics when the sandbox was made: one that counts less is another agent.
+     *     0 when it did not say
+     * @param created whether the agent has answered that the sandbox is there; until then it may be, or half of it
+     */
     @Fields.Key("sandbox")
     record Sandbox(
-            String endpoint, String guestBoot, @Nullable String bootId) implements Identity {
+            String endpoint,
+            long scrapes,
+            boolean created,
+            @Nullable String bootId) implements Identity {
+        /** The same once the agent has said that it is there. */
+        public Sandbox answered() {
+            return new Sandbox(endpoint, scrapes, true, bootId);
+        }
+
         @Override
         public String words() {
             return "sandbox " + endpoint;

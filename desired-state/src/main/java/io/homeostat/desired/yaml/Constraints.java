@@ -81,6 +81,7 @@ final class Constraints {
                     .put(AgentConfig.Hook.class, new ExactlyOne(ImmutableList.of("exec", "webhook")))
                     .put(AgentConfig.Hook.class, new ProgramFromRoot())
                     .put(AgentConfig.Hook.class, new WebServer())
+                    .putAll(GuestConstraints.ALL)
                     .build();
 
     private Constraints() {}

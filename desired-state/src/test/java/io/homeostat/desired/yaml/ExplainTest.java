@@ -84,8 +84,8 @@ class ExplainTest {
                         + " reload, install, limits, start, stop, health, restart, metrics, execution, dependsOn,"
                         + " maxDisruption, maintenanceWindow, keepRevisions, config",
                 refusal("Plugin.spec.limit"));
-        assertEquals("no kind 'Pod'; there are: Driver, Plugin, Process, Task, Agent", refusal("Pod.spec"));
-        assertEquals("no kind ''; there are: Driver, Plugin, Process, Task, Agent", refusal(""));
+        assertEquals("no kind 'Pod'; there are: Driver, Plugin, Process, Sandbox, Task, Agent", refusal("Pod.spec"));
+        assertEquals("no kind ''; there are: Driver, Plugin, Process, Sandbox, Task, Agent", refusal(""));
         assertEquals(
                 "Plugin.spec.rlimits has no fields; it is <map of string to string>",
                 refusal("Plugin.spec.rlimits.nofile"));

@@ -78,6 +78,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
+import java.time.Instant;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.BlockingQueue;
@@ -109,6 +110,8 @@ public final class FakeAgent extends AgentServiceImplBase {
     private final BlockingQueue<String> outOfMemory = new LinkedBlockingQueue<>();
     private final AtomicInteger scrapes = new AtomicInteger();
     private volatile boolean sandbox;
+    private volatile boolean clockMayBeSet;
+    private volatile Instant clock = Instant.EPOCH;
     private volatile Runnable whenDestroyed = () -> {};
 
     FakeAgent(Path files) {
@@ -122,6 +125,26 @@ public final class FakeAgent extends AgentServiceImplBase {
     /** The machine gets a network interface. */
     public void plugIn(String name, String hwAddr) {
         network.plugIn(name, hwAddr);
+    }
+
+    /** It may set the clock of its machine, as where it is no mere process of another one. */
+    public void letSetClock() {
+        clockMayBeSet = true;
+    }
+
+    /** What time it was told last. */
+    public Instant clock() {
+        return clock;
+    }
+
+    /** Whether there is a sandbox. */
+    public boolean hasSandbox() {
+        return sandbox;
+    }
+
+    /** How its interfaces and routes are, and were not made by anybody else. */
+    public FakeNetwork network() {
+        return network;
     }
 
     /** The kernel kills a container's processes for want of memory. */
@@ -606,7 +629,13 @@ public final class FakeAgent extends AgentServiceImplBase {
 
     @Override
     public void setGuestDateTime(SetGuestDateTimeRequest request, StreamObserver<Empty> answers) {
-        answers.onError(internal("EPERM: Operation not permitted"));
+        if (!clockMayBeSet) {
+            answers.onError(internal("EPERM: Operation not permitted"));
+            return;
+        }
+        clock = Instant.ofEpochSecond(request.getSec(), request.getUsec() * 1000);
+        answers.onNext(Empty.getDefaultInstance());
+        answers.onCompleted();
     }
 
     @Override

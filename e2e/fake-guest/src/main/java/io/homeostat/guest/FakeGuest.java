@@ -4,6 +4,7 @@ import io.grpc.ServerInterceptors;
 import io.homeostat.observe.ttrpc.SocketAcceptor;
 import io.homeostat.observe.ttrpc.TtrpcServer;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -17,8 +18,10 @@ public final class FakeGuest implements AutoCloseable {
     private final Path socket;
     private final Path files;
     private final Faults faults = new Faults();
+    private final CallLog calls = new CallLog();
     private final ScheduledThreadPoolExecutor timer = new ScheduledThreadPoolExecutor(1);
 
+    private volatile boolean bootsAgain;
     private FakeAgent agent;
     private TtrpcServer server;
 
@@ -42,16 +45,37 @@ public final class FakeGuest implements AutoCloseable {
                 new SocketAcceptor(socket),
                 timer,
                 List.of(
-                        ServerInterceptors.intercept(served.bindService(), faults),
-                        ServerInterceptors.intercept(new FakeHealth().bindService(), faults)));
-        served.onDestroyed(result::close);
+                        ServerInterceptors.intercept(served.bindService(), faults, calls),
+                        ServerInterceptors.intercept(new FakeHealth().bindService(), faults, calls)));
+        served.onDestroyed(() -> destroyed(result));
         result.start();
         return result;
+    }
+
+    private void destroyed(TtrpcServer served) {
+        served.close();
+        if (bootsAgain) {
+            try {
+                reboot();
+            } catch (IOException e) {
+                throw new UncheckedIOException(e);
+            }
+        }
+    }
+
+    /** Whoever runs the machine starts it again when it ends. */
+    public void bootAgain() {
+        bootsAgain = true;
     }
 
     /** What goes wrong. */
     public Faults faults() {
         return faults;
+    }
+
+    /** What it was asked. */
+    public CallLog calls() {
+        return calls;
     }
 
     /** What has become of it. */
@@ -71,7 +95,24 @@ public final class FakeGuest implements AutoCloseable {
         server.close();
         agent.end();
         agent = new FakeAgent(files);
+        calls.booted();
         server = serve(agent);
+    }
+
+    /** Nobody listens any more. */
+    public void shutDown() throws IOException {
+        server.close();
+        agent.end();
+        Files.deleteIfExists(socket);
+    }
+
+    /** Has something done once somebody has ended the sandbox, and its agent with it. */
+    public void onDestroyed(Runnable action) {
+        TtrpcServer served = server;
+        agent.onDestroyed(() -> {
+            served.close();
+            action.run();
+        });
     }
 
     @Override

@@ -12,7 +12,7 @@ import java.util.List;
 import java.util.Locale;
 
 /** The network of a guest as its agent changes and tells it. */
-final class FakeNetwork {
+public final class FakeNetwork {
     private static final String NO_DEVICE = "Received a netlink error message No such device (os error 19)";
 
     /** RT_SCOPE_LINK, rtnetlink(7). */
@@ -50,6 +50,48 @@ final class FakeNetwork {
                 .forEach(address -> result.addIPAddresses(
                         address.toBuilder().setFamily(address.getAddress().contains(":") ? IPFamily.v4 : IPFamily.v6)));
         return result.build();
+    }
+
+    /** Somebody in the machine takes an address away, and with it what was routed over it. */
+    public synchronized void takeAway(String name, String address) {
+        for (int i = 0; i < links.size(); i++) {
+            Interface link = links.get(i);
+            if (link.getName().equals(name)) {
+                Interface.Builder next = link.toBuilder().clearIPAddresses();
+                link.getIPAddressesList().stream()
+                        .filter(one -> !one.getAddress().equals(address))
+                        .forEach(next::addIPAddresses);
+                links.set(i, next.build());
+                routes.removeIf(route -> route.getDevice().equals(name));
+            }
+        }
+    }
+
+    /** Somebody in the machine gives an interface an address. */
+    public synchronized void give(String name, String address, String length) {
+        for (int i = 0; i < links.size(); i++) {
+            if (links.get(i).getName().equals(name)) {
+                links.set(
+                        i,
+                        links.get(i).toBuilder()
+                                .addIPAddresses(IPAddress.newBuilder()
+                                        .setAddress(address)
+                                        .setMask(length))
+                                .build());
+            }
+        }
+    }
+
+    /** As {@code ip address} and {@code ip route} would tell it: NAME ADDRESS/LENGTH, then DEST via GATEWAY dev NAME. */
+    public synchronized List<String> words() {
+        List<String> words = new ArrayList<>();
+        for (Interface link : links.subList(1, links.size())) {
+            link.getIPAddressesList()
+                    .forEach(one -> words.add(link.getName() + " " + one.getAddress() + "/" + one.getMask()));
+        }
+        routes.forEach(route -> words.add((route.getDest().isEmpty() ? "default" : route.getDest())
+                + (route.getGateway().isEmpty() ? "" : " via " + route.getGateway()) + " dev " + route.getDevice()));
+        return words;
     }
 
     /** Found by the address of the link, else by the name. Addresses are added; routes with a gateway are lost. */

@@ -383,7 +383,7 @@ class UsageTest {
                         + "\"Of a Task: how many processors it has for itself, where its driver can do that; 0 for none. Written as a number from 0 to 4096.\"}]}\n",
                 shell.plain("explain", "Plugin.spec.limits", "-o", "json").out());
         assertEquals(
-                "{\"formatVersion\":\"1.0\",\"kinds\":[\"Driver\",\"Plugin\",\"Process\",\"Task\",\"Timer\",\"Agent\"]}\n",
+                "{\"formatVersion\":\"1.0\",\"kinds\":[\"Driver\",\"Plugin\",\"Process\",\"Sandbox\",\"Task\",\"Timer\",\"Agent\"]}\n",
                 shell.plain("explain", "-o", "json").out());
         Result unknown = shell.plain("explain", "Plugin.spec.limit", "-o", "json");
         assertEquals(1, unknown.status());

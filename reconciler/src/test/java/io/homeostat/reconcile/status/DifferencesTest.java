@@ -92,12 +92,27 @@ class DifferencesTest {
               probe: {exec: {command: [/bin/true]}}
             """ + LIFECYCLE.replace("oomGroup: true}", "oomGroup: true, memoryMax: 128Mi, cores: 1}");
 
+    private static final String SANDBOX =
+            head("Sandbox") + """
+              endpoint: vsock://3:1024
+              hostname: guest
+              dns: [10.0.0.1]
+              sharedPidNamespace: true
+              interfaces: [{name: eth0, hwAddr: "02:00:00:00:00:01", mtu: 1500, addresses: [10.0.0.2/24]}]
+              routes: [{dest: 0.0.0.0/0, gateway: 10.0.0.1, device: eth0}]
+              neighbors: [{address: 10.0.0.1, lladdr: "02:00:00:00:00:02", device: eth0}]
+              storages: [{driver: virtio-fs, source: shared, fstype: virtiofs, mountPoint: /run/data, options: [ro]}]
+              kernelModules: [zram]
+              policy: {file: /etc/policy.rego}
+            """ + LIFECYCLE.replaceAll("(  limits|    (type|timeout|triggers)): .*\n", "");
+
     private static final ImmutableList<String> SAMPLES = ImmutableList.of(
             PLUGIN + "  config: {string: abcdefgh}\n",
             PLUGIN + "  config: {struct: {a: bcdefgh}}\n",
             DAEMON + "  reload: {exec: {command: [/bin/true]}, watch: [/etc/web.conf]}\n",
             DAEMON.replace("kind: Process", "kind: Driver") + "  config: {enabled: true}\n",
             TASK,
+            SANDBOX,
             PROCESS + "  probe: {http: {url: 'http://127.0.0.1:1/'}}\n",
             PROCESS + "  probe: {tcp: {address: '127.0.0.1:1'}}\n",
             PROCESS + "  probe: {exec: {command: [/bin/true]}}\n",

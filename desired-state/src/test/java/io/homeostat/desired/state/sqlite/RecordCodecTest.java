@@ -151,7 +151,7 @@ final class RecordCodecTest {
         List<Identity> identities = List.of(
                 new ProcessIdentity(4711, 1234567890123L, "boot"),
                 new Identity.Task("exec", "alloc/task/1", "opaque", null, "boot"),
-                new Identity.Sandbox("vsock://3:1024", "guest-boot", "boot"),
+                new Identity.Sandbox("vsock://3:1024", 7, true, "boot"),
                 new Identity.Container("launch-of-sandbox", "c-1", "boot"));
         for (Identity identity : identities) {
             Instance instance = instance(identity);
@@ -165,13 +165,13 @@ final class RecordCodecTest {
 
     @Test
     void anIdentityThatWasStoredWithoutTheBootOfTheHostIsRead() {
-        Instance instance = instance(new Identity.Sandbox("vsock://3:1024", "guest-boot", "boot"));
+        Instance instance = instance(new Identity.Sandbox("vsock://3:1024", 7, true, "boot"));
         String before = codec.write(instance).replace(",\"bootId\":\"boot\"", "");
 
         Identity read =
                 Objects.requireNonNull(codec.read(Instance.class, before).identity());
 
-        assertEquals(new Identity.Sandbox("vsock://3:1024", "guest-boot", null), read);
+        assertEquals(new Identity.Sandbox("vsock://3:1024", 7, true, null), read);
         assertTrue(read.mayBeOf("any"));
     }
 

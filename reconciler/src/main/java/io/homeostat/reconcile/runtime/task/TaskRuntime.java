@@ -47,10 +47,7 @@ import io.homeostat.reconcile.runtime.driver.RunningDrivers.Running;
 import io.homeostat.reconcile.secrets.DeclaredSecrets;
 import io.homeostat.reconcile.secrets.SecretMask;
 import java.io.IOException;
-import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
-import java.nio.file.NoSuchFileException;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Base64;
 import java.util.Optional;
@@ -247,7 +244,7 @@ final class TaskRuntime implements KindRuntime, Signalable, Executing {
     /** Drivers of containers have groups of their own. */
     private void noteGroups(Instance instance, TaskPlace place) throws ActuationFailure {
         if (cgroups.look(place.groups()) instanceof Observation.Seen<Occupancy>(Occupancy seen) && seen.populated()) {
-            note(tasks.groupedNote(instance), instance);
+            LaunchDirectories.mark(tasks.groupedNote(instance), instance);
         }
     }
 
@@ -319,8 +316,8 @@ final class TaskRuntime implements KindRuntime, Signalable, Executing {
                         false);
             }
             // Its driver can't be asked, and all that was in its groups is gone.
-            note(tasks.endedNote(instance), instance);
-            note(tasks.forgottenNote(instance), instance);
+            LaunchDirectories.mark(tasks.endedNote(instance), instance);
+            LaunchDirectories.mark(tasks.forgottenNote(instance), instance);
         }
         return words;
     }
@@ -357,20 +354,6 @@ final class TaskRuntime implements KindRuntime, Signalable, Executing {
             Thread.sleep(POLL);
         }
         return false;
-    }
-
-    /** Made once; a crash before leads to what it is about being done again. */
-    private static void note(Path file, Instance instance) throws ActuationFailure {
-        try {
-            Files.createFile(file);
-        } catch (FileAlreadyExistsException | NoSuchFileException e) {
-            LOG.debug("{} is there, or its launch is forgotten", file);
-        } catch (IOException e) {
-            throw new ActuationFailure(
-                    "could not write down how far " + instance.workload().brief() + " is: " + IoReason.withFile(e),
-                    false,
-                    e);
-        }
     }
 
     /** What the driver came to. */
@@ -431,7 +414,7 @@ final class TaskRuntime implements KindRuntime, Signalable, Executing {
             }
             LOG.debug("[{}] {}", instance.workload().brief(), e.words());
         }
-        note(tasks.forgottenNote(instance), instance);
+        LaunchDirectories.mark(tasks.forgottenNote(instance), instance);
     }
 
     @Override
@@ -448,7 +431,7 @@ final class TaskRuntime implements KindRuntime, Signalable, Executing {
     public void destroy(Instance instance) throws ActuationFailure, InterruptedException {
         WorkloadId id = instance.workload();
         // So that it is not taken up again, should the database be lost before all of this is done.
-        note(tasks.endedNote(instance), instance);
+        LaunchDirectories.mark(tasks.endedNote(instance), instance);
         if (!Files.exists(tasks.forgottenNote(instance))) {
             Optional<DriverSession> session = session(instance);
             if (session.isPresent()) {

@@ -1,0 +1,179 @@
+package io.homeostat.desired.yaml;
+
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import com.google.common.base.CharMatcher;
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableListMultimap;
+import com.google.common.net.InetAddresses;
+import io.homeostat.desired.model.Lifecycle.Limits;
+import io.homeostat.desired.model.guest.GuestEndpoint;
+import io.homeostat.desired.model.guest.IpPrefix;
+import io.homeostat.desired.model.guest.SandboxSettings;
+import io.homeostat.desired.yaml.Constraints.Bound;
+import io.homeostat.desired.yaml.Constraints.Constraint;
+import io.homeostat.desired.yaml.Node.Mapping;
+import io.homeostat.desired.yaml.Node.Scalar;
+import io.homeostat.desired.yaml.Node.Sequence;
+import java.util.HashSet;
+import java.util.Locale;
+import java.util.Optional;
+import java.util.Set;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/** The rules for what is declared of a guest, beyond what a pattern can say. */
+final class GuestConstraints {
+    static final ImmutableListMultimap<Class<?>, Constraint> ALL = ImmutableListMultimap.<Class<?>, Constraint>builder()
+            .put(SandboxSettings.class, new Parsed("endpoint", GuestEndpoint::parse))
+            .put(SandboxSettings.class, new Parsed("dns", GuestConstraints::address))
+            .put(SandboxSettings.Network.class, new Distinct("interfaces", "name"))
+            .put(SandboxSettings.Network.class, new Distinct("interfaces", "hwAddr"))
+            .put(SandboxSettings.class, new NoLimits())
+            .put(SandboxSettings.Interface.class, new Parsed("addresses", IpPrefix::parse))
+            .put(SandboxSettings.Route.class, new Parsed("dest", IpPrefix::parse))
+            .put(SandboxSettings.Route.class, new Parsed("gateway", GuestConstraints::address))
+            .put(SandboxSettings.Route.class, new OneFamily())
+            .put(SandboxSettings.Neighbor.class, new Parsed("address", GuestConstraints::address))
+            .put(SandboxSettings.Policy.class, new LocalFile())
+            .build();
+
+    private GuestConstraints() {}
+
+    private static void address(String text) {
+        if (!InetAddresses.isInetAddress(text) || text.contains("%")) {
+            throw new IllegalArgumentException("'" + text + "' is no address of IP, such as 10.0.0.1 or fd00::1");
+        }
+    }
+
+    /**
+     * A text, or each of a list, that can be read.
+     *
+     * @param parser throws an IllegalArgumentException that says what would be right
+     */
+    private record Parsed(String key, Consumer<String> parser) implements Constraint {
+        @Override
+        public void check(Bound record) {
+            if (record.value(key) == null) {
+                return;
+            }
+            switch (record.written(key)) {
+                case Scalar scalar -> problem(scalar.text()).ifPresent(why -> record.errorAtValue(key, why));
+                case Sequence sequence -> {
+                    for (int i = 0; i < sequence.elements().size(); i++) {
+                        if (sequence.elements().get(i) instanceof Scalar scalar) {
+                            String place = key + "[" + i + "]";
+                            problem(scalar.text()).ifPresent(why -> record.errorAt(scalar, place, why));
+                        }
+                    }
+                }
+                case null, default -> {}
+            }
+        }
+
+        private Optional<String> problem(String text) {
+            try {
+                parser.accept(text);
+                return Optional.empty();
+            } catch (IllegalArgumentException e) {
+                String quoted = "'" + Binder.shown(text) + "'";
+                return Optional.of(CharMatcher.javaIsoControl()
+                        .replaceFrom(String.valueOf(e.getMessage()).replace("'" + text + "'", quoted), '?'));
+            }
+        }
+    }
+
+    /** Of two that are called the same only one could be meant. */
+    private record Distinct(String list, String key) implements Constraint {
+        @Override
+        public void check(Bound record) {
+            if (!(record.written(list) instanceof Sequence sequence)) {
+                return;
+            }
+            Set<String> seen = new HashSet<>();
+            for (int i = 0; i < sequence.elements().size(); i++) {
+                Scalar value = value(sequence.elements().get(i));
+                if (value != null && !seen.add(value.text().toLowerCase(Locale.ROOT))) {
+                    record.errorAt(
+                            value,
+                            list + "[" + i + "]." + key,
+                            "'" + Binder.shown(value.text()) + "' is there already; write another one");
+                }
+            }
+        }
+
+        private @Nullable Scalar value(Node element) {
+            return element instanceof Mapping mapping
+                    ? mapping.entries().stream()
+                            .filter(entry -> entry.key().text().equals(key))
+                            .map(entry -> entry.value() instanceof Scalar scalar ? scalar : null)
+                            .findFirst()
+                            .orElse(null)
+                    : null;
+        }
+    }
+
+    private static final class OneFamily implements Constraint {
+        @Override
+        public void check(Bound record) {
+            if (record.value("dest") instanceof String dest
+                    && record.value("gateway") instanceof String gateway
+                    && InetAddresses.isInetAddress(gateway)
+                    && isPrefix(dest)
+                    && IpPrefix.parse(dest).isV6() != gateway.contains(":")) {
+                record.errorAtValue("gateway", "is of another version of IP than dest; write one of the same version");
+            }
+        }
+
+        private static boolean isPrefix(String text) {
+            try {
+                return IpPrefix.parse(text).length() >= 0;
+            } catch (IllegalArgumentException e) {
+                return false;
+            }
+        }
+    }
+
+    /** What limits a machine is whoever runs it. */
+    private static final class NoLimits implements Constraint {
+        @Override
+        public void check(Bound record) {
+            if (record.value("limits") instanceof Limits limits && !limits.equals(Limits.NONE)) {
+                record.errorAtKey(
+                        "limits",
+                        "a Sandbox has none of its own; limit the Process of its virtual machine or its Containers, and"
+                                + " remove them here");
+            }
+        }
+
+        @Override
+        public void schema(ArrayNode allOf) {
+            ObjectNode limits = allOf.addObject()
+                    .putObject("properties")
+                    .putObject("limits")
+                    .putObject("properties");
+            ImmutableList.of("memory", "cpu", "memoryMax", "cores").forEach(key -> limits.put(key, false));
+            ImmutableList.of("required", "oomGroup")
+                    .forEach(key -> limits.putObject(key).put("const", false));
+        }
+    }
+
+    /** What is sent to a guest is never fetched. */
+    private static final class LocalFile implements Constraint {
+        @Override
+        public void check(Bound record) {
+            if (record.value("file") instanceof String url && !url.startsWith("file:")) {
+                record.errorAtValue("file", "has to be a file of this machine; write its path");
+            }
+        }
+
+        @Override
+        public void schema(ArrayNode allOf) {
+            allOf.addObject()
+                    .putObject("properties")
+                    .putObject("file")
+                    .putObject("not")
+                    .put("pattern", "^[Hh][Tt][Tt][Pp][Ss]?:");
+        }
+    }
+}

@@ -1,0 +1,139 @@
+package io.homeostat.e2e;
+
+import static io.homeostat.e2e.Patience.eventually;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.homeostat.guest.FakeGuest;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.extension.RegisterExtension;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/**
+ * kill -9 of the agent at each point of a sandbox's life between two effects: the next agent goes on from what the guest says, and in no boot
+ * is a guest asked twice for a sandbox. One at a time: a program that is debugged starts slowly.
+ */
+@Execution(ExecutionMode.SAME_THREAD)
+final class SandboxKillPointsTest {
+    private static final String SANDBOX = "sandbox/guest";
+    private static final String KATA = "io.homeostat.reconcile.runtime.kata.";
+    private static final String LAUNCHES = "io.homeostat.actuate.launch.LaunchDirectories.";
+
+    @RegisterExtension
+    final Homeostat homeostat = new Homeostat();
+
+    /** Not JUnit's: sockets need a short path. */
+    private Path root;
+
+    private FakeGuest guest;
+
+    @BeforeEach
+    void boot() throws IOException {
+        root = Files.createTempDirectory("hs");
+        guest = new FakeGuest(root.resolve("agent.sock"), Files.createDirectories(root.resolve("files")));
+        guest.agent().plugIn("eth0", "02:00:00:00:00:01");
+        guest.bootAgain();
+    }
+
+    @AfterEach
+    void end() throws IOException {
+        homeostat.run("delete", "--all", "--timeout", "20s");
+        guest.close();
+        Trees.delete(root);
+    }
+
+    private Document sandbox(String hostname) {
+        return Document.sandbox("guest", "unix://" + root.resolve("agent.sock"))
+                .with("hostname", hostname)
+                .with("stop.timeout", "5s")
+                .with(
+                        "neighbors",
+                        List.of(Map.of("address", "10.0.0.1", "lladdr", "02:00:00:00:00:02", "device", "eth0")));
+    }
+
+    /** In the order in which a start comes to them. */
+    private static Stream<Arguments> pointsOfAStart() {
+        return Stream.of(
+                Arguments.of("before its network", KATA + "GuestChanges.addNeighbors"),
+                Arguments.of("before it is noted", LAUNCHES + "write"),
+                Arguments.of("before CreateSandbox", KATA + "GuestChanges.createSandbox"),
+                Arguments.of(
+                        "after CreateSandbox, before that is noted",
+                        "io.homeostat.desired.state.Identity$Sandbox.answered"),
+                Arguments.of("after that is noted", KATA + "Contact.made"),
+                Arguments.of("before it is stored", "io.homeostat.reconcile.record.Outcome.launched"));
+    }
+
+    /** In the order in which a replacement comes to them. */
+    private static Stream<Arguments> pointsOfAStop() {
+        return Stream.of(
+                Arguments.of("before DestroySandbox", KATA + "GuestChanges.destroySandbox"),
+                Arguments.of("before its end is noted", LAUNCHES + "mark"),
+                Arguments.of("before what it left is removed", LAUNCHES + "forget"));
+    }
+
+    @ParameterizedTest(name = "killed {0}")
+    @MethodSource("pointsOfAStart")
+    void aStartThatIsCutShortIsBroughtToItsEnd(String when, String point) {
+        try (KillPoint kill = new KillPoint(point)) {
+            Agent agent = agent(kill);
+            kill.arm();
+            homeostat.declare("guest.yaml", sandbox("one"));
+            kill.await();
+            agent.kill();
+        }
+
+        homeostat.agent();
+
+        homeostat.awaitRunning(SANDBOX);
+        assertTrue(guest.agent().hasSandbox(), when);
+        assertEquals(1, guest.calls().mostInOneBoot("CreateSandbox"), when);
+        eventually().until(() -> launches() == 1);
+    }
+
+    @ParameterizedTest(name = "killed {0}")
+    @MethodSource("pointsOfAStop")
+    void aReplacementThatIsCutShortIsBroughtToItsEnd(String when, String point) {
+        try (KillPoint kill = new KillPoint(point)) {
+            Agent agent = agent(kill);
+            homeostat.declare("guest.yaml", sandbox("one"));
+            homeostat.awaitRunning(SANDBOX);
+            kill.arm();
+            homeostat.declare("guest.yaml", sandbox("two"));
+            kill.await();
+            agent.kill();
+        }
+
+        homeostat.agent();
+
+        homeostat.awaitRunning(SANDBOX);
+        assertTrue(guest.agent().hasSandbox(), when);
+        assertEquals(1, guest.calls().mostInOneBoot("CreateSandbox"), when);
+        assertEquals(2, guest.calls().count("CreateSandbox"), when);
+        eventually().until(() -> launches() == 1);
+    }
+
+    private Agent agent(KillPoint kill) {
+        homeostat.environment("JAVA_TOOL_OPTIONS", kill.option());
+        Agent agent = homeostat.agent();
+        homeostat.environment("JAVA_TOOL_OPTIONS", "-Dnot=debugged");
+        return agent;
+    }
+
+    private long launches() throws IOException {
+        try (Stream<Path> launches = Files.list(homeostat.instance().resolve("launches/sandboxes/guest"))) {
+            return launches.count();
+        }
+    }
+}

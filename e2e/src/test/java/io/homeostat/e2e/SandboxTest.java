@@ -1,0 +1,318 @@
+package io.homeostat.e2e;
+
+import static io.homeostat.e2e.Patience.eventually;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import io.grpc.Status;
+import io.homeostat.guest.FakeGuest;
+import io.homeostat.guest.FakeMachine;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
+
+/** Sandboxes: made once in each boot of their guest, watched, given their network back, and lost only by what the guest itself tells. */
+final class SandboxTest {
+    private static final String SANDBOX = "sandbox/guest";
+    private static final String MAC = "02:00:00:00:00:01";
+
+    @RegisterExtension
+    final Homeostat homeostat = new Homeostat();
+
+    /** Not JUnit's: sockets need a short path. */
+    private Path root;
+
+    private FakeGuest guest;
+
+    @BeforeEach
+    void boot() throws IOException {
+        root = Files.createTempDirectory("hs");
+        guest = new FakeGuest(root.resolve("agent.sock"), Files.createDirectories(root.resolve("files")));
+    }
+
+    @AfterEach
+    void end() throws IOException {
+        homeostat.run("delete", "--all", "--timeout", "20s");
+        guest.close();
+        Trees.delete(root);
+    }
+
+    private Document sandbox() {
+        return Document.sandbox("guest", "unix://" + root.resolve("agent.sock"))
+                .with("start.timeout", "20s")
+                .with("stop.timeout", "5s");
+    }
+
+    private Document withNetwork() {
+        return sandbox()
+                .with("interfaces", List.of(Map.of("name", "eth0", "hwAddr", MAC, "addresses", List.of("10.0.0.2/24"))))
+                .with("routes", List.of(Map.of("dest", "0.0.0.0/0", "gateway", "10.0.0.1", "device", "eth0")))
+                .with(
+                        "neighbors",
+                        List.of(Map.of("address", "10.0.0.1", "lladdr", "02:00:00:00:00:02", "device", "eth0")));
+    }
+
+    @Test
+    void aGuestIsMadeASandboxOfOnceAndTheNextApplyHasNothingToDo() {
+        guest.agent().letSetClock();
+        guest.agent().plugIn("ens3", MAC);
+
+        homeostat.applied(withNetwork());
+
+        assertEquals(
+                List.of("eth0 10.0.0.2/24", "default via 10.0.0.1 dev eth0"),
+                guest.agent().network().words());
+        assertTrue(guest.agent().clock().getEpochSecond() > 1_000_000_000, "the clock");
+        homeostat.run("plan", "--detailed-exitcode").exits(0);
+        homeostat.applied(withNetwork());
+        assertEquals(1, guest.calls().count("CreateSandbox"));
+        assertEquals(1, guest.calls().count("UpdateInterface"));
+        List<String> order = guest.calls().methods().stream()
+                .filter(List.of("UpdateInterface", "UpdateRoutes", "AddARPNeighbors", "CreateSandbox")::contains)
+                .toList();
+        assertEquals(List.of("UpdateInterface", "UpdateRoutes", "AddARPNeighbors", "CreateSandbox"), order);
+        homeostat.run("describe", SANDBOX).exits(0).says("Guest").says("agent      4.1.0");
+        assertEquals("True", Homeostat.condition(homeostat.status(SANDBOX), "Healthy"));
+    }
+
+    @Test
+    void aNetworkThatSomebodyHasChangedIsPutBackInPlace() {
+        guest.agent().plugIn("eth0", MAC);
+        homeostat.applied(withNetwork());
+        guest.agent().network().takeAway("eth0", "10.0.0.2");
+        guest.agent().network().give("eth0", "10.0.0.99", "24");
+
+        homeostat
+                .run("plan", "--detailed-exitcode")
+                .exits(2)
+                .says("changed from outside: eth0 lacks the address 10.0.0.2/24");
+        homeostat
+                .run(
+                        "apply",
+                        "-f",
+                        homeostat.file("desired.yaml", withNetwork()).toString())
+                .exits(0);
+
+        assertEquals(
+                List.of("eth0 10.0.0.99/24", "eth0 10.0.0.2/24", "default via 10.0.0.1 dev eth0"),
+                guest.agent().network().words());
+        assertTrue(
+                homeostat.events(SANDBOX).toString().contains("DRIFT_DETECTED"),
+                () -> homeostat.events(SANDBOX).toString());
+        // What it can't take away is said, and is no reason to do anything.
+        homeostat.run("plan", "--detailed-exitcode").exits(0);
+        homeostat.run("describe", SANDBOX).says("eth0 has the address 10.0.0.99/24, which is not declared");
+        assertEquals(1, guest.calls().count("CreateSandbox"));
+    }
+
+    @Test
+    void anotherNetworkIsGivenInPlaceAndAnotherHostnameIsNot() {
+        guest.agent().plugIn("eth0", MAC);
+        homeostat.applied(withNetwork());
+
+        homeostat.applied(withNetwork()
+                .with(
+                        "interfaces",
+                        List.of(Map.of(
+                                "name", "eth0", "hwAddr", MAC, "addresses", List.of("10.0.0.2/24", "10.0.0.3/24")))));
+        assertEquals(1, guest.calls().count("CreateSandbox"));
+        assertTrue(guest.agent().network().words().contains("eth0 10.0.0.3/24"));
+
+        homeostat
+                .run(
+                        "plan",
+                        "-f",
+                        homeostat
+                                .file("other.yaml", withNetwork().with("hostname", "other"))
+                                .toString())
+                .says("sandbox changed");
+    }
+
+    @Test
+    void aGuestThatBootsAnewIsMadeASandboxOfAgain() throws IOException {
+        homeostat.applied(sandbox());
+
+        guest.reboot();
+
+        homeostat.run("plan", "--detailed-exitcode").exits(2).says("its guest has booted anew");
+        homeostat.applied(sandbox());
+        assertTrue(guest.agent().hasSandbox());
+        assertEquals(2, guest.calls().count("CreateSandbox"));
+    }
+
+    @Test
+    void aGuestWhoseAgentWasRestartedAloneIsLeftAsItIsWhereNobodyHereCanBootIt() throws IOException {
+        homeostat.applied(sandbox());
+
+        guest.restartAgent();
+        homeostat
+                .apply(sandbox())
+                .exits(1)
+                .says("the agent of its guest was started again")
+                .says("boot it anew");
+
+        assertEquals(1, guest.calls().count("CreateSandbox"));
+        JsonNode status = homeostat.status(SANDBOX);
+        assertEquals("False", Homeostat.condition(status, "Converged"), status::toString);
+        assertTrue(status.toString().contains("GuestLost"), status::toString);
+    }
+
+    @Test
+    void aGuestThatHasASandboxOfSomebodyElseIsNotTouched() throws IOException {
+        homeostat.applied(sandbox());
+        // Another program, with another state directory, would see the same.
+        homeostat.run("stop", SANDBOX, "--reason", "test").exits(0);
+        guest.reboot();
+        homeostat.run("start", SANDBOX).exits(0);
+        long before = guest.calls().count("CreateSandbox");
+
+        Document second = Document.sandbox("second", "unix://" + root.resolve("agent.sock"))
+                .with("start.attempts", 1);
+        homeostat
+                .apply(sandbox(), second)
+                .exits(1)
+                .says("has had a sandbox since it booted, and another one would destroy what runs in it");
+        assertEquals(before, guest.calls().count("CreateSandbox"));
+    }
+
+    @Test
+    void aGuestThatHangsIsDegradedAndNotRestartedAndADeleteIsNotHeldUp() {
+        homeostat.applied(sandbox().with("health.timeout", "300ms"));
+
+        guest.faults().hang("UpdateContainer");
+        homeostat.run("status", SANDBOX).exits(1).says("its guest is blocked since");
+        guest.faults().clear();
+        homeostat.run("status", SANDBOX).exits(0);
+        guest.faults().hang("Check");
+        homeostat.run("status", SANDBOX).exits(1).says("its guest does not answer since");
+        guest.faults().clear();
+        assertEquals(1, guest.calls().count("CreateSandbox"));
+        assertEquals(0, homeostat.status(SANDBOX).get("restarts").asInt());
+
+        guest.faults().hang("DestroySandbox");
+        homeostat.run("delete", SANDBOX).exits(0);
+    }
+
+    @Test
+    void whatAnAgentRefusesIsSaidAndNothingIsLeftHalfDone() {
+        guest.faults().refuse("CreateSandbox", Status.INTERNAL.withDescription("mount failed\u001b[31m"));
+
+        homeostat.apply(sandbox().with("start.attempts", 1)).exits(1).says("CreateSandbox: mount failed?[31m");
+        assertFalse(guest.agent().hasSandbox());
+
+        guest.faults().clear();
+        homeostat.applied(sandbox());
+    }
+
+    @Test
+    void aPolicyIsSentFirstAndAnAgentWithoutOneSaysSo() throws IOException {
+        Path rules = Files.writeString(root.resolve("policy.rego"), "package agent_policy\n");
+
+        homeostat
+                .apply(sandbox().with("policy.file", rules.toString()).with("start.attempts", 1))
+                .exits(1)
+                .says("/grpc.AgentService/SetPolicy is not supported");
+        assertEquals(0, guest.calls().count("CreateSandbox"));
+
+        homeostat
+                .apply(sandbox().with("policy.file", root.resolve("none.rego").toString()))
+                .exits(1)
+                .says("spec.policy.file can't be read from " + root.resolve("none.rego") + ": it does not exist");
+    }
+
+    @Test
+    void aGuestThatIsGoneIsLostOnlyAfterAWhileAndMadeAgainWhenItIsBack() throws IOException {
+        homeostat.agent();
+        Document impatient = sandbox().with("health.interval", "1s").with("health.failureThreshold", 2);
+        homeostat.declare("guest.yaml", impatient);
+        homeostat.awaitRunning(SANDBOX);
+
+        guest.shutDown();
+
+        eventually().until(() -> homeostat.status(SANDBOX).toString().contains("GuestLost"));
+        guest.reboot();
+        homeostat.awaitRunning(SANDBOX);
+        assertEquals(2, guest.calls().count("CreateSandbox"));
+    }
+
+    @Test
+    void theProcessThatAGuestRunsInIsRestartedForANewBoot() throws IOException {
+        Path socket = root.resolve("vm.sock");
+        Document machine = machine(socket);
+        Document sandbox = Document.sandbox("guest", "unix://" + socket)
+                .with("dependsOn", List.of("process/guest-vm"))
+                .with("start.timeout", "20s")
+                .with("stop.timeout", "5s")
+                .with("health.interval", "1s");
+        homeostat.agent();
+        homeostat.declare("guest.yaml", machine, sandbox);
+        homeostat.awaitRunning(SANDBOX);
+        long before = homeostat.pid("process/guest-vm");
+
+        // The end of the machine is the end of what is in it.
+        homeostat.kill("process/guest-vm");
+
+        homeostat.awaitAnother("process/guest-vm", before);
+        homeostat.awaitRunning(SANDBOX);
+        long second = homeostat.pid("process/guest-vm");
+
+        // Its agent alone is no use without another boot.
+        Files.createFile(root.resolve("vm/restart-agent"));
+        homeostat.awaitAnother("process/guest-vm", second);
+        homeostat.awaitRunning(SANDBOX);
+        assertTrue(
+                homeostat.events("process/guest-vm").toString().contains("STOPPED"),
+                () -> homeostat.events("process/guest-vm").toString());
+    }
+
+    @Test
+    void aNewBootThatApplyAsksForIsWaitedFor() throws IOException {
+        Path socket = root.resolve("vm.sock");
+        Document[] both = {
+            machine(socket),
+            Document.sandbox("guest", "unix://" + socket)
+                    .with("dependsOn", List.of("process/guest-vm"))
+                    .with("stop.timeout", "5s")
+                    .with("health.interval", "1s")
+        };
+        homeostat.applied(both);
+        Files.createFile(root.resolve("vm/restart-agent"));
+        eventually().until(() -> !Files.exists(root.resolve("vm/restart-agent")));
+        homeostat
+                .run("plan", "--detailed-exitcode")
+                .exits(2)
+                .says("only a new boot of the guest heals that: process/guest-vm is restarted");
+
+        homeostat.applied(both);
+
+        homeostat.run("status").exits(0);
+        homeostat.run("plan", "--detailed-exitcode").exits(0);
+    }
+
+    private Document machine(Path socket) {
+        List<String> arguments = new ArrayList<>(List.of(
+                "-XX:+UseSerialGC",
+                "-XX:TieredStopAtLevel=1",
+                "-cp",
+                System.getProperty("java.class.path"),
+                FakeMachine.class.getName(),
+                socket.toString(),
+                root.resolve("vm").toString()));
+        return Document.process("guest-vm")
+                .with("install", "local")
+                .with(
+                        "entryPoint",
+                        Path.of(System.getProperty("java.home"), "bin", "java").toString())
+                .with("arguments", arguments)
+                .with("stop.timeout", "5s");
+    }
+}

@@ -1,0 +1,119 @@
+package io.homeostat.reconcile.runtime.kata;
+
+import io.homeostat.desired.state.Instance;
+import io.homeostat.observe.Observation;
+import java.time.Instant;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/** How one launch of a sandbox has been reached so far. */
+final class Contact {
+    private @Nullable Instant silentSince;
+
+    /** How often its agent has been asked for its metrics, as it counts; 0 when that is not known. */
+    private long scrapes;
+
+    private long written;
+
+    private boolean isAgentLost;
+    private boolean isLossWritten;
+
+    /** Null as long as it was not reached by this process. */
+    private @Nullable Instance reachedAs;
+
+    private boolean clockIsWrong;
+    private boolean clockRefused;
+
+    /** Its agent does not answer, or not all that it should. Since when, for people. */
+    synchronized Instant silent(Instant now) {
+        if (silentSince == null) {
+            silentSince = now;
+        }
+        return silentSince;
+    }
+
+    /** It answers everything. One that did not before may have been held, and its clock with it. */
+    synchronized void well(Instance instance) {
+        if (reachedAs == null || silentSince != null) {
+            clockIsWrong = true;
+        }
+        reachedAs = instance;
+        silentSince = null;
+    }
+
+    /** It was made by this process, which has told it the time. */
+    synchronized void made(Instance instance) {
+        reachedAs = instance;
+    }
+
+    /** Whether this is the first time that it was not to be told the time. */
+    synchronized boolean isClockNewlyRefused() {
+        boolean newly = !clockRefused;
+        clockRefused = true;
+        return newly;
+    }
+
+    synchronized void clockIsWrong() {
+        clockIsWrong = true;
+    }
+
+    /** The launch whose guest has to be told the time; it is told once. */
+    synchronized Optional<Instance> clockToSet() {
+        boolean due = clockIsWrong && reachedAs != null;
+        clockIsWrong &= !due;
+        return due ? Optional.ofNullable(reachedAs) : Optional.empty();
+    }
+
+    /** That another agent answers was seen before. */
+    synchronized void agentIsLost() {
+        isAgentLost = true;
+        isLossWritten = true;
+    }
+
+    /** The launch of which it has to be written down that it has lost its agent; it is told once. */
+    synchronized Optional<Instance> lossToWrite() {
+        boolean due = isAgentLost && !isLossWritten && reachedAs != null;
+        isLossWritten |= due;
+        return due ? Optional.ofNullable(reachedAs) : Optional.empty();
+    }
+
+    /** A count that has to be written down. */
+    record Scrapes(Instance instance, long count) {}
+
+    /** What has not been written down yet; it is told once. */
+    synchronized Optional<Scrapes> scrapesToWrite() {
+        if (reachedAs == null || scrapes == written) {
+            return Optional.empty();
+        }
+        written = scrapes;
+        return Optional.of(new Scrapes(reachedAs, scrapes));
+    }
+
+    /** What is known from before, by whomever it was asked. */
+    synchronized void scrapedBefore(long count) {
+        scrapes = Math.max(scrapes, count);
+    }
+
+    /**
+     * Whether another agent answers than before: it has been asked less often, when that was seen first. Later it may have been asked more
+     * often than the other one was. One look after the other, because each is counted.
+     *
+     * @param ask asks it once more, and tells how often it was asked
+     */
+    synchronized boolean isAnotherAgent(Supplier<Observation<OptionalLong>> ask) {
+        if (isAgentLost) {
+            return true;
+        }
+        if (!(ask.get() instanceof Observation.Seen<OptionalLong>(OptionalLong count)) || count.isEmpty()) {
+            return false;
+        }
+        if (count.getAsLong() <= scrapes) {
+            isAgentLost = true;
+            return true;
+        }
+        scrapes = count.getAsLong();
+        return false;
+    }
+}

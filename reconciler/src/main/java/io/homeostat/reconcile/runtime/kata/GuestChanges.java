@@ -1,0 +1,194 @@
+package io.homeostat.reconcile.runtime.kata;
+
+import com.google.protobuf.Empty;
+import io.grpc.StatusRuntimeException;
+import io.homeostat.actuate.ActuationFailure;
+import io.homeostat.desired.model.guest.GuestNetwork;
+import io.homeostat.desired.model.guest.IpPrefix;
+import io.homeostat.desired.state.history.FailureCause;
+import io.homeostat.observe.guest.GuestConnection;
+import io.homeostat.observe.guest.GuestFailure;
+import io.homeostat.observe.guest.UnreachableGuest;
+import io.homeostat.proto.kata.ARPNeighbors;
+import io.homeostat.proto.kata.AddARPNeighborsRequest;
+import io.homeostat.proto.kata.AgentServiceGrpc;
+import io.homeostat.proto.kata.AgentServiceGrpc.AgentServiceBlockingStub;
+import io.homeostat.proto.kata.CreateSandboxRequest;
+import io.homeostat.proto.kata.DestroySandboxRequest;
+import io.homeostat.proto.kata.Routes;
+import io.homeostat.proto.kata.SetGuestDateTimeRequest;
+import io.homeostat.proto.kata.SetPolicyRequest;
+import io.homeostat.proto.kata.UpdateInterfaceRequest;
+import io.homeostat.proto.kata.UpdateRoutesRequest;
+import io.homeostat.proto.kata.types.ARPNeighbor;
+import io.homeostat.proto.kata.types.IPAddress;
+import io.homeostat.proto.kata.types.IPFamily;
+import io.homeostat.proto.kata.types.Interface;
+import io.homeostat.proto.kata.types.Route;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
+
+/**
+ * What is done to a guest, a call each. The agent is never told a time limit, because it would drop what it does half way; only we stop
+ * waiting, and {@link Refused} says whether it may have been done.
+ */
+final class GuestChanges {
+    /** NUD_PERMANENT, rtnetlink(7): agents take no other. */
+    private static final int PERMANENT = 0x80;
+
+    /** RT_SCOPE_LINK: what can be reached without anybody who forwards. */
+    private static final int LINK = 253;
+
+    private static final int NANOS_A_MICRO = 1000;
+
+    private final GuestConnection connection;
+    private final Duration timeout;
+
+    /**
+     * @param connection used, not closed
+     * @param timeout of each call
+     */
+    GuestChanges(GuestConnection connection, Duration timeout) {
+        this.connection = connection;
+        this.timeout = timeout;
+    }
+
+    /** A call was not answered with yes. */
+    static final class Refused extends Exception {
+        private static final long serialVersionUID = 1;
+
+        private final transient GuestFailure failure;
+
+        Refused(String call, GuestFailure failure, Duration timeout) {
+            super(call
+                    + switch (failure.kind()) {
+                        case SILENT -> " was not answered within " + timeout.toMillis() + " ms";
+                        default -> ": " + failure.words();
+                    });
+            this.failure = failure;
+        }
+
+        GuestFailure.Kind kind() {
+            return failure.kind();
+        }
+
+        String words() {
+            return String.valueOf(getMessage());
+        }
+
+        /** As the reason why a step has failed. */
+        ActuationFailure because(String what) {
+            FailureCause.Kind cause = switch (kind()) {
+                case SILENT -> FailureCause.Kind.TIMED_OUT;
+                case LOST, OURS -> FailureCause.Kind.CONNECTION_LOST;
+                default -> FailureCause.Kind.REFUSED;
+            };
+            return new ActuationFailure(FailureCause.of(cause), what + ": " + words(), false, this);
+        }
+    }
+
+    /** Has the agent keep to rules from now on. */
+    void setPolicy(String rules) throws Refused, UnreachableGuest, InterruptedException {
+        Empty _ = call(
+                "SetPolicy",
+                agent -> agent.setPolicy(
+                        SetPolicyRequest.newBuilder().setPolicy(rules).build()));
+    }
+
+    void setClock(Instant now) throws Refused, UnreachableGuest, InterruptedException {
+        Empty _ = call(
+                "SetGuestDateTime",
+                agent -> agent.setGuestDateTime(SetGuestDateTimeRequest.newBuilder()
+                        .setSec(now.getEpochSecond())
+                        .setUsec(now.getNano() / NANOS_A_MICRO)
+                        .build()));
+    }
+
+    /** Its addresses are added; routes over it are lost. */
+    void updateInterface(GuestNetwork.Interface wanted) throws Refused, UnreachableGuest, InterruptedException {
+        Interface.Builder link = Interface.newBuilder()
+                .setDevice(wanted.name())
+                .setName(wanted.name())
+                .setHwAddr(wanted.hwAddr())
+                .setMtu(wanted.mtu());
+        for (IpPrefix address : wanted.addresses()) {
+            String text = address.toString();
+            link.addIPAddresses(IPAddress.newBuilder()
+                    .setFamily(family(address.isV6()))
+                    .setAddress(text.substring(0, text.indexOf('/')))
+                    .setMask(String.valueOf(address.length())));
+        }
+        Interface _ = call(
+                "UpdateInterface",
+                agent -> agent.updateInterface(
+                        UpdateInterfaceRequest.newBuilder().setInterface(link).build()));
+    }
+
+    /** Adds and replaces; none is removed. */
+    void updateRoutes(List<GuestNetwork.Route> wanted) throws Refused, UnreachableGuest, InterruptedException {
+        Routes.Builder routes = Routes.newBuilder();
+        for (GuestNetwork.Route route : wanted) {
+            Route.Builder one = routes.addRoutesBuilder()
+                    .setDest(route.dest().length() == 0 ? "" : route.dest().toString())
+                    .setGateway(route.gateway())
+                    .setDevice(route.device())
+                    .setFamily(family(route.dest().isV6()));
+            if (route.gateway().isEmpty()) {
+                one.setScope(LINK);
+            }
+        }
+        Routes _ = call(
+                "UpdateRoutes",
+                agent -> agent.updateRoutes(
+                        UpdateRoutesRequest.newBuilder().setRoutes(routes).build()));
+    }
+
+    void addNeighbors(List<GuestNetwork.Neighbor> wanted) throws Refused, UnreachableGuest, InterruptedException {
+        ARPNeighbors.Builder neighbors = ARPNeighbors.newBuilder();
+        for (GuestNetwork.Neighbor neighbor : wanted) {
+            neighbors.addARPNeighbors(ARPNeighbor.newBuilder()
+                    .setToIPAddress(IPAddress.newBuilder()
+                            .setFamily(family(neighbor.address().contains(":")))
+                            .setAddress(neighbor.address()))
+                    .setDevice(neighbor.device())
+                    .setLladdr(neighbor.lladdr())
+                    .setState(PERMANENT));
+        }
+        Empty _ = call(
+                "AddARPNeighbors",
+                agent -> agent.addARPNeighbors(AddARPNeighborsRequest.newBuilder()
+                        .setNeighbors(neighbors)
+                        .build()));
+    }
+
+    private static IPFamily family(boolean isV6) {
+        return isV6 ? IPFamily.v6 : IPFamily.v4;
+    }
+
+    /** To a guest that never had one: another would empty the root file systems of its containers. */
+    void createSandbox(CreateSandboxRequest request) throws Refused, UnreachableGuest, InterruptedException {
+        Empty _ = call("CreateSandbox", agent -> agent.createSandbox(request));
+    }
+
+    /** The agent ends after that, and as a rule the machine with it. */
+    void destroySandbox() throws Refused, UnreachableGuest, InterruptedException {
+        Empty _ = call("DestroySandbox", agent -> agent.destroySandbox(DestroySandboxRequest.getDefaultInstance()));
+    }
+
+    private <A> A call(String name, Function<AgentServiceBlockingStub, A> call)
+            throws Refused, UnreachableGuest, InterruptedException {
+        AgentServiceBlockingStub agent = AgentServiceGrpc.newBlockingStub(connection.channel())
+                .withDeadlineAfter(timeout.toNanos(), TimeUnit.NANOSECONDS);
+        try {
+            return call.apply(agent);
+        } catch (StatusRuntimeException e) {
+            if (Thread.interrupted()) {
+                throw new InterruptedException(name);
+            }
+            throw new Refused(name, GuestFailure.of(e), timeout);
+        }
+    }
+}

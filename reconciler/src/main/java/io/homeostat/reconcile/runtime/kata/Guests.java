@@ -1,0 +1,133 @@
+package io.homeostat.reconcile.runtime.kata;
+
+import com.github.benmanes.caffeine.cache.Ticker;
+import com.google.common.collect.ImmutableList;
+import io.homeostat.desired.model.guest.GuestEndpoint;
+import io.homeostat.desired.state.Identity;
+import io.homeostat.desired.state.Instance;
+import io.homeostat.observe.guest.GuestConnection;
+import io.homeostat.observe.guest.GuestDialer;
+import io.homeostat.observe.guest.GuestProbes;
+import java.time.Duration;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ScheduledThreadPoolExecutor;
+import java.util.random.RandomGenerator;
+
+/** The guests that sandboxes of this machine are in, and what is known of them as long as this process lives. */
+final class Guests implements AutoCloseable {
+    private final Ticker ticker = Ticker.systemTicker();
+    private final ScheduledThreadPoolExecutor timer;
+    private final GuestDialer dialer;
+    private final Map<GuestEndpoint, Guest> guests = new ConcurrentHashMap<>();
+    private final Map<String, Contact> contacts = new ConcurrentHashMap<>();
+
+    /** Launch ids of those that are being created at this moment. */
+    private final Set<String> creating = ConcurrentHashMap.newKeySet();
+
+    Guests() {
+        timer = new ScheduledThreadPoolExecutor(
+                1, Thread.ofPlatform().daemon().name("guests").factory());
+        timer.setRemoveOnCancelPolicy(true);
+        dialer = new GuestDialer(timer);
+    }
+
+    Ticker ticker() {
+        return ticker;
+    }
+
+    Guest at(GuestEndpoint endpoint) {
+        return guests.computeIfAbsent(endpoint, Guest::new);
+    }
+
+    Guest of(Identity.Sandbox sandbox) {
+        return at(GuestEndpoint.parse(sandbox.endpoint()));
+    }
+
+    /** Where a launch is, or is to be; empty as long as no guest was asked for it. */
+    static Optional<Identity.Sandbox> identity(Instance instance) {
+        return instance.identity() instanceof Identity.Sandbox sandbox ? Optional.of(sandbox) : Optional.empty();
+    }
+
+    /** How a launch is reached. */
+    Contact contact(String launchId) {
+        return contacts.computeIfAbsent(launchId, _ -> new Contact());
+    }
+
+    /** Of all launches that were looked at and are not over. */
+    ImmutableList<Contact> contacts() {
+        return ImmutableList.copyOf(contacts.values());
+    }
+
+    /** A launch is over; its guest may be used by others. */
+    void forget(Instance instance) {
+        contacts.remove(instance.launchId());
+    }
+
+    /** Nobody needs these connections any more. */
+    void leave(GuestEndpoint endpoint) {
+        Guest guest = guests.remove(endpoint);
+        if (guest != null) {
+            guest.close();
+        }
+    }
+
+    void begin(String launchId) {
+        creating.add(launchId);
+    }
+
+    void end(String launchId) {
+        creating.remove(launchId);
+    }
+
+    boolean isBeingCreated(String launchId) {
+        return creating.contains(launchId);
+    }
+
+    @Override
+    public void close() {
+        guests.values().forEach(Guest::close);
+        timer.shutdownNow();
+    }
+
+    /** A guest, with a connection to look and another to change things: neither waits for what is done over the other. */
+    final class Guest implements AutoCloseable {
+        private final GuestEndpoint endpoint;
+        private final GuestConnection looks;
+        private final GuestConnection changes;
+
+        private Guest(GuestEndpoint endpoint) {
+            this.endpoint = endpoint;
+            this.looks = connection(endpoint);
+            this.changes = connection(endpoint);
+        }
+
+        private GuestConnection connection(GuestEndpoint to) {
+            return new GuestConnection(to, dialer::connect, timer, ticker::read, RandomGenerator.getDefault());
+        }
+
+        GuestEndpoint endpoint() {
+            return endpoint;
+        }
+
+        GuestConnection looks() {
+            return looks;
+        }
+
+        GuestProbes probes(Duration timeout) {
+            return new GuestProbes(looks, timeout);
+        }
+
+        GuestChanges changes(Duration timeout) {
+            return new GuestChanges(changes, timeout);
+        }
+
+        @Override
+        public void close() {
+            looks.close();
+            changes.close();
+        }
+    }
+}

@@ -1,0 +1,75 @@
+package io.homeostat.reconcile.runtime.kata;
+
+import com.fasterxml.jackson.databind.ObjectMapper;
+import io.homeostat.actuate.ActuationFailure;
+import io.homeostat.actuate.Disk;
+import io.homeostat.actuate.LocalDisk;
+import io.homeostat.desired.model.guest.SandboxSettings.Network;
+import io.homeostat.desired.platform.Layout;
+import io.homeostat.desired.state.Identity;
+import io.homeostat.desired.state.Instance;
+import io.homeostat.desired.state.RecordCodec;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.util.Optional;
+
+/** What is written down of a sandbox while it is there, beside the note on its launch. */
+final class SandboxNotes {
+    private static final RecordCodec RECORDS = new RecordCodec(new ObjectMapper());
+    private static final String NUMBER = "[0-9]{1,18}";
+
+    private final Layout layout;
+    private final Disk disk = new LocalDisk();
+
+    SandboxNotes(Layout layout) {
+        this.layout = layout;
+    }
+
+    private Path file(Instance instance, String name) {
+        return layout.launch(instance.workload(), instance.launchId()).resolve(name);
+    }
+
+    /** How often its agent was asked for its metrics, as it counted last: by that another agent is told from it. */
+    long scrapes(Instance instance, Identity.Sandbox identity) throws IOException {
+        try {
+            String text = Files.readString(file(instance, "scrapes")).strip();
+            return text.matches(NUMBER) ? Long.parseLong(text) : identity.scrapes();
+        } catch (NoSuchFileException e) {
+            return identity.scrapes();
+        }
+    }
+
+    void writeScrapes(Instance instance, long count) throws ActuationFailure {
+        write(instance, "scrapes", Long.toString(count));
+    }
+
+    /** There once another agent was seen in its guest: nothing heals that but another boot, which is another launch. */
+    Path agentLostFile(Instance instance) {
+        return file(instance, "agent-lost");
+    }
+
+    /** The network that its guest was given last: what it has is compared with that. Empty when it is not known. */
+    Optional<Network> given(Instance instance) throws IOException {
+        try {
+            return Optional.of(RECORDS.read(Network.class, Files.readString(file(instance, "network.json"))));
+        } catch (NoSuchFileException | IllegalArgumentException e) {
+            return Optional.empty();
+        }
+    }
+
+    void writeGiven(Instance instance, Network given) throws ActuationFailure {
+        write(instance, "network.json", RECORDS.write(given));
+    }
+
+    private void write(Instance instance, String name, String text) throws ActuationFailure {
+        try {
+            disk.replace(file(instance, name), text.getBytes(StandardCharsets.UTF_8));
+        } catch (IOException e) {
+            throw new ActuationFailure(
+                    "could not write down how far " + instance.workload().brief() + " is: " + Disk.reason(e), false, e);
+        }
+    }
+}

@@ -1,0 +1,259 @@
+package io.homeostat.reconcile.plan;
+
+import static io.homeostat.reconcile.plan.Example.NOW;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSet;
+import com.google.common.collect.ImmutableSortedMap;
+import io.homeostat.desired.model.Declaration;
+import io.homeostat.desired.model.DesiredState.Policy;
+import io.homeostat.desired.model.SourceName;
+import io.homeostat.desired.model.Workload;
+import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.state.Event;
+import io.homeostat.desired.state.EventType;
+import io.homeostat.desired.state.Identity;
+import io.homeostat.desired.state.Instance;
+import io.homeostat.desired.state.Instance.Phase;
+import io.homeostat.desired.state.history.Attempts;
+import io.homeostat.desired.state.history.Condition;
+import io.homeostat.desired.state.history.Exit;
+import io.homeostat.desired.state.history.FailureCause;
+import io.homeostat.desired.state.history.Reason;
+import io.homeostat.desired.state.history.WorkloadHistory;
+import io.homeostat.observe.Observation;
+import io.homeostat.observe.ObservedInstance;
+import io.homeostat.observe.ObservedInstance.Deviation;
+import io.homeostat.observe.ObservedInstance.Liveness;
+import io.homeostat.observe.ObservedInstance.Loss;
+import io.homeostat.observe.ObservedWorkload;
+import io.homeostat.observe.health.Health;
+import io.homeostat.observe.host.HostFacts;
+import io.homeostat.observe.limits.ObservedLimits;
+import io.homeostat.reconcile.Written;
+import io.homeostat.reconcile.record.Conditions;
+import io.homeostat.reconcile.record.ObservationRecorder;
+import io.homeostat.reconcile.record.Outcome;
+import io.homeostat.reconcile.record.OutcomeRecorder;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+
+/** What is planned when a guest has changed, hangs, or is not the one that it was. */
+class GuestPlanningTest {
+    private static final WorkloadId MACHINE = WorkloadId.process("vm");
+    private static final Health WELL = Health.healthy(NOW);
+    private static final String SANDBOX = """
+            apiVersion: homeostat.io/v1
+            kind: Sandbox
+            metadata: {name: guest}
+            spec:
+              endpoint: vsock://3:1024
+              interfaces: [{name: eth0, hwAddr: "02:00:00:00:00:01", addresses: [10.0.0.2/24]}]
+              dependsOn: [process/vm]
+            """;
+
+    private final Workload workload = Written.workload(SANDBOX);
+
+    private Situation seen(Workload declared, Liveness liveness, WorkloadHistory history) {
+        Declaration declaration =
+                new Declaration(declared, SourceName.APPLIED, 1, "hash-" + declared.hashCode(), ImmutableList.of());
+        Instance instance = new Instance(
+                "launch",
+                workload.id(),
+                "hash-" + workload.hashCode(),
+                workload.revision(),
+                null,
+                LaunchInputs.of(workload),
+                NOW.minusSeconds(60),
+                new Identity.Sandbox("vsock://3:1024", 1, true, "boot"),
+                Phase.STARTED,
+                Traits.of(workload).configHash(),
+                ImmutableSortedMap.of());
+        return new Situation(
+                declaration,
+                Policy.NONE,
+                new ObservedWorkload(
+                        workload.id(),
+                        Observation.seen(ImmutableList.of()),
+                        Observation.seen(Optional.empty()),
+                        Observation.seen(ImmutableList.of(new ObservedInstance(instance, true, liveness))),
+                        Observation.seen(ObservedLimits.NONE),
+                        Observation.seen(false)),
+                HostFacts.of("boot", "instance"),
+                Relations.NONE,
+                ImmutableSet.of(),
+                history.attempts().hash().isEmpty()
+                        ? history.withAttempts(1, Attempts.of(declaration.hash()))
+                        : history,
+                null,
+                Judgement.checks(declaration, history, NOW),
+                7,
+                NOW);
+    }
+
+    private Situation learned(Workload declared, Liveness liveness, WorkloadHistory history) {
+        return ObservationRecorder.observed(seen(declared, liveness, history)).situation();
+    }
+
+    private Situation learned(Liveness liveness) {
+        return learned(workload, liveness, WorkloadHistory.NONE);
+    }
+
+    private static Liveness running(@Nullable Health health, Deviation deviation, Loss... lost) {
+        return new Liveness.Running(
+                new Identity.Sandbox("vsock://3:1024", 1, true, "boot"),
+                Duration.ofMinutes(1),
+                true,
+                health,
+                ImmutableSet.copyOf(lost),
+                deviation);
+    }
+
+    private static String words(WorkloadPlan plan) {
+        String steps = plan.steps().stream().map(Step::word).collect(Collectors.joining(" "));
+        return (plan.action().word() + " " + plan.reason() + ": " + steps).strip() + " (" + plan.message() + ")";
+    }
+
+    private static String condition(Situation situation, Condition.Type type) {
+        return Conditions.of(situation, Planner.plan(situation)).stream()
+                .filter(one -> one.type() == type)
+                .map(one -> one.status() + " " + one.reason() + ": " + one.message())
+                .findFirst()
+                .orElseThrow();
+    }
+
+    @Test
+    void whatIsAsItWasGivenIsAtRest() {
+        WorkloadPlan plan = Planner.plan(learned(running(WELL, Deviation.NONE)));
+
+        assertEquals(ImmutableList.of(), plan.steps());
+    }
+
+    @Test
+    void aNetworkThatWasChangedFromOutsideIsGivenAgainInPlaceAndToldOfOnce() {
+        Liveness changed = running(
+                WELL, new Deviation(ImmutableList.of("eth0 lacks the address 10.0.0.2/24"), ImmutableList.of()));
+        Situation situation = learned(changed);
+        WorkloadPlan plan = Planner.plan(situation);
+
+        assertEquals(
+                "configure CONFIG_DRIFTED: applyConfig (changed from outside: eth0 lacks the address 10.0.0.2/24)",
+                words(plan));
+        assertTrue(plan.isDrift());
+        assertEquals(
+                List.of(EventType.DRIFT_DETECTED),
+                ObservationRecorder.drift(situation, plan).stream()
+                        .map(Event::type)
+                        .toList());
+    }
+
+    @Test
+    void whatItCouldNotBeGivenIsTriedAgainAfterAPause() {
+        Liveness changed = running(WELL, new Deviation(ImmutableList.of("eth0 is called ens3"), ImmutableList.of()));
+        Situation situation = learned(changed);
+        WorkloadPlan plan = Planner.plan(situation);
+        WorkloadHistory after = OutcomeRecorder.stepped(
+                        situation,
+                        plan,
+                        plan.next().orElseThrow(),
+                        new Outcome.Failed(FailureCause.of(FailureCause.Kind.REFUSED), "no such device", false))
+                .history();
+
+        assertEquals(
+                "wait CONFIGURE_FAILED: wait (it did not accept its configuration: no such device; next try"
+                        + " at 2026-11-20T12:00:10Z)",
+                words(Planner.plan(learned(workload, changed, after == null ? WorkloadHistory.NONE : after))));
+    }
+
+    @Test
+    void whatNobodyCanTakeAwayIsSaidAndNotDone() {
+        Situation situation = learned(
+                running(WELL, new Deviation(ImmutableList.of(), ImmutableList.of("eth0 has the address 10.0.0.9/24"))));
+
+        assertEquals("none AT_DESIRED_STATE: (eth0 has the address 10.0.0.9/24)", words(Planner.plan(situation)));
+        assertEquals(
+                "TRUE AT_DESIRED_STATE: eth0 has the address 10.0.0.9/24",
+                condition(situation, Condition.Type.CONVERGED));
+    }
+
+    @Test
+    void aSlowGuestIsWaitedForHoweverLong() {
+        Liveness slow = running(
+                Health.failed(Health.Verdict.DEGRADED, "its guest is blocked", NOW.minusSeconds(1)), Deviation.NONE);
+        WorkloadHistory before = learned(running(WELL, Deviation.NONE)).history();
+        Situation situation = learned(workload, slow, before);
+        for (int look = 0; look < 10; look++) {
+            situation = learned(workload, slow, situation.history());
+        }
+
+        assertEquals("none DEGRADED: (its guest is blocked)", words(Planner.plan(situation)));
+        assertEquals("FALSE DEGRADED: its guest is blocked", condition(situation, Condition.Type.HEALTHY));
+        assertEquals(0, situation.history().run().healthFailures());
+    }
+
+    @Test
+    void aGuestWhereNobodyListensIsGoneAfterAsManyChecksAsAreDeclared() {
+        Liveness gone = running(Health.failed(Health.Verdict.GONE, "its guest is lost: refused", NOW), Deviation.NONE);
+        Situation once = learned(gone);
+
+        assertEquals(
+                "wait GUEST_LOST: wait stop launch (its guest is lost: refused (1 of 3 failed checks); it is restarted"
+                        + " if 2 more fail)",
+                words(Planner.plan(once)));
+        WorkloadHistory failed = once.history()
+                .withRun(once.history().run().unhealthy(NOW.minusSeconds(20)).unhealthy(NOW.minusSeconds(10)));
+        assertEquals(
+                "restart GUEST_LOST: stop launch",
+                words(Planner.plan(learned(workload, gone, failed))).replaceAll(" \\(.*", ""));
+    }
+
+    @Test
+    void aGuestWhoseAgentIsAnotherOneIsBootedAnewByWhatItRunsIn() {
+        Liveness lost = running(WELL, Deviation.NONE, Loss.GUEST_AGENT);
+        Situation situation = learned(lost);
+        WorkloadPlan plan = Planner.plan(situation);
+
+        assertEquals(
+                "restart GUEST_LOST: reboot (the agent of its guest was started again, and only a new boot of the guest heals"
+                        + " that: process/vm is restarted)",
+                words(plan));
+        assertEquals(ImmutableList.of(MACHINE), ((Step.Reboot) plan.next().orElseThrow()).hosts());
+
+        // Its machine takes a while, and is not told again and again.
+        WorkloadHistory told = OutcomeRecorder.stepped(
+                        situation, plan, plan.next().orElseThrow(), Outcome.done())
+                .history();
+        WorkloadPlan next = Planner.plan(learned(workload, lost, told == null ? WorkloadHistory.NONE : told));
+        assertEquals("wait GUEST_LOST: wait", words(next).replaceAll(" \\(.*", ""));
+        assertEquals(Step.Wait.Kind.PROGRESS, ((Step.Wait) next.next().orElseThrow()).kind());
+    }
+
+    @Test
+    void whereNothingHereRunsItTheConditionSaysWhatToDo() {
+        Workload alone = Written.workload(SANDBOX.replace("  dependsOn: [process/vm]\n", ""));
+
+        Situation situation = learned(alone, running(WELL, Deviation.NONE, Loss.GUEST_AGENT), WorkloadHistory.NONE);
+
+        assertEquals(
+                "FALSE GUEST_LOST: the agent of its guest was started again, and only a new boot of the guest heals that;"
+                        + " boot it anew (what it runs in is no Process that it depends on)",
+                condition(situation, Condition.Type.CONVERGED));
+    }
+
+    @Test
+    void aGuestThatHasBootedAnewIsMadeASandboxOfAgain() {
+        Exit booted = new Exit(null, null, Exit.Reason.GUEST_BOOTED, NOW);
+        WorkloadHistory before = learned(running(WELL, Deviation.NONE)).history();
+        Situation situation = learned(workload, new Liveness.Ended(booted), before);
+
+        assertEquals("restart GUEST_LOST: launch (its guest has booted anew)", words(Planner.plan(situation)));
+        assertEquals(Reason.GUEST_LOST, Planner.plan(situation).reason());
+        assertEquals(booted, situation.history().run().lastExit());
+    }
+}
