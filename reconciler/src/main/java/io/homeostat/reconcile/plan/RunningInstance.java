@@ -70,7 +70,7 @@ final class RunningInstance {
                     }
                     awaitConfinement();
                     if (running.health() != null && running.health().verdict() == Health.Verdict.DEGRADED) {
-                        plan.atRestBecause(Reason.DEGRADED, running.health().problem());
+                        plan.atRestBecause(Reason.DEGRADED, situation.degradation(running.health()));
                     } else if (!running.deviation().remarks().isEmpty()) {
                         plan.atRestBecause(
                                 Reason.AT_DESIRED_STATE,
@@ -98,16 +98,17 @@ final class RunningInstance {
      * @return true when the loss is there, whether it is repaired now or later
      */
     private boolean repair(Loss loss) {
-        if (!running.lost().contains(loss)) {
-            return false;
-        }
-        Drift drift = Drift.of(loss);
+        return running.lost().contains(loss) && repair(Drift.of(loss), "so it was just before, and it was restarted");
+    }
+
+    /** Launches again what can't be put right otherwise, and not for ever. */
+    private boolean repair(Drift drift, String again) {
         // What could not be started again runs on as it is.
         boolean waits = plan.waitIf(Hold.until(
                         BackoffPolicies.afterRepair(situation),
                         situation,
                         drift.reason(),
-                        drift.words() + "; so it was just before, and it was restarted",
+                        drift.words() + "; " + again,
                         Wait.Kind.RETRY)
                 .or(rollout.preconditions()::dependencies));
         if (!waits) {
@@ -286,7 +287,11 @@ final class RunningInstance {
             return true;
         }
         Attempts attempts = situation.history().attempts();
-        if (!isGiven && attempts.restartToConfigure()) {
+        if (isGiven && attempts.restartToConfigure()) {
+            return !repair(
+                    Drift.of(running.deviation()), "it had been changed just before, and was restarted for that");
+        }
+        if (attempts.restartToConfigure()) {
             if (!plan.waitIf(rollout.preconditions().restart())) {
                 rollout.restart(
                         instance,

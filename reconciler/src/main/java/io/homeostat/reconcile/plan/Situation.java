@@ -9,15 +9,19 @@ import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.Instance.Phase;
 import io.homeostat.desired.state.Pause;
+import io.homeostat.desired.state.history.Condition;
+import io.homeostat.desired.state.history.Reason;
 import io.homeostat.desired.state.history.WorkloadHistory;
 import io.homeostat.desired.state.history.WorkloadHistory.FailedRevision;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.ObservedInstance;
 import io.homeostat.observe.ObservedWorkload;
 import io.homeostat.observe.Observer.Checks;
+import io.homeostat.observe.health.Health;
 import io.homeostat.observe.host.HostFacts;
 import io.homeostat.observe.install.Installation;
 import java.time.Instant;
+import java.time.temporal.ChronoUnit;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
@@ -120,5 +124,15 @@ public record Situation(
     /** The same, seen as late as that. */
     public Situation at(Instant later) {
         return new Situation(declared, policy, seen, host, relations, archives, history, pause, checks, seed, later);
+    }
+
+    /** What is wrong with an instance that is waited for, and since when, so that the words stay the same. */
+    public String degradation(Health health) {
+        Instant since = history.conditions().stream()
+                .filter(before -> before.type() == Condition.Type.HEALTHY && before.reason() == Reason.DEGRADED)
+                .map(Condition::lastTransitionTime)
+                .findFirst()
+                .orElse(now);
+        return health.problem() + " (since " + since.truncatedTo(ChronoUnit.SECONDS) + ")";
     }
 }

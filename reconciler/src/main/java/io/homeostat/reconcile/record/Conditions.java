@@ -90,7 +90,7 @@ public final class Conditions {
                     Condition.Type.HEALTHY,
                     Condition.Status.FALSE,
                     Reason.DEGRADED,
-                    degraded.get().problem());
+                    situation.degradation(degraded.get()));
         }
         Optional<Health> reported = told.stream()
                 .filter(health -> health.verdict() == Health.Verdict.HEALTHY && health.code() != 0)

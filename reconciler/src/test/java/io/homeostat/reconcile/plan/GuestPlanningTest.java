@@ -172,6 +172,17 @@ class GuestPlanningTest {
     }
 
     @Test
+    void whatItCanNotBeGivenWhileItRunsTakesAnotherLaunch() {
+        Liveness changed = running(WELL, new Deviation(ImmutableList.of("it is paused"), ImmutableList.of()));
+        WorkloadHistory before = learned(changed).history();
+
+        assertEquals(
+                "restart CONFIG_DRIFTED: stop launch (changed from outside: it is paused)",
+                words(Planner.plan(learned(
+                        workload, changed, before.withAttempts(before.attempts().withRestartToConfigure(true))))));
+    }
+
+    @Test
     void whatNobodyCanTakeAwayIsSaidAndNotDone() {
         Situation situation = learned(
                 running(WELL, new Deviation(ImmutableList.of(), ImmutableList.of("eth0 has the address 10.0.0.9/24"))));
@@ -192,8 +203,14 @@ class GuestPlanningTest {
             situation = learned(workload, slow, situation.history());
         }
 
-        assertEquals("none DEGRADED: (its guest is blocked)", words(Planner.plan(situation)));
-        assertEquals("FALSE DEGRADED: its guest is blocked", condition(situation, Condition.Type.HEALTHY));
+        String words = "its guest is blocked (since 2026-11-20T12:00:00Z)";
+        assertEquals("none DEGRADED: (" + words + ")", words(Planner.plan(situation)));
+        assertEquals("FALSE DEGRADED: " + words, condition(situation, Condition.Type.HEALTHY));
+        ImmutableList<Condition> known = ImmutableList.of(new Condition(
+                Condition.Type.HEALTHY, Condition.Status.FALSE, Reason.DEGRADED, words, NOW.minusSeconds(90)));
+        assertEquals(
+                "none DEGRADED: (its guest is blocked (since 2026-11-20T11:58:30Z))",
+                words(Planner.plan(learned(workload, slow, situation.history().withConditions(known)))));
         assertEquals(0, situation.history().run().healthFailures());
     }
 

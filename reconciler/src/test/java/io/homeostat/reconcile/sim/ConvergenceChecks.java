@@ -199,6 +199,8 @@ final class ConvergenceChecks {
                     Config.hash(plugin.config()).equals(process.configHash),
                     () -> id + " runs with a wrong configuration: " + process);
             Invariant.CONVERGES.require(
+                    !process.deviates, () -> id + " runs with what somebody has changed: " + process);
+            Invariant.CONVERGES.require(
                     process.feels == Health.Verdict.HEALTHY, () -> id + " runs and is not well: " + process);
         }
         // A parent that runs to its end has no instance after that.

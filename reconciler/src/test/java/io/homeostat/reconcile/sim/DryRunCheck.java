@@ -86,6 +86,7 @@ final class DryRunCheck {
         boolean runs = living.size() == 1
                 && machine.disk.isWhole(id, living.get(0).launched.directory())
                 && living.get(0).lost.isEmpty()
+                && !living.get(0).deviates
                 && living.get(0).worked;
         ImmutableList<Step> plan = planOf(id);
         Invariant.PLAN_OF_CONVERGED_IS_EMPTY.require(

@@ -225,6 +225,7 @@ final class FakeExecutor implements StepExecutor {
             return new Outcome.Failed(FailureCause.of(FailureCause.Kind.REFUSED), "not accepted", false);
         }
         process.configHash = Config.hash(step.config());
+        process.deviates = false;
         agentMayDie(step.workload(), "before it notes that a plugin has its configuration");
         process.note = process.note.withPhase(Phase.STARTED, process.configHash);
         return Outcome.done();

@@ -14,6 +14,7 @@ import io.homeostat.desired.state.Instance.Phase;
 import io.homeostat.desired.state.history.Exit;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.ObservedInstance;
+import io.homeostat.observe.ObservedInstance.Deviation;
 import io.homeostat.observe.ObservedInstance.Liveness;
 import io.homeostat.observe.ObservedWorkload;
 import io.homeostat.observe.Observer;
@@ -41,6 +42,9 @@ import org.jspecify.annotations.Nullable;
  * can't tell says Unseen. The aspects need not fit together, because the world does not stand still between them.
  */
 final class FakeObserver implements Observer {
+    /** What counts as a failed check. */
+    private static final ImmutableSet<Verdict> DOUBTS = ImmutableSet.of(Verdict.UNHEALTHY, Verdict.HUNG, Verdict.GONE);
+
     /** A launch that is younger and of which there is no trace may be about to appear; by the wall clock, as in reality. */
     private static final Duration YOUNG = Duration.ofSeconds(2);
 
@@ -198,19 +202,27 @@ final class FakeObserver implements Observer {
             return bereft(process, Duration.ofMillis(age), spec);
         }
         if (spec == null || (plugin && instance.phase() != Phase.STARTED)) {
-            return new Liveness.Running(name, Duration.ofMillis(age), listens || !plugin, null);
+            return running(process, name, age, listens || !plugin, null);
         }
         Invariant.NOTHING_BEFORE_START.require(
                 !plugin || process.starts == 1, () -> "health was asked of a plugin that was not started: " + process);
         Health health = health(process, answers(process, spec, listens), instance.workload(), process.code(age));
-        return new Liveness.Running(name, Duration.ofMillis(age), listens || !plugin, health);
+        return running(process, name, age, listens || !plugin, health);
+    }
+
+    private static Liveness running(
+            FakeProcess process, Identity name, long age, boolean listening, @Nullable Health health) {
+        Deviation deviation = process.deviates
+                ? new Deviation(ImmutableList.of("somebody has changed it"), ImmutableList.of())
+                : Deviation.NONE;
+        return new Liveness.Running(name, Duration.ofMillis(age), listening, health, ImmutableSet.of(), deviation);
     }
 
     /** A started process that has lost a file; nobody can ask it without its socket. */
     private Liveness bereft(FakeProcess process, Duration age, @Nullable WorkloadSpec spec) {
         boolean unreachable = process.lost.contains(ObservedInstance.Loss.SOCKET);
         Verdict verdict = unreachable ? Verdict.UNKNOWN : process.feels;
-        process.doubted |= verdict == Verdict.UNHEALTHY || verdict == Verdict.HUNG;
+        process.doubted |= DOUBTS.contains(verdict);
         Health health = health(verdict, process.code(age.toMillis()));
         return new Liveness.Running(
                 Objects.requireNonNull(process.named()),
@@ -236,7 +248,7 @@ final class FakeObserver implements Observer {
         } else if (faults.strikes(Fault.HEALTH_ANSWER_LATE, id)) {
             verdict = Verdict.HUNG;
         }
-        process.doubted |= verdict == Verdict.UNHEALTHY || verdict == Verdict.HUNG;
+        process.doubted |= DOUBTS.contains(verdict);
         return health(verdict, code);
     }
 

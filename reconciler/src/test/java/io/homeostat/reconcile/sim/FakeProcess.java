@@ -61,6 +61,9 @@ final class FakeProcess {
     long endedAt;
 
     String configHash = "";
+    /** Whether somebody has changed what it was given. */
+    boolean deviates;
+
     Limits limits = Limits.NONE;
 
     /** Null until it is born. */

@@ -109,7 +109,7 @@ record Scenario(long seed, boolean hints, int harshness, ImmutableList<Moment> m
     }
 
     private static WorldEvent event(SplittableRandom random, WorkloadId id) {
-        int roll = random.nextInt(108);
+        int roll = random.nextInt(110);
         if (roll < 31) {
             return new WorldEvent.Declare(source(random), id, wish(random, id));
         } else if (roll < 34) {
@@ -153,7 +153,10 @@ record Scenario(long seed, boolean hints, int harshness, ImmutableList<Moment> m
             return new WorldEvent.RetryNow(id);
         }
         SourceName source = random.nextBoolean() ? SourceName.FILES : SourceName.LOCAL;
-        return roll < 106 ? new WorldEvent.BreakFile(source, id) : new WorldEvent.MendFile(source, id);
+        if (roll < 108) {
+            return roll < 106 ? new WorldEvent.BreakFile(source, id) : new WorldEvent.MendFile(source, id);
+        }
+        return new WorldEvent.Deviate(id);
     }
 
     private static SourceName source(SplittableRandom random) {

@@ -180,7 +180,7 @@ final class StepRules {
     private boolean isAsWanted(Instance instance, Workload wanted) {
         WorkloadSpec spec = wanted.spec();
         FakeProcess process = processes.of(instance.launchId());
-        if (process == null || !process.alive() || process.doubted || !process.lost.isEmpty()) {
+        if (process == null || !process.alive() || process.doubted || process.deviates || !process.lost.isEmpty()) {
             return false;
         }
         boolean sameConfig = !(spec instanceof PluginSpec plugin)

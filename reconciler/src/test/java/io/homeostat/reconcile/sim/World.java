@@ -86,7 +86,8 @@ final class World implements StepExecutor, Observer {
             machine.store.resume(id, "", clock.instant());
             machine.runs.excuse(id);
             machine.living(id).stream()
-                    .filter(process -> process.feels == Health.Verdict.UNKNOWN)
+                    .filter(process ->
+                            process.feels == Health.Verdict.UNKNOWN || process.feels == Health.Verdict.DEGRADED)
                     .forEach(process -> process.feels = Health.Verdict.HEALTHY);
         }
     }
@@ -209,6 +210,11 @@ final class World implements StepExecutor, Observer {
             case WorldEvent.DamageInstalls damage -> machine.disk.damageInstalls(damage.id());
             case WorldEvent.DeleteOpenFile delete ->
                 machine.living(delete.id()).forEach(process -> process.lose(delete.loss()));
+            // Only of what can be given it again.
+            case WorldEvent.Deviate change ->
+                machine.living(change.id()).stream()
+                        .filter(process -> Kinds.isToldToStart(process.launched.workload()))
+                        .forEach(process -> process.deviates = true);
             case WorldEvent.RecyclePid recycle -> machine.processes.recycle(recycle.id());
             case WorldEvent.SetLimits set -> machine.living(set.id()).forEach(process -> process.limits = set.limits());
             case WorldEvent.SetFact set -> machine.host.set(set.fact(), set.value());

@@ -68,6 +68,9 @@ sealed interface WorldEvent {
     /** A file that its process holds open is deleted. */
     record DeleteOpenFile(WorkloadId id, ObservedInstance.Loss loss) implements OfWorkload {}
 
+    /** Somebody changes what its process was given while it ran. */
+    record Deviate(WorkloadId id) implements OfWorkload {}
+
     /** Its process dies, and at once its number is that of somebody else's. */
     record RecyclePid(WorkloadId id) implements OfWorkload {}
 
