@@ -9,9 +9,12 @@ import com.fasterxml.jackson.databind.JsonNode;
 import io.grpc.Status;
 import io.homeostat.guest.FakeGuest;
 import io.homeostat.guest.FakeMachine;
+import io.homeostat.guest.FakeMonitor;
+import io.homeostat.proto.kata.Routes;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -189,11 +192,14 @@ final class SandboxTest {
         homeostat.applied(sandbox().with("health.timeout", "300ms"));
 
         guest.faults().hang("UpdateContainer");
-        homeostat.run("status", SANDBOX).exits(1).says("its guest is blocked since");
+        homeostat.run("status", SANDBOX).exits(1).says("its guest is blocked: a call holds its agent's lock");
         guest.faults().clear();
         homeostat.run("status", SANDBOX).exits(0);
         guest.faults().hang("Check");
-        homeostat.run("status", SANDBOX).exits(1).says("its guest does not answer since");
+        homeostat
+                .run("status", SANDBOX)
+                .exits(1)
+                .says("its guest does not answer: Check was not answered within 300 ms (since ");
         guest.faults().clear();
         assertEquals(1, guest.calls().count("CreateSandbox"));
         assertEquals(0, homeostat.status(SANDBOX).get("restarts").asInt());
@@ -211,6 +217,137 @@ final class SandboxTest {
 
         guest.faults().clear();
         homeostat.applied(sandbox());
+    }
+
+    @Test
+    void aGuestThatNeverComesIsSaidWithWhatWasTriedAndWhatToDo() {
+        Document nowhere = Document.sandbox("guest", "unix://" + root.resolve("no.sock"))
+                .with("start.timeout", "500ms")
+                .with("start.attempts", 1);
+
+        homeostat
+                .apply(nowhere)
+                .exits(1)
+                .says("the guest of sandbox/guest can't be used, 500ms after it was first tried: unix://"
+                        + root.resolve("no.sock") + ": there is no " + root.resolve("no.sock")
+                        + "; start what makes it, or correct spec.endpoint");
+
+        guest.faults().hang("UpdateContainer");
+        homeostat
+                .apply(sandbox().with("start.timeout", "500ms").with("start.attempts", 1))
+                .exits(1)
+                .says("a call holds its agent's lock, so that it does nothing else; boot it anew");
+        assertEquals(0, guest.calls().count("CreateSandbox"));
+    }
+
+    @Test
+    void aNetworkThatAnAgentTakesAndDoesNotMakeIsAFailure() {
+        guest.agent().plugIn("eth0", MAC);
+        guest.faults().ignore("UpdateRoutes", Routes.getDefaultInstance());
+
+        homeostat
+                .apply(withNetwork().with("start.attempts", 1))
+                .exits(1)
+                .says("its agent has taken the network, and does not have it: a route by 10.0.0.1 on eth0 is missing");
+        assertEquals(0, guest.calls().count("CreateSandbox"));
+
+        guest.faults().clear();
+        homeostat.applied(withNetwork());
+        guest.agent().network().takeAway("eth0", "10.0.0.2");
+        guest.faults().refuse("UpdateInterface", Status.INTERNAL.withDescription("no such device"));
+        homeostat
+                .apply(withNetwork())
+                .exits(1)
+                .says("could not give sandbox/guest its network: UpdateInterface: no such device");
+        assertEquals(1, guest.calls().count("CreateSandbox"));
+    }
+
+    @Test
+    void aNetworkThatCanNotBeReadIsSaidAndNothingIsSent() {
+        guest.agent().plugIn("eth0", MAC);
+        homeostat.applied(withNetwork());
+        guest.faults().refuse("ListRoutes", Status.PERMISSION_DENIED.withDescription("denied by the policy"));
+
+        homeostat.run("plan", "--detailed-exitcode").exits(0);
+        homeostat
+                .run("describe", SANDBOX)
+                .says("its network can't be compared: ListInterfaces or ListRoutes: denied by the policy");
+        homeostat
+                .apply(withNetwork().with("neighbors", List.of()))
+                .exits(1)
+                .says("its network can't be read: ListInterfaces or ListRoutes: denied by the policy");
+    }
+
+    @Test
+    void aSandboxThatAnAgentDoesNotLetGoStaysAndIsSaid() {
+        homeostat.applied(sandbox());
+        guest.faults().refuse("DestroySandbox", Status.PERMISSION_DENIED.withDescription("denied by the policy"));
+
+        homeostat
+                .run("delete", SANDBOX, "--timeout", "20s")
+                .exits(1)
+                .says("could not stop sandbox/guest: DestroySandbox: denied by the policy");
+        assertTrue(guest.agent().hasSandbox());
+
+        guest.faults().clear();
+        homeostat.run("delete", SANDBOX).exits(0);
+        assertEquals(1, guest.calls().count("CreateSandbox"));
+    }
+
+    @Test
+    void aSandboxIsTakenUpAgainWhenTheDatabaseIsLost() throws IOException {
+        homeostat.applied(sandbox());
+        try (var files = Files.list(homeostat.stateDir())) {
+            for (Path file : files.filter(one -> one.getFileName().toString().startsWith("homeostat.db"))
+                    .toList()) {
+                Files.delete(file);
+            }
+        }
+
+        homeostat.applied(sandbox());
+
+        assertEquals(1, guest.calls().count("CreateSandbox"));
+        assertTrue(
+                homeostat.events(SANDBOX).toString().contains("ADOPTED"),
+                () -> homeostat.events(SANDBOX).toString());
+    }
+
+    @Test
+    void whatAnAgentLogsIsTheLogOfItsSandbox() throws IOException {
+        Path socket = root.resolve("hv.sock");
+        try (FakeMonitor monitor = new FakeMonitor(socket, root.resolve("agent.sock"))) {
+            monitor.log("{\"msg\":\"announce\"}");
+            homeostat.agent();
+            homeostat.declare(
+                    "guest.yaml",
+                    Document.sandbox("guest", "hvsock://" + socket + ":1024").with("stop.timeout", "5s"));
+            homeostat.awaitRunning(SANDBOX);
+
+            eventually().until(() -> homeostat.run("logs", SANDBOX).out().contains("announce"));
+            monitor.log("{\"msg\":\"later\"}");
+            eventually().until(() -> homeostat.run("logs", SANDBOX).out().contains("later"));
+            homeostat.run("describe", SANDBOX).exits(0).says("later");
+            homeostat.withdraw("guest.yaml");
+            eventually().until(() -> guest.calls().count("DestroySandbox") == 1);
+        }
+    }
+
+    @Test
+    void aGuestThatWasSilentIsToldTheTimeAgain() {
+        guest.agent().letSetClock();
+        homeostat.agent();
+        homeostat.declare("guest.yaml", sandbox().with("health.interval", "1s").with("health.timeout", "300ms"));
+        homeostat.awaitRunning(SANDBOX);
+        Instant before = guest.agent().clock();
+
+        guest.faults().hang("Check");
+        long asked = guest.calls().count("Check");
+        // Twice at least by the agent.
+        eventually().until(() -> guest.calls().count("Check") >= asked + 3);
+        guest.faults().clear();
+
+        eventually().until(() -> guest.agent().clock().isAfter(before));
+        homeostat.awaitRunning(SANDBOX);
     }
 
     @Test

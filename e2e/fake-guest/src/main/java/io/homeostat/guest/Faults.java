@@ -1,6 +1,7 @@
 package io.homeostat.guest;
 
 import com.google.common.util.concurrent.Uninterruptibles;
+import com.google.protobuf.Message;
 import io.grpc.Metadata;
 import io.grpc.ServerCall;
 import io.grpc.ServerCallHandler;
@@ -20,6 +21,8 @@ public final class Faults implements ServerInterceptor {
         record Late(Duration by) implements Fault {}
 
         record Refused(Status status) implements Fault {}
+
+        record Ignored(Message answer) implements Fault {}
     }
 
     private final Map<String, Fault> faults = new ConcurrentHashMap<>();
@@ -37,6 +40,11 @@ public final class Faults implements ServerInterceptor {
     /** It is answered with an error and not carried out. */
     public void refuse(String method, Status status) {
         faults.put(method, new Fault.Refused(status));
+    }
+
+    /** It is answered so, and not carried out. */
+    public void ignore(String method, Message answer) {
+        faults.put(method, new Fault.Ignored(answer));
     }
 
     /** All is well again, also for what hangs. */
@@ -58,6 +66,18 @@ public final class Faults implements ServerInterceptor {
             case Fault.Refused(Status status) -> {
                 call.close(status, new Metadata());
                 return new ServerCall.Listener<>() {};
+            }
+            case Fault.Ignored(Message answer) -> {
+                call.request(1);
+                return new ServerCall.Listener<>() {
+                    @Override
+                    @SuppressWarnings("unchecked")
+                    public void onHalfClose() {
+                        call.sendHeaders(new Metadata());
+                        call.sendMessage((A) answer);
+                        call.close(Status.OK, new Metadata());
+                    }
+                };
             }
         }
         return next.startCall(call, headers);

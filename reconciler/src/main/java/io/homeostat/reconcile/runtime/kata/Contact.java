@@ -2,7 +2,6 @@ package io.homeostat.reconcile.runtime.kata;
 
 import io.homeostat.desired.state.Instance;
 import io.homeostat.observe.Observation;
-import java.time.Instant;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.function.Supplier;
@@ -10,7 +9,7 @@ import org.jspecify.annotations.Nullable;
 
 /** How one launch of a sandbox has been reached so far. */
 final class Contact {
-    private @Nullable Instant silentSince;
+    private boolean wasSilent;
 
     /** How often its agent has been asked for its metrics, as it counts; 0 when that is not known. */
     private long scrapes;
@@ -26,21 +25,18 @@ final class Contact {
     private boolean clockIsWrong;
     private boolean clockRefused;
 
-    /** Its agent does not answer, or not all that it should. Since when, for people. */
-    synchronized Instant silent(Instant now) {
-        if (silentSince == null) {
-            silentSince = now;
-        }
-        return silentSince;
+    /** Its agent does not answer, or not all that it should. */
+    synchronized void silent() {
+        wasSilent = true;
     }
 
     /** It answers everything. One that did not before may have been held, and its clock with it. */
     synchronized void well(Instance instance) {
-        if (reachedAs == null || silentSince != null) {
+        if (reachedAs == null || wasSilent) {
             clockIsWrong = true;
         }
         reachedAs = instance;
-        silentSince = null;
+        wasSilent = false;
     }
 
     /** It was made by this process, which has told it the time. */
@@ -53,6 +49,11 @@ final class Contact {
         boolean newly = !clockRefused;
         clockRefused = true;
         return newly;
+    }
+
+    /** The launch that answers; empty as long as none has. */
+    synchronized Optional<Instance> reached() {
+        return Optional.ofNullable(reachedAs);
     }
 
     synchronized void clockIsWrong() {

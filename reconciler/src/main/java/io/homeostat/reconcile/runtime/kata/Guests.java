@@ -2,12 +2,14 @@ package io.homeostat.reconcile.runtime.kata;
 
 import com.github.benmanes.caffeine.cache.Ticker;
 import com.google.common.collect.ImmutableList;
+import io.homeostat.actuate.launch.LogAppends;
 import io.homeostat.desired.model.guest.GuestEndpoint;
 import io.homeostat.desired.state.Identity;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.observe.guest.GuestConnection;
 import io.homeostat.observe.guest.GuestDialer;
 import io.homeostat.observe.guest.GuestProbes;
+import io.homeostat.reconcile.runtime.Machine;
 import java.time.Duration;
 import java.util.Map;
 import java.util.Optional;
@@ -21,17 +23,25 @@ final class Guests implements AutoCloseable {
     private final Ticker ticker = Ticker.systemTicker();
     private final ScheduledThreadPoolExecutor timer;
     private final GuestDialer dialer;
+    private final GuestLogs logs;
     private final Map<GuestEndpoint, Guest> guests = new ConcurrentHashMap<>();
     private final Map<String, Contact> contacts = new ConcurrentHashMap<>();
 
     /** Launch ids of those that are being created at this moment. */
     private final Set<String> creating = ConcurrentHashMap.newKeySet();
 
-    Guests() {
+    /** @param machine where what agents log is kept */
+    Guests(Machine machine) {
         timer = new ScheduledThreadPoolExecutor(
                 1, Thread.ofPlatform().daemon().name("guests").factory());
         timer.setRemoveOnCancelPolicy(true);
         dialer = new GuestDialer(timer);
+        logs = new GuestLogs(dialer::connect, new LogAppends(machine.layout(), machine.logTurns()));
+    }
+
+    /** What their agents log. */
+    GuestLogs logs() {
+        return logs;
     }
 
     Ticker ticker() {
@@ -64,6 +74,7 @@ final class Guests implements AutoCloseable {
     /** A launch is over; its guest may be used by others. */
     void forget(Instance instance) {
         contacts.remove(instance.launchId());
+        logs.forget(instance);
     }
 
     /** Nobody needs these connections any more. */
@@ -88,6 +99,7 @@ final class Guests implements AutoCloseable {
 
     @Override
     public void close() {
+        logs.close();
         guests.values().forEach(Guest::close);
         timer.shutdownNow();
     }

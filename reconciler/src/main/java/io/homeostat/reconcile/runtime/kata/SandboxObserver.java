@@ -168,21 +168,21 @@ final class SandboxObserver implements InstanceObserver {
         GuestProbes probes = guest.probes(check.timeout());
         switch (probes.responsiveness()) {
             case Observation.Unseen<Responsiveness>(String why) -> {
-                return degraded(instance, "its guest does not answer since " + contact.silent(now()) + ": " + why);
+                return silent(instance, contact, "its guest does not answer: " + why);
             }
             case Observation.Seen<Responsiveness>(Responsiveness how) -> {
                 if (how == Responsiveness.BLOCKED) {
-                    return degraded(
+                    return silent(
                             instance,
-                            "its guest is blocked since " + contact.silent(now())
-                                    + ": a call holds its agent's lock; it is waited for, and only a new boot helps"
+                            contact,
+                            "its guest is blocked: a call holds its agent's lock; it is waited for, and only a new boot helps"
                                     + " where that never ends");
                 }
             }
         }
         switch (probes.hasSandbox()) {
             case Observation.Unseen<Boolean>(String why) -> {
-                return degraded(instance, "its guest does not tell of it since " + contact.silent(now()) + ": " + why);
+                return silent(instance, contact, "its guest does not tell of it: " + why);
             }
             case Observation.Seen<Boolean>(Boolean there) -> {
                 if (!there) {
@@ -209,7 +209,7 @@ final class SandboxObserver implements InstanceObserver {
             return running(instance, gone, Deviation.NONE, ImmutableSet.of());
         }
         if (e.reason() == UnreachableGuest.Reason.NO_ANSWER) {
-            return degraded(instance, "its guest does not answer since " + contact.silent(now()) + ": " + why(e));
+            return silent(instance, contact, "its guest does not answer: " + why(e));
         }
         throw e;
     }
@@ -247,6 +247,11 @@ final class SandboxObserver implements InstanceObserver {
             case Observation.Unseen<NetworkDrift>(String why) ->
                 new Deviation(ImmutableList.of(), ImmutableList.of("its network can't be compared: " + why));
         };
+    }
+
+    private Liveness silent(Instance instance, Contact contact, String problem) {
+        contact.silent();
+        return degraded(instance, problem);
     }
 
     private Liveness degraded(Instance instance, String problem) {

@@ -403,6 +403,7 @@ final class SandboxRuntime implements KindRuntime, Configurable {
         for (Contact contact : guests.contacts()) {
             contact.scrapesToWrite().ifPresent(known -> write(known.instance(), known.count()));
             contact.lossToWrite().ifPresent(this::writeLoss);
+            contact.reached().ifPresent(this::followLog);
             if (jumped) {
                 contact.clockIsWrong();
             }
@@ -420,6 +421,11 @@ final class SandboxRuntime implements KindRuntime, Configurable {
             // A restart of its agent may be noticed later for that, and not less surely by what it has forgotten.
             LOG.debug("[{}] {}", instance.workload().brief(), e.getMessage());
         }
+    }
+
+    private void followLog(Instance instance) {
+        Guests.identity(instance)
+                .ifPresent(identity -> guests.logs().follow(instance, GuestEndpoint.parse(identity.endpoint())));
     }
 
     private void writeLoss(Instance instance) {

@@ -93,7 +93,7 @@ class ContactTest {
         contact.well(LAUNCH);
         assertEquals(Optional.empty(), contact.clockToSet());
 
-        contact.silent(NOW);
+        contact.silent();
         contact.well(LAUNCH);
         assertEquals(Optional.of(LAUNCH), contact.clockToSet());
 
@@ -108,14 +108,6 @@ class ContactTest {
         contact.well(LAUNCH);
 
         assertEquals(Optional.empty(), contact.clockToSet());
-    }
-
-    @Test
-    void aSilenceLastsFromItsBeginningUntilItAnswers() {
-        assertEquals(NOW, contact.silent(NOW));
-        assertEquals(NOW, contact.silent(NOW.plusSeconds(5)));
-        contact.well(LAUNCH);
-        assertEquals(NOW.plusSeconds(9), contact.silent(NOW.plusSeconds(9)));
     }
 
     @Test
