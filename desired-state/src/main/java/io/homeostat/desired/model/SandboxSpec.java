@@ -37,7 +37,10 @@ public record SandboxSpec(
     private String hash() {
         String all = String.join(
                 "\u0000",
-                List.of(guest.endpoint(), String.join("\u0000", guest.parts()), String.valueOf(guest.policy())));
+                List.of(
+                        guest.endpoint(),
+                        String.join("\u0000", guest.parts()),
+                        guest.policy() == null ? "" : guest.policy().file()));
         return Hashing.sha256()
                 .hashString(all, StandardCharsets.UTF_8)
                 .toString()

@@ -40,7 +40,7 @@ public interface KindRuntime {
      *
      * @param known launch ids whose notes are still needed; others may be deleted
      */
-    Creation prepare(Step.Launch step, ImmutableSet<String> known) throws ActuationFailure;
+    Creation prepare(Step.Launch step, ImmutableSet<String> known) throws ActuationFailure, InterruptedException;
 
     /**
      * Ends an instance and all that belongs to it; nothing of it runs when this returns.

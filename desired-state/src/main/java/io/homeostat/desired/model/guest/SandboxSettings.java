@@ -11,6 +11,7 @@ import io.homeostat.desired.model.schema.Fields.Matches;
 import io.homeostat.desired.model.schema.Fields.Range;
 import java.net.URI;
 import java.nio.file.Path;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /** Where a guest is, and what is to be made of it. */
@@ -149,9 +150,9 @@ public record SandboxSettings(
     public ImmutableList<String> parts() {
         return ImmutableList.of(
                 String.valueOf(hostname),
-                dns.toString(),
+                String.join("\u0000", dns),
                 String.valueOf(sharedPidNamespace),
-                storages.toString(),
-                kernelModules.toString());
+                storages.stream().map(Storage::words).collect(Collectors.joining("\u0001")),
+                String.join("\u0000", kernelModules));
     }
 }

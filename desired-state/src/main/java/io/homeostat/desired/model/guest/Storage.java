@@ -22,4 +22,15 @@ public record Storage(
         String mountPoint,
 
         @Doc("Options of the mount, such as ro or size=64m.")
-        ImmutableList<String> options) {}
+        ImmutableList<String> options) {
+    /** All of it, in an order that stays. */
+    String words() {
+        return String.join(
+                "\u0000",
+                driver,
+                String.valueOf(source),
+                String.valueOf(fstype),
+                mountPoint,
+                String.join("\u0000", options));
+    }
+}

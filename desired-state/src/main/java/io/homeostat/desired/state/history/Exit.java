@@ -23,13 +23,11 @@ public record Exit(@Nullable Integer code, @Nullable Integer signal, Reason reas
         GUEST_GONE,
         /** The guest that it was in has booted anew. */
         GUEST_BOOTED,
-        /** The agent of its guest was started again and knows nothing of it. */
-        GUEST_AGENT_RESTARTED,
         UNKNOWN;
 
-        /** Whether it ended with the guest that it was in, or nobody there can reach it any more. */
+        /** Whether it ended with the guest that it was in. */
         public boolean isOfGuest() {
-            return this == GUEST_GONE || this == GUEST_BOOTED || this == GUEST_AGENT_RESTARTED;
+            return this == GUEST_GONE || this == GUEST_BOOTED;
         }
     }
 
@@ -57,8 +55,6 @@ public record Exit(@Nullable Integer code, @Nullable Integer signal, Reason reas
             case TIMED_OUT -> "was stopped because it took too long";
             case GUEST_GONE -> "its guest is gone: nobody listens there any more";
             case GUEST_BOOTED -> "its guest has booted anew";
-            case GUEST_AGENT_RESTARTED ->
-                "the agent of its guest was started again, and only a new boot of the guest heals that";
             case UNKNOWN -> "ended while nobody was looking; its status is not known";
         };
     }

@@ -61,7 +61,7 @@ public record FailureCause(Kind kind, int code) {
             case OOM_KILLED -> of(Kind.OUT_OF_MEMORY);
             case STOPPED -> of(Kind.STOPPED);
             case TIMED_OUT -> of(Kind.TIMED_OUT);
-            case GUEST_GONE, GUEST_BOOTED, GUEST_AGENT_RESTARTED -> of(Kind.GUEST_LOST);
+            case GUEST_GONE, GUEST_BOOTED -> of(Kind.GUEST_LOST);
             case UNKNOWN -> of(Kind.END_UNKNOWN);
         };
     }

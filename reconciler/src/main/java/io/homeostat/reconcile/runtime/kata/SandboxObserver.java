@@ -196,8 +196,8 @@ final class SandboxObserver implements InstanceObserver {
             contact.agentIsLost();
         }
         if (contact.isAnotherAgent(probes::scrapes)) {
-            String words = new Exit(null, null, Exit.Reason.GUEST_AGENT_RESTARTED, now()).words();
-            return running(instance, health(words), Deviation.NONE, ImmutableSet.of(Loss.GUEST_AGENT));
+            Health health = health("another agent answers in its guest, which knows nothing of it");
+            return running(instance, health, Deviation.NONE, ImmutableSet.of(Loss.GUEST_AGENT));
         }
         return running(instance, Health.healthy(now()), deviation(instance, probes), ImmutableSet.of());
     }

@@ -60,6 +60,9 @@ final class SandboxRuntime implements KindRuntime, Configurable {
     private final SandboxNotes notes;
     private final HostClock hostClock = new HostClock();
 
+    /** A command that ends soon makes one, and had better not begin to read what others are to keep. */
+    private int upkeeps;
+
     SandboxRuntime(Machine machine, Guests guests) {
         this.machine = machine;
         this.guests = guests;
@@ -69,17 +72,15 @@ final class SandboxRuntime implements KindRuntime, Configurable {
 
     /** Waits for the guest, which may be booting, and finds out whether it can be made a sandbox of. */
     @Override
-    public Creation prepare(Step.Launch step, ImmutableSet<String> known) throws ActuationFailure {
+    public Creation prepare(Step.Launch step, ImmutableSet<String> known)
+            throws ActuationFailure, InterruptedException {
         WorkloadId id = step.workload();
+        // Nothing of it runs, or it would not be launched.
+        destroyForgotten(id);
         SandboxSpec spec = (SandboxSpec) step.declared().spec();
         Guest guest = guests.at(spec.guest().agent());
         Duration timeout = spec.lifecycle().start().timeout();
-        try {
-            awaitAgent(id, guest, timeout);
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-            throw new ActuationFailure("interrupted while waiting for the guest of " + id.brief(), false, e);
-        }
+        awaitAgent(id, guest, timeout);
         requireFresh(id, guest, spec);
         OptionalLong scrapes = guest.probes(TIMEOUT).scrapes() instanceof Observation.Seen<OptionalLong>(OptionalLong n)
                 ? n
@@ -385,6 +386,11 @@ final class SandboxRuntime implements KindRuntime, Configurable {
 
     @Override
     public void remove(WorkloadId id) throws ActuationFailure {
+        destroyForgotten(id);
+    }
+
+    /** Of which only the notes are left, because the database was lost. */
+    private void destroyForgotten(WorkloadId id) throws ActuationFailure {
         try {
             for (Instance forgotten : launches.forgotten(id, machine.instances().apply(id))) {
                 destroy(forgotten);
@@ -398,12 +404,15 @@ final class SandboxRuntime implements KindRuntime, Configurable {
     /** Nothing here waits for a guest. */
     @Override
     public void upkeep() {
+        boolean goesOn = upkeeps++ > 0;
         boolean jumped =
                 hostClock.hasJumped(machine.clock().instant(), guests.ticker().read());
         for (Contact contact : guests.contacts()) {
             contact.scrapesToWrite().ifPresent(known -> write(known.instance(), known.count()));
             contact.lossToWrite().ifPresent(this::writeLoss);
-            contact.reached().ifPresent(this::followLog);
+            if (goesOn) {
+                contact.reached().ifPresent(this::followLog);
+            }
             if (jumped) {
                 contact.clockIsWrong();
             }

@@ -99,7 +99,8 @@ final class TaskRuntime implements KindRuntime, Signalable, Executing {
 
     /** Finds out all that may be wrong with its declaration. */
     @Override
-    public Creation prepare(Step.Launch step, ImmutableSet<String> known) throws ActuationFailure {
+    public Creation prepare(Step.Launch step, ImmutableSet<String> known)
+            throws ActuationFailure, InterruptedException {
         TaskSpec spec = (TaskSpec) step.declared().spec();
         String unsupported = TaskConfigs.unsupported(spec);
         if (!unsupported.isEmpty()) {
@@ -131,9 +132,6 @@ final class TaskRuntime implements KindRuntime, Signalable, Executing {
             throw new ActuationFailure(FailureCause.Kind.NO_CONNECTION, "its " + e.words(), false);
         } catch (DriverFailure e) {
             throw failed("could not launch " + step.workload().brief(), e);
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-            throw new ActuationFailure("interrupted while asking the driver " + spec.driver(), false, e);
         }
     }
 
