@@ -6,11 +6,15 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import com.google.protobuf.Empty;
 import io.grpc.Status;
 import io.homeostat.guest.FakeGuest;
 import io.homeostat.guest.FakeMachine;
 import io.homeostat.guest.FakeMonitor;
+import io.homeostat.proto.kata.CreateSandboxRequest;
+import io.homeostat.proto.kata.KernelModule;
 import io.homeostat.proto.kata.Routes;
+import io.homeostat.proto.kata.Storage;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -348,6 +352,75 @@ final class SandboxTest {
 
         eventually().until(() -> guest.agent().clock().isAfter(before));
         homeostat.awaitRunning(SANDBOX);
+    }
+
+    @Test
+    void whatIsDeclaredIsWhatTheAgentIsAskedFor() {
+        homeostat.applied(sandbox()
+                .with("hostname", "box")
+                .with("dns", List.of("10.0.0.1", "fd00::1"))
+                .with("sharedPidNamespace", true)
+                .with("kernelModules", List.of("zram", "nf_conntrack hashsize=4096 x"))
+                .with(
+                        "storages",
+                        List.of(Map.of(
+                                "driver",
+                                "ephemeral",
+                                "source",
+                                "tmpfs",
+                                "fstype",
+                                "tmpfs",
+                                "mountPoint",
+                                "/run/data",
+                                "options",
+                                List.of("size=1m", "noexec")))));
+
+        CreateSandboxRequest asked = guest.agent().askedFor();
+        assertFalse(asked.getSandboxId().isEmpty());
+        assertEquals(
+                CreateSandboxRequest.newBuilder()
+                        .setSandboxId(asked.getSandboxId())
+                        .setHostname("box")
+                        .addDns("nameserver 10.0.0.1")
+                        .addDns("nameserver fd00::1")
+                        .setSandboxPidns(true)
+                        .addKernelModules(KernelModule.newBuilder().setName("zram"))
+                        .addKernelModules(KernelModule.newBuilder()
+                                .setName("nf_conntrack")
+                                .addParameters("hashsize=4096")
+                                .addParameters("x"))
+                        .addStorages(Storage.newBuilder()
+                                .setDriver("ephemeral")
+                                .setSource("tmpfs")
+                                .setFstype("tmpfs")
+                                .setMountPoint("/run/data")
+                                .addOptions("size=1m")
+                                .addOptions("noexec"))
+                        .build(),
+                asked);
+    }
+
+    @Test
+    void anotherPolicyTakesAnotherBoot() throws IOException {
+        Path rules = Files.writeString(root.resolve("policy.rego"), "package agent_policy\n");
+        guest.faults().ignore("SetPolicy", Empty.getDefaultInstance());
+        Document strict = sandbox().with("policy.file", rules.toString());
+        homeostat.applied(strict);
+        assertEquals(
+                List.of("SetPolicy", "CreateSandbox"),
+                guest.calls().methods().stream()
+                        .filter(List.of("SetPolicy", "CreateSandbox")::contains)
+                        .toList());
+        homeostat.run("plan", "--detailed-exitcode").exits(0);
+
+        Files.writeString(rules, "package agent_policy\ndefault AllowRequestsFailingPolicy := false\n");
+
+        homeostat.run("plan", "--detailed-exitcode").exits(2).says("content of " + rules + " changed");
+        guest.bootAgain();
+        homeostat.applied(strict);
+        assertEquals(2, guest.calls().count("SetPolicy"));
+        assertEquals(1, guest.calls().mostInOneBoot("CreateSandbox"));
+        assertEquals("guest", guest.agent().askedFor().getHostname(), "its own name where none is declared");
     }
 
     @Test

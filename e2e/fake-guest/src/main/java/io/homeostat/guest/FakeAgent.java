@@ -110,6 +110,7 @@ public final class FakeAgent extends AgentServiceImplBase {
     private final BlockingQueue<String> outOfMemory = new LinkedBlockingQueue<>();
     private final AtomicInteger scrapes = new AtomicInteger();
     private volatile boolean sandbox;
+    private volatile CreateSandboxRequest asked = CreateSandboxRequest.getDefaultInstance();
     private volatile boolean clockMayBeSet;
     private volatile Instant clock = Instant.EPOCH;
     private volatile Runnable whenDestroyed = () -> {};
@@ -135,6 +136,11 @@ public final class FakeAgent extends AgentServiceImplBase {
     /** What time it was told last. */
     public Instant clock() {
         return clock;
+    }
+
+    /** As what it was asked for a sandbox. */
+    public CreateSandboxRequest askedFor() {
+        return asked;
     }
 
     /** Whether there is a sandbox. */
@@ -246,6 +252,7 @@ public final class FakeAgent extends AgentServiceImplBase {
                 throw internal("setup persistent IPC namespace");
             }
             sandbox = true;
+            asked = request;
             return Empty.getDefaultInstance();
         });
     }
