@@ -4,15 +4,14 @@ import static io.homeostat.e2e.Patience.eventually;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.homeostat.guest.FakeGuest;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
@@ -31,32 +30,22 @@ final class SandboxKillPointsTest {
     private static final String LAUNCHES = "io.homeostat.actuate.launch.LaunchDirectories.";
 
     @RegisterExtension
+    @Order(1)
+    final Guest guest = new Guest();
+
+    @RegisterExtension
+    @Order(2)
     final Homeostat homeostat = new Homeostat();
 
-    /** Not JUnit's: sockets need a short path. */
-    private Path root;
-
-    private FakeGuest guest;
-
     @BeforeEach
-    void boot() throws IOException {
-        root = Files.createTempDirectory("hs");
-        guest = new FakeGuest(root.resolve("agent.sock"), Files.createDirectories(root.resolve("files")));
+    void boot() {
         guest.agent().plugIn("eth0", "02:00:00:00:00:01");
-        guest.bootAgain();
-    }
-
-    @AfterEach
-    void end() throws IOException {
-        homeostat.run("delete", "--all", "--timeout", "20s");
-        guest.close();
-        Trees.delete(root);
+        guest.fake().bootAgain();
     }
 
     private Document sandbox(String hostname) {
-        return Document.sandbox("guest", "unix://" + root.resolve("agent.sock"))
+        return guest.sandbox()
                 .with("hostname", hostname)
-                .with("stop.timeout", "5s")
                 .with(
                         "neighbors",
                         List.of(Map.of("address", "10.0.0.1", "lladdr", "02:00:00:00:00:02", "device", "eth0")));
@@ -98,7 +87,7 @@ final class SandboxKillPointsTest {
 
         homeostat.awaitRunning(SANDBOX);
         assertTrue(guest.agent().hasSandbox(), when);
-        assertEquals(1, guest.calls().mostInOneBoot("CreateSandbox"), when);
+        assertEquals(1, guest.fake().calls().mostInOneBoot("CreateSandbox"), when);
         eventually().until(() -> launches() == 1);
     }
 
@@ -119,8 +108,8 @@ final class SandboxKillPointsTest {
 
         homeostat.awaitRunning(SANDBOX);
         assertTrue(guest.agent().hasSandbox(), when);
-        assertEquals(1, guest.calls().mostInOneBoot("CreateSandbox"), when);
-        assertEquals(2, guest.calls().count("CreateSandbox"), when);
+        assertEquals(1, guest.fake().calls().mostInOneBoot("CreateSandbox"), when);
+        assertEquals(2, guest.fake().calls().count("CreateSandbox"), when);
         eventually().until(() -> launches() == 1);
     }
 

@@ -8,7 +8,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.google.protobuf.Empty;
 import io.grpc.Status;
-import io.homeostat.guest.FakeGuest;
 import io.homeostat.guest.FakeMachine;
 import io.homeostat.guest.FakeMonitor;
 import io.homeostat.proto.kata.CreateSandboxRequest;
@@ -22,8 +21,7 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
@@ -33,34 +31,15 @@ final class SandboxTest {
     private static final String MAC = "02:00:00:00:00:01";
 
     @RegisterExtension
+    @Order(1)
+    final Guest guest = new Guest();
+
+    @RegisterExtension
+    @Order(2)
     final Homeostat homeostat = new Homeostat();
 
-    /** Not JUnit's: sockets need a short path. */
-    private Path root;
-
-    private FakeGuest guest;
-
-    @BeforeEach
-    void boot() throws IOException {
-        root = Files.createTempDirectory("hs");
-        guest = new FakeGuest(root.resolve("agent.sock"), Files.createDirectories(root.resolve("files")));
-    }
-
-    @AfterEach
-    void end() throws IOException {
-        homeostat.run("delete", "--all", "--timeout", "20s");
-        guest.close();
-        Trees.delete(root);
-    }
-
-    private Document sandbox() {
-        return Document.sandbox("guest", "unix://" + root.resolve("agent.sock"))
-                .with("start.timeout", "20s")
-                .with("stop.timeout", "5s");
-    }
-
     private Document withNetwork() {
-        return sandbox()
+        return guest.sandbox()
                 .with("interfaces", List.of(Map.of("name", "eth0", "hwAddr", MAC, "addresses", List.of("10.0.0.2/24"))))
                 .with("routes", List.of(Map.of("dest", "0.0.0.0/0", "gateway", "10.0.0.1", "device", "eth0")))
                 .with(
@@ -81,9 +60,9 @@ final class SandboxTest {
         assertTrue(guest.agent().clock().getEpochSecond() > 1_000_000_000, "the clock");
         homeostat.run("plan", "--detailed-exitcode").exits(0);
         homeostat.applied(withNetwork());
-        assertEquals(1, guest.calls().count("CreateSandbox"));
-        assertEquals(1, guest.calls().count("UpdateInterface"));
-        List<String> order = guest.calls().methods().stream()
+        assertEquals(1, guest.fake().calls().count("CreateSandbox"));
+        assertEquals(1, guest.fake().calls().count("UpdateInterface"));
+        List<String> order = guest.fake().calls().methods().stream()
                 .filter(List.of("UpdateInterface", "UpdateRoutes", "AddARPNeighbors", "CreateSandbox")::contains)
                 .toList();
         assertEquals(List.of("UpdateInterface", "UpdateRoutes", "AddARPNeighbors", "CreateSandbox"), order);
@@ -118,7 +97,7 @@ final class SandboxTest {
         // What it can't take away is said, and is no reason to do anything.
         homeostat.run("plan", "--detailed-exitcode").exits(0);
         homeostat.run("describe", SANDBOX).says("eth0 has the address 10.0.0.99/24, which is not declared");
-        assertEquals(1, guest.calls().count("CreateSandbox"));
+        assertEquals(1, guest.fake().calls().count("CreateSandbox"));
     }
 
     @Test
@@ -131,7 +110,7 @@ final class SandboxTest {
                         "interfaces",
                         List.of(Map.of(
                                 "name", "eth0", "hwAddr", MAC, "addresses", List.of("10.0.0.2/24", "10.0.0.3/24")))));
-        assertEquals(1, guest.calls().count("CreateSandbox"));
+        assertEquals(1, guest.fake().calls().count("CreateSandbox"));
         assertTrue(guest.agent().network().words().contains("eth0 10.0.0.3/24"));
 
         homeostat
@@ -146,28 +125,28 @@ final class SandboxTest {
 
     @Test
     void aGuestThatBootsAnewIsMadeASandboxOfAgain() throws IOException {
-        homeostat.applied(sandbox());
+        homeostat.applied(guest.sandbox());
 
-        guest.reboot();
+        guest.fake().reboot();
 
         homeostat.run("plan", "--detailed-exitcode").exits(2).says("its guest has booted anew");
-        homeostat.applied(sandbox());
+        homeostat.applied(guest.sandbox());
         assertTrue(guest.agent().hasSandbox());
-        assertEquals(2, guest.calls().count("CreateSandbox"));
+        assertEquals(2, guest.fake().calls().count("CreateSandbox"));
     }
 
     @Test
     void aGuestWhoseAgentWasRestartedAloneIsLeftAsItIsWhereNobodyHereCanBootIt() throws IOException {
-        homeostat.applied(sandbox());
+        homeostat.applied(guest.sandbox());
 
-        guest.restartAgent();
+        guest.fake().restartAgent();
         homeostat
-                .apply(sandbox())
+                .apply(guest.sandbox())
                 .exits(1)
                 .says("the agent of its guest was started again")
                 .says("boot it anew");
 
-        assertEquals(1, guest.calls().count("CreateSandbox"));
+        assertEquals(1, guest.fake().calls().count("CreateSandbox"));
         JsonNode status = homeostat.status(SANDBOX);
         assertEquals("False", Homeostat.condition(status, "Converged"), status::toString);
         assertTrue(status.toString().contains("GuestLost"), status::toString);
@@ -175,57 +154,56 @@ final class SandboxTest {
 
     @Test
     void aGuestThatHasASandboxOfSomebodyElseIsNotTouched() throws IOException {
-        homeostat.applied(sandbox());
+        homeostat.applied(guest.sandbox());
         // Another program, with another state directory, would see the same.
         homeostat.run("stop", SANDBOX, "--reason", "test").exits(0);
-        guest.reboot();
+        guest.fake().reboot();
         homeostat.run("start", SANDBOX).exits(0);
-        long before = guest.calls().count("CreateSandbox");
+        long before = guest.fake().calls().count("CreateSandbox");
 
-        Document second = Document.sandbox("second", "unix://" + root.resolve("agent.sock"))
-                .with("start.attempts", 1);
+        Document second = Document.sandbox("second", "unix://" + guest.socket()).with("start.attempts", 1);
         homeostat
-                .apply(sandbox(), second)
+                .apply(guest.sandbox(), second)
                 .exits(1)
                 .says("has had a sandbox since it booted, and another one would destroy what runs in it");
-        assertEquals(before, guest.calls().count("CreateSandbox"));
+        assertEquals(before, guest.fake().calls().count("CreateSandbox"));
     }
 
     @Test
     void aGuestThatHangsIsDegradedAndNotRestartedAndADeleteIsNotHeldUp() {
-        homeostat.applied(sandbox().with("health.timeout", "300ms"));
+        homeostat.applied(guest.sandbox().with("health.timeout", "300ms"));
 
-        guest.faults().hang("UpdateContainer");
+        guest.fake().faults().hang("UpdateContainer");
         homeostat.run("status", SANDBOX).exits(1).says("its guest is blocked: a call holds its agent's lock");
-        guest.faults().clear();
+        guest.fake().faults().clear();
         homeostat.run("status", SANDBOX).exits(0);
-        guest.faults().hang("Check");
+        guest.fake().faults().hang("Check");
         homeostat
                 .run("status", SANDBOX)
                 .exits(1)
                 .says("its guest does not answer: Check was not answered within 300 ms (since ");
-        guest.faults().clear();
-        assertEquals(1, guest.calls().count("CreateSandbox"));
+        guest.fake().faults().clear();
+        assertEquals(1, guest.fake().calls().count("CreateSandbox"));
         assertEquals(0, homeostat.status(SANDBOX).get("restarts").asInt());
 
-        guest.faults().hang("DestroySandbox");
+        guest.fake().faults().hang("DestroySandbox");
         homeostat.run("delete", SANDBOX).exits(0);
     }
 
     @Test
     void whatAnAgentRefusesIsSaidAndNothingIsLeftHalfDone() {
-        guest.faults().refuse("CreateSandbox", Status.INTERNAL.withDescription("mount failed\u001b[31m"));
+        guest.fake().faults().refuse("CreateSandbox", Status.INTERNAL.withDescription("mount failed\u001b[31m"));
 
-        homeostat.apply(sandbox().with("start.attempts", 1)).exits(1).says("CreateSandbox: mount failed?[31m");
+        homeostat.apply(guest.sandbox().with("start.attempts", 1)).exits(1).says("CreateSandbox: mount failed?[31m");
         assertFalse(guest.agent().hasSandbox());
 
-        guest.faults().clear();
-        homeostat.applied(sandbox());
+        guest.fake().faults().clear();
+        homeostat.applied(guest.sandbox());
     }
 
     @Test
     void aGuestThatNeverComesIsSaidWithWhatWasTriedAndWhatToDo() {
-        Document nowhere = Document.sandbox("guest", "unix://" + root.resolve("no.sock"))
+        Document nowhere = Document.sandbox("guest", "unix://" + guest.root().resolve("no.sock"))
                 .with("start.timeout", "500ms")
                 .with("start.attempts", 1);
 
@@ -233,44 +211,45 @@ final class SandboxTest {
                 .apply(nowhere)
                 .exits(1)
                 .says("the guest of sandbox/guest can't be used, 500ms after it was first tried: unix://"
-                        + root.resolve("no.sock") + ": there is no " + root.resolve("no.sock")
+                        + guest.root().resolve("no.sock") + ": there is no "
+                        + guest.root().resolve("no.sock")
                         + "; start what makes it, or correct spec.endpoint");
 
-        guest.faults().hang("UpdateContainer");
+        guest.fake().faults().hang("UpdateContainer");
         homeostat
-                .apply(sandbox().with("start.timeout", "500ms").with("start.attempts", 1))
+                .apply(guest.sandbox().with("start.timeout", "500ms").with("start.attempts", 1))
                 .exits(1)
                 .says("a call holds its agent's lock, so that it does nothing else; boot it anew");
-        assertEquals(0, guest.calls().count("CreateSandbox"));
+        assertEquals(0, guest.fake().calls().count("CreateSandbox"));
     }
 
     @Test
     void aNetworkThatAnAgentTakesAndDoesNotMakeIsAFailure() {
         guest.agent().plugIn("eth0", MAC);
-        guest.faults().ignore("UpdateRoutes", Routes.getDefaultInstance());
+        guest.fake().faults().ignore("UpdateRoutes", Routes.getDefaultInstance());
 
         homeostat
                 .apply(withNetwork().with("start.attempts", 1))
                 .exits(1)
                 .says("its agent has taken the network, and does not have it: a route by 10.0.0.1 on eth0 is missing");
-        assertEquals(0, guest.calls().count("CreateSandbox"));
+        assertEquals(0, guest.fake().calls().count("CreateSandbox"));
 
-        guest.faults().clear();
+        guest.fake().faults().clear();
         homeostat.applied(withNetwork());
         guest.agent().network().takeAway("eth0", "10.0.0.2");
-        guest.faults().refuse("UpdateInterface", Status.INTERNAL.withDescription("no such device"));
+        guest.fake().faults().refuse("UpdateInterface", Status.INTERNAL.withDescription("no such device"));
         homeostat
                 .apply(withNetwork())
                 .exits(1)
                 .says("could not give sandbox/guest its network: UpdateInterface: no such device");
-        assertEquals(1, guest.calls().count("CreateSandbox"));
+        assertEquals(1, guest.fake().calls().count("CreateSandbox"));
     }
 
     @Test
     void aNetworkThatCanNotBeReadIsSaidAndNothingIsSent() {
         guest.agent().plugIn("eth0", MAC);
         homeostat.applied(withNetwork());
-        guest.faults().refuse("ListRoutes", Status.PERMISSION_DENIED.withDescription("denied by the policy"));
+        guest.fake().faults().refuse("ListRoutes", Status.PERMISSION_DENIED.withDescription("denied by the policy"));
 
         homeostat.run("plan", "--detailed-exitcode").exits(0);
         homeostat
@@ -284,8 +263,10 @@ final class SandboxTest {
 
     @Test
     void aSandboxThatAnAgentDoesNotLetGoStaysAndIsSaid() {
-        homeostat.applied(sandbox());
-        guest.faults().refuse("DestroySandbox", Status.PERMISSION_DENIED.withDescription("denied by the policy"));
+        homeostat.applied(guest.sandbox());
+        guest.fake()
+                .faults()
+                .refuse("DestroySandbox", Status.PERMISSION_DENIED.withDescription("denied by the policy"));
 
         homeostat
                 .run("delete", SANDBOX, "--timeout", "20s")
@@ -293,14 +274,14 @@ final class SandboxTest {
                 .says("could not stop sandbox/guest: DestroySandbox: denied by the policy");
         assertTrue(guest.agent().hasSandbox());
 
-        guest.faults().clear();
+        guest.fake().faults().clear();
         homeostat.run("delete", SANDBOX).exits(0);
-        assertEquals(1, guest.calls().count("CreateSandbox"));
+        assertEquals(1, guest.fake().calls().count("CreateSandbox"));
     }
 
     @Test
     void aSandboxIsTakenUpAgainWhenTheDatabaseIsLost() throws IOException {
-        homeostat.applied(sandbox());
+        homeostat.applied(guest.sandbox());
         try (var files = Files.list(homeostat.stateDir())) {
             for (Path file : files.filter(one -> one.getFileName().toString().startsWith("homeostat.db"))
                     .toList()) {
@@ -308,9 +289,9 @@ final class SandboxTest {
             }
         }
 
-        homeostat.applied(sandbox());
+        homeostat.applied(guest.sandbox());
 
-        assertEquals(1, guest.calls().count("CreateSandbox"));
+        assertEquals(1, guest.fake().calls().count("CreateSandbox"));
         assertTrue(
                 homeostat.events(SANDBOX).toString().contains("ADOPTED"),
                 () -> homeostat.events(SANDBOX).toString());
@@ -318,8 +299,8 @@ final class SandboxTest {
 
     @Test
     void whatAnAgentLogsIsTheLogOfItsSandbox() throws IOException {
-        Path socket = root.resolve("hv.sock");
-        try (FakeMonitor monitor = new FakeMonitor(socket, root.resolve("agent.sock"))) {
+        Path socket = guest.root().resolve("hv.sock");
+        try (FakeMonitor monitor = new FakeMonitor(socket, guest.socket())) {
             monitor.log("{\"msg\":\"announce\"}");
             homeostat.agent();
             homeostat.declare(
@@ -332,7 +313,7 @@ final class SandboxTest {
             eventually().until(() -> homeostat.run("logs", SANDBOX).out().contains("later"));
             homeostat.run("describe", SANDBOX).exits(0).says("later");
             homeostat.withdraw("guest.yaml");
-            eventually().until(() -> guest.calls().count("DestroySandbox") == 1);
+            eventually().until(() -> guest.fake().calls().count("DestroySandbox") == 1);
         }
     }
 
@@ -340,15 +321,16 @@ final class SandboxTest {
     void aGuestThatWasSilentIsToldTheTimeAgain() {
         guest.agent().letSetClock();
         homeostat.agent();
-        homeostat.declare("guest.yaml", sandbox().with("health.interval", "1s").with("health.timeout", "300ms"));
+        homeostat.declare(
+                "guest.yaml", guest.sandbox().with("health.interval", "1s").with("health.timeout", "300ms"));
         homeostat.awaitRunning(SANDBOX);
         Instant before = guest.agent().clock();
 
-        guest.faults().hang("Check");
-        long asked = guest.calls().count("Check");
+        guest.fake().faults().hang("Check");
+        long asked = guest.fake().calls().count("Check");
         // Twice at least by the agent.
-        eventually().until(() -> guest.calls().count("Check") >= asked + 3);
-        guest.faults().clear();
+        eventually().until(() -> guest.fake().calls().count("Check") >= asked + 3);
+        guest.fake().faults().clear();
 
         eventually().until(() -> guest.agent().clock().isAfter(before));
         homeostat.awaitRunning(SANDBOX);
@@ -356,7 +338,7 @@ final class SandboxTest {
 
     @Test
     void whatIsDeclaredIsWhatTheAgentIsAskedFor() {
-        homeostat.applied(sandbox()
+        homeostat.applied(guest.sandbox()
                 .with("hostname", "box")
                 .with("dns", List.of("10.0.0.1", "fd00::1"))
                 .with("sharedPidNamespace", true)
@@ -402,13 +384,13 @@ final class SandboxTest {
 
     @Test
     void anotherPolicyTakesAnotherBoot() throws IOException {
-        Path rules = Files.writeString(root.resolve("policy.rego"), "package agent_policy\n");
-        guest.faults().ignore("SetPolicy", Empty.getDefaultInstance());
-        Document strict = sandbox().with("policy.file", rules.toString());
+        Path rules = Files.writeString(guest.root().resolve("policy.rego"), "package agent_policy\n");
+        guest.fake().faults().ignore("SetPolicy", Empty.getDefaultInstance());
+        Document strict = guest.sandbox().with("policy.file", rules.toString());
         homeostat.applied(strict);
         assertEquals(
                 List.of("SetPolicy", "CreateSandbox"),
-                guest.calls().methods().stream()
+                guest.fake().calls().methods().stream()
                         .filter(List.of("SetPolicy", "CreateSandbox")::contains)
                         .toList());
         homeostat.run("plan", "--detailed-exitcode").exits(0);
@@ -416,47 +398,49 @@ final class SandboxTest {
         Files.writeString(rules, "package agent_policy\ndefault AllowRequestsFailingPolicy := false\n");
 
         homeostat.run("plan", "--detailed-exitcode").exits(2).says("content of " + rules + " changed");
-        guest.bootAgain();
+        guest.fake().bootAgain();
         homeostat.applied(strict);
-        assertEquals(2, guest.calls().count("SetPolicy"));
-        assertEquals(1, guest.calls().mostInOneBoot("CreateSandbox"));
+        assertEquals(2, guest.fake().calls().count("SetPolicy"));
+        assertEquals(1, guest.fake().calls().mostInOneBoot("CreateSandbox"));
         assertEquals("guest", guest.agent().askedFor().getHostname(), "its own name where none is declared");
     }
 
     @Test
     void aPolicyIsSentFirstAndAnAgentWithoutOneSaysSo() throws IOException {
-        Path rules = Files.writeString(root.resolve("policy.rego"), "package agent_policy\n");
+        Path rules = Files.writeString(guest.root().resolve("policy.rego"), "package agent_policy\n");
 
         homeostat
-                .apply(sandbox().with("policy.file", rules.toString()).with("start.attempts", 1))
+                .apply(guest.sandbox().with("policy.file", rules.toString()).with("start.attempts", 1))
                 .exits(1)
                 .says("/grpc.AgentService/SetPolicy is not supported");
-        assertEquals(0, guest.calls().count("CreateSandbox"));
+        assertEquals(0, guest.fake().calls().count("CreateSandbox"));
 
         homeostat
-                .apply(sandbox().with("policy.file", root.resolve("none.rego").toString()))
+                .apply(guest.sandbox()
+                        .with("policy.file", guest.root().resolve("none.rego").toString()))
                 .exits(1)
-                .says("spec.policy.file can't be read from " + root.resolve("none.rego") + ": it does not exist");
+                .says("spec.policy.file can't be read from " + guest.root().resolve("none.rego")
+                        + ": it does not exist");
     }
 
     @Test
     void aGuestThatIsGoneIsLostOnlyAfterAWhileAndMadeAgainWhenItIsBack() throws IOException {
         homeostat.agent();
-        Document impatient = sandbox().with("health.interval", "1s").with("health.failureThreshold", 2);
+        Document impatient = guest.sandbox().with("health.interval", "1s").with("health.failureThreshold", 2);
         homeostat.declare("guest.yaml", impatient);
         homeostat.awaitRunning(SANDBOX);
 
-        guest.shutDown();
+        guest.fake().shutDown();
 
         eventually().until(() -> homeostat.status(SANDBOX).toString().contains("GuestLost"));
-        guest.reboot();
+        guest.fake().reboot();
         homeostat.awaitRunning(SANDBOX);
-        assertEquals(2, guest.calls().count("CreateSandbox"));
+        assertEquals(2, guest.fake().calls().count("CreateSandbox"));
     }
 
     @Test
     void theProcessThatAGuestRunsInIsRestartedForANewBoot() throws IOException {
-        Path socket = root.resolve("vm.sock");
+        Path socket = guest.root().resolve("vm.sock");
         Document machine = machine(socket);
         Document sandbox = Document.sandbox("guest", "unix://" + socket)
                 .with("dependsOn", List.of("process/guest-vm"))
@@ -476,7 +460,7 @@ final class SandboxTest {
         long second = homeostat.pid("process/guest-vm");
 
         // Its agent alone is no use without another boot.
-        Files.createFile(root.resolve("vm/restart-agent"));
+        Files.createFile(guest.root().resolve("vm/restart-agent"));
         homeostat.awaitAnother("process/guest-vm", second);
         homeostat.awaitRunning(SANDBOX);
         assertTrue(
@@ -486,7 +470,7 @@ final class SandboxTest {
 
     @Test
     void aNewBootThatApplyAsksForIsWaitedFor() throws IOException {
-        Path socket = root.resolve("vm.sock");
+        Path socket = guest.root().resolve("vm.sock");
         Document[] both = {
             machine(socket),
             Document.sandbox("guest", "unix://" + socket)
@@ -495,8 +479,8 @@ final class SandboxTest {
                     .with("health.interval", "1s")
         };
         homeostat.applied(both);
-        Files.createFile(root.resolve("vm/restart-agent"));
-        eventually().until(() -> !Files.exists(root.resolve("vm/restart-agent")));
+        Files.createFile(guest.root().resolve("vm/restart-agent"));
+        eventually().until(() -> !Files.exists(guest.root().resolve("vm/restart-agent")));
         homeostat
                 .run("plan", "--detailed-exitcode")
                 .exits(2)
@@ -516,7 +500,7 @@ final class SandboxTest {
                 System.getProperty("java.class.path"),
                 FakeMachine.class.getName(),
                 socket.toString(),
-                root.resolve("vm").toString()));
+                guest.root().resolve("vm").toString()));
         return Document.process("guest-vm")
                 .with("install", "local")
                 .with(

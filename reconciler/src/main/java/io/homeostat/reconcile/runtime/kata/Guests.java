@@ -9,11 +9,11 @@ import io.homeostat.desired.state.Instance;
 import io.homeostat.observe.guest.GuestConnection;
 import io.homeostat.observe.guest.GuestDialer;
 import io.homeostat.observe.guest.GuestProbes;
+import io.homeostat.reconcile.runtime.LaunchesBegun;
 import io.homeostat.reconcile.runtime.Machine;
 import java.time.Duration;
 import java.util.Map;
 import java.util.Optional;
-import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.random.RandomGenerator;
@@ -27,8 +27,7 @@ final class Guests implements AutoCloseable {
     private final Map<GuestEndpoint, Guest> guests = new ConcurrentHashMap<>();
     private final Map<String, Contact> contacts = new ConcurrentHashMap<>();
 
-    /** Launch ids of those that are being created at this moment. */
-    private final Set<String> creating = ConcurrentHashMap.newKeySet();
+    private final LaunchesBegun begun = new LaunchesBegun();
 
     /** @param machine where what agents log is kept */
     Guests(Machine machine) {
@@ -85,16 +84,8 @@ final class Guests implements AutoCloseable {
         }
     }
 
-    void begin(String launchId) {
-        creating.add(launchId);
-    }
-
-    void end(String launchId) {
-        creating.remove(launchId);
-    }
-
-    boolean isBeingCreated(String launchId) {
-        return creating.contains(launchId);
+    LaunchesBegun begun() {
+        return begun;
     }
 
     @Override

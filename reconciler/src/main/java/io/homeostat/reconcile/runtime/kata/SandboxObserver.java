@@ -83,7 +83,7 @@ final class SandboxObserver implements InstanceObserver {
         if (instance.isOver()) {
             return new ObservedInstance(instance, remembered, ended(Exit.Reason.UNKNOWN, now()));
         }
-        if (guests.isBeingCreated(instance.launchId())) {
+        if (guests.begun().contains(instance.launchId())) {
             return new ObservedInstance(instance, remembered, new Liveness.Pending());
         }
         if (Files.exists(launches.of(instance).endedFile())) {

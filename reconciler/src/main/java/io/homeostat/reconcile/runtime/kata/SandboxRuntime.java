@@ -174,7 +174,7 @@ final class SandboxRuntime implements KindRuntime, Configurable {
         WorkloadId id = instance.workload();
         GuestChanges changes = guest.changes(timeout);
         String could = "could not launch " + id.brief();
-        guests.begin(instance.launchId());
+        guests.begun().begin(instance.launchId());
         try {
             if (spec.guest().policy() != null) {
                 changes.setPolicy(new String(rules, StandardCharsets.UTF_8));
@@ -199,7 +199,7 @@ final class SandboxRuntime implements KindRuntime, Configurable {
         } catch (IOException e) {
             throw new ActuationFailure(could + ": " + IoReason.withFile(e), false, e);
         } finally {
-            guests.end(instance.launchId());
+            guests.begun().end(instance.launchId());
         }
     }
 

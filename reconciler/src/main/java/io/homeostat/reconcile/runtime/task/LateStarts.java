@@ -108,7 +108,7 @@ final class LateStarts {
     }
 
     private void look(DriverSession session, Start start) throws DriverFailure, InterruptedException {
-        if (tasks.isBeingCreated(start.launchId()) || isRemembered(start)) {
+        if (tasks.begun().contains(start.launchId()) || isRemembered(start)) {
             return;
         }
         try {

@@ -130,7 +130,7 @@ final class TaskObserver implements InstanceObserver {
         if (instance.isOver()) {
             return new Liveness.Ended(unknown(machine.clock().instant()));
         }
-        if (tasks.isBeingCreated(instance.launchId())) {
+        if (tasks.begun().contains(instance.launchId())) {
             return new Liveness.Pending();
         }
         if (Files.exists(tasks.endedNote(instance))) {

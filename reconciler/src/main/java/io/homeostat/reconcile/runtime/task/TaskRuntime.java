@@ -147,7 +147,7 @@ final class TaskRuntime implements KindRuntime, Signalable, Executing {
         WorkloadId id = instance.workload();
         DriverSession session = running.session();
         Instance driver = running.instance();
-        tasks.begin(instance.launchId());
+        tasks.begun().begin(instance.launchId());
         try {
             TaskPlace place = place(id);
             if (groups.kill(place.groups())) {
@@ -190,7 +190,7 @@ final class TaskRuntime implements KindRuntime, Signalable, Executing {
         } catch (IOException e) {
             throw new ActuationFailure("could not launch " + id.brief() + ": " + e.getMessage(), false, e);
         } finally {
-            tasks.end(instance.launchId());
+            tasks.begun().end(instance.launchId());
         }
     }
 

@@ -14,6 +14,7 @@ import io.homeostat.observe.driver.DriverSessions;
 import io.homeostat.observe.driver.TaskStatistics;
 import io.homeostat.observe.process.LaunchDirectory;
 import io.homeostat.proto.nomad.driver.DriverCapabilities;
+import io.homeostat.reconcile.runtime.LaunchesBegun;
 import io.homeostat.reconcile.runtime.Machine;
 import io.homeostat.reconcile.runtime.driver.RunningDrivers;
 import io.homeostat.reconcile.runtime.driver.RunningDrivers.Absent;
@@ -22,8 +23,6 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Optional;
-import java.util.Set;
-import java.util.concurrent.ConcurrentHashMap;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -40,8 +39,7 @@ final class Tasks {
     private final FailedStarts failedStarts;
     private final UnansweredStarts starts;
 
-    /** Launch ids of those that are being created at this moment. */
-    private final Set<String> creating = ConcurrentHashMap.newKeySet();
+    private final LaunchesBegun begun = new LaunchesBegun();
 
     Tasks(Machine machine) {
         this.machine = machine;
@@ -172,15 +170,7 @@ final class Tasks {
         return directory(instance).endedFile();
     }
 
-    void begin(String launchId) {
-        creating.add(launchId);
-    }
-
-    void end(String launchId) {
-        creating.remove(launchId);
-    }
-
-    boolean isBeingCreated(String launchId) {
-        return creating.contains(launchId);
+    LaunchesBegun begun() {
+        return begun;
     }
 }
