@@ -20,6 +20,8 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
@@ -191,15 +193,38 @@ public final class GuestDialer {
         if (descriptor < 0) {
             throw vsockFailure(endpoint, -descriptor);
         }
-        int connected;
-        do {
-            connected = Libc.connectToVsock(descriptor, cid, port);
-        } while (connected == -Libc.EINTR);
+        CompletableFuture<Integer> result = new CompletableFuture<>();
+        // The kernel waits for seconds, which would pin the carrier of a virtual thread.
+        Thread _ = Thread.ofPlatform().daemon().name("connect " + endpoint).start(() -> {
+            int connected;
+            do {
+                connected = Libc.connectToVsock(descriptor, cid, port);
+            } while (connected == -Libc.EINTR);
+            if (!result.complete(connected)) {
+                // Nobody waits for it any more.
+                int _ = Libc.close(descriptor);
+            }
+        });
+        int connected = await(endpoint, result);
         if (connected < 0) {
             int _ = Libc.close(descriptor);
             throw vsockFailure(endpoint, -connected);
         }
         return new VsockWire(descriptor);
+    }
+
+    private static int await(GuestEndpoint endpoint, CompletableFuture<Integer> result) throws UnreachableGuest {
+        try {
+            return result.get();
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            if (result.complete(-Libc.EINTR)) {
+                throw new UnreachableGuest(Reason.NOT_TRIED, endpoint + ": interrupted while connecting", e);
+            }
+            return result.getNow(-Libc.EINTR);
+        } catch (ExecutionException e) {
+            throw new IllegalStateException("a connection is made or fails by its number", e);
+        }
     }
 
     static UnreachableGuest vsockFailure(GuestEndpoint endpoint, int error) {

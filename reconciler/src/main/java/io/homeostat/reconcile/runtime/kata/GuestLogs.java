@@ -77,7 +77,11 @@ final class GuestLogs implements AutoCloseable {
         static Reader start(WorkloadId id, GuestEndpoint endpoint, GuestLogs all) {
             Reader reader = new Reader(id, endpoint, all);
             synchronized (reader) {
-                reader.thread = Thread.ofVirtual().name("log of " + id.brief()).start(reader::run);
+                // Whoever waits in vsock pins the carrier of a virtual thread.
+                reader.thread = Thread.ofPlatform()
+                        .daemon()
+                        .name("log of " + id.brief())
+                        .start(reader::run);
             }
             return reader;
         }
