@@ -17,6 +17,7 @@ import io.homeostat.desired.state.history.Reason;
 import io.homeostat.observe.files.FileContent;
 import java.nio.charset.StandardCharsets;
 import java.util.Optional;
+import java.util.function.Consumer;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -70,84 +71,86 @@ public record Traits(
 
     /** Of what can say how it is, which need not be what shows that it has started, or is over. */
     public Traits withHealth(Readiness shown, Completion over) {
-        return new Traits(
-                shown, over, true, config, reload, limiting, inputs, entryPoint, parent, recreatedWithParent, hosts);
+        return with(next -> {
+            next.readiness = shown;
+            next.completion = over;
+            next.hasHealth = true;
+        });
     }
 
     /** The same with one more thing that can't change while an instance runs. */
     public Traits with(LaunchInput input) {
-        return new Traits(
-                readiness,
-                completion,
-                hasHealth,
-                config,
-                reload,
-                limiting,
-                ImmutableList.<LaunchInput>builder().addAll(inputs).add(input).build(),
-                entryPoint,
-                parent,
-                recreatedWithParent,
-                hosts);
+        return with(next -> next.inputs =
+                ImmutableList.<LaunchInput>builder().addAll(inputs).add(input).build());
     }
 
     public Traits withConfig(@Nullable Config given) {
-        return new Traits(
-                readiness,
-                completion,
-                hasHealth,
-                given,
-                reload,
-                limiting,
-                inputs,
-                entryPoint,
-                parent,
-                recreatedWithParent,
-                hosts);
+        return with(next -> next.config = given);
     }
 
     public Traits withReload(@Nullable Reload how) {
-        return new Traits(
-                readiness,
-                completion,
-                hasHealth,
-                config,
-                how,
-                limiting,
-                inputs,
-                entryPoint,
-                parent,
-                recreatedWithParent,
-                hosts);
+        return with(next -> next.reload = how);
     }
 
     public Traits withParent(WorkloadId whole, boolean recreated) {
-        return new Traits(
-                readiness,
-                completion,
-                hasHealth,
-                config,
-                reload,
-                limiting,
-                inputs,
-                entryPoint,
-                Optional.of(whole),
-                recreated,
-                hosts);
+        return with(next -> {
+            next.parent = Optional.of(whole);
+            next.recreatedWithParent = recreated;
+        });
     }
 
     public Traits withHosts(ImmutableList<WorkloadId> machines) {
-        return new Traits(
-                readiness,
-                completion,
-                hasHealth,
-                config,
-                reload,
-                limiting,
-                inputs,
-                entryPoint,
-                parent,
-                recreatedWithParent,
-                machines);
+        return with(next -> next.hosts = machines);
+    }
+
+    private Traits with(Consumer<Draft> change) {
+        Draft next = new Draft(this);
+        change.accept(next);
+        return next.done();
+    }
+
+    /** A copy to be changed: the one place that repeats all components. */
+    private static final class Draft {
+        private final Limiting limiting;
+        private final @Nullable String entryPoint;
+        private Readiness readiness;
+        private Completion completion;
+        private boolean hasHealth;
+        private @Nullable Config config;
+        private @Nullable Reload reload;
+        private ImmutableList<LaunchInput> inputs;
+        private Optional<WorkloadId> parent;
+        private boolean recreatedWithParent;
+        private ImmutableList<WorkloadId> hosts;
+
+        Draft(Traits of) {
+            readiness = of.readiness;
+            completion = of.completion;
+            hasHealth = of.hasHealth;
+            config = of.config;
+            reload = of.reload;
+            limiting = of.limiting;
+            inputs = of.inputs;
+            entryPoint = of.entryPoint;
+            parent = of.parent;
+            recreatedWithParent = of.recreatedWithParent;
+            hosts = of.hosts;
+        }
+
+        Traits done() {
+            return new Traits(
+                    readiness,
+                    completion,
+                    hasHealth,
+                    config,
+                    reload,
+                    limiting,
+                    inputs,
+                    entryPoint,
+                    parent,
+                    recreatedWithParent,
+                    hosts);
+        }
     }
 
     /** When limits can be set. */
