@@ -249,13 +249,15 @@ final class Constraints {
 
         @Override
         public void schema(ArrayNode allOf) {
-            ObjectNode limits = allOf.addObject()
-                    .putObject("properties")
-                    .putObject("limits")
-                    .putObject("properties");
+            ObjectNode limits = limits(allOf);
             limits.put("memoryMax", false);
             limits.put("cores", false);
         }
+    }
+
+    /** The fields of limits, for a rule about them. */
+    static ObjectNode limits(ArrayNode allOf) {
+        return allOf.addObject().putObject("properties").putObject("limits").putObject("properties");
     }
 
     /** What may be used at most is no less than what may be used always. */

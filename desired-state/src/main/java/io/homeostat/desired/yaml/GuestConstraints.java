@@ -148,10 +148,7 @@ final class GuestConstraints {
 
         @Override
         public void schema(ArrayNode allOf) {
-            ObjectNode limits = allOf.addObject()
-                    .putObject("properties")
-                    .putObject("limits")
-                    .putObject("properties");
+            ObjectNode limits = Constraints.limits(allOf);
             ImmutableList.of("memory", "cpu", "memoryMax", "cores").forEach(key -> limits.put(key, false));
             ImmutableList.of("required", "oomGroup")
                     .forEach(key -> limits.putObject(key).put("const", false));

@@ -218,7 +218,7 @@ public final class PluginStates {
         private static Status crashed(@Nullable Exit exit, Instant now) {
             return exit == null
                     ? status(WorkloadState.CRASHED, PROBLEM, ImmutableList.of(), now)
-                    : status(WorkloadState.CRASHED, PROBLEM, ImmutableList.of("process " + exit.words()), exit.at());
+                    : status(WorkloadState.CRASHED, PROBLEM, ImmutableList.of(exit.sentence()), exit.at());
         }
 
         /** By the exit status of its process, if it has one. */

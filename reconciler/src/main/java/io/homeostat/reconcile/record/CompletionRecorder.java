@@ -47,7 +47,7 @@ final class CompletionRecorder {
         notes.event(
                 EventType.PLUGIN_EXECUTION_COMPLETED,
                 instance.revision(),
-                "process " + exit.words() + ", after " + Notation.text(took.isNegative() ? Duration.ZERO : took));
+                exit.sentence() + ", after " + Notation.text(took.isNegative() ? Duration.ZERO : took));
         return true;
     }
 

@@ -60,7 +60,7 @@ final class OneShotRecorder {
     /** Its instance is over by itself. */
     static void ended(Situation situation, Notes notes, Instance instance, Exit exit) {
         if (!hasRun(instance, exit)) {
-            String words = "process " + exit.words();
+            String words = exit.sentence();
             notes.failure(EventType.PLUGIN_START_FAILED, instance.revision(), FailureCause.of(exit), words);
             notes.launchFailed(instance.target(), FailureCause.of(exit), notes.explained(words), false);
             return;
@@ -74,7 +74,7 @@ final class OneShotRecorder {
             if (exit.reason() == Exit.Reason.EXITED && code != null && code == 0) {
                 conclude(notes, instance, run.completed(exit.at(), exit));
             } else {
-                String words = "process " + exit.words();
+                String words = exit.sentence();
                 conclude(notes, instance, run.failed(exit.at(), exit, notes.explained(words)), words);
             }
         });

@@ -40,17 +40,14 @@ public final class OutcomeRecorder {
             case Step.Unpack unpack -> {
                 fetching(situation, notes, unpack.key(), outcome, true);
                 if (plan.reason() == Reason.INSTALL_DAMAGED && outcome instanceof Outcome.Done) {
-                    notes.run(run -> run.withRepairs(
-                            BackoffPolicies.recentRepairs(situation).failed(situation.now(), plan.message(), false)));
+                    repaired(situation, plan, notes);
                 }
             }
             case Step.Launch launch -> launching(notes, launch, outcome);
             case Step.Start start -> starting(situation, notes, start, outcome);
             case Step.ApplyConfig apply -> configuring(situation, notes, apply, outcome);
             case Step.Reload reload -> reloading(situation, plan, notes, reload, outcome);
-            case Step.Reboot reboot ->
-                notes.run(run -> run.withRepairs(
-                        BackoffPolicies.recentRepairs(situation).failed(situation.now(), plan.message(), false)));
+            case Step.Reboot reboot -> repaired(situation, plan, notes);
             case Step.Stop stop -> stopping(situation, plan, notes, stop, outcome);
             case Step.Remove remove -> removing(situation, notes, outcome);
             case Step.Activate activate -> upkeep(situation, notes, outcome);
@@ -59,6 +56,12 @@ public final class OutcomeRecorder {
             case Step.Wait waiting -> throw new IllegalArgumentException("a wait is not executed");
         }
         return notes.change();
+    }
+
+    /** What repairs the same again and again has to wait longer each time. */
+    private static void repaired(Situation situation, WorkloadPlan plan, Notes notes) {
+        notes.run(run -> run.withRepairs(
+                BackoffPolicies.recentRepairs(situation).failed(situation.now(), plan.message(), false)));
     }
 
     private static void fetching(Situation situation, Notes notes, String key, Outcome outcome, boolean complete) {
@@ -286,8 +289,7 @@ public final class OutcomeRecorder {
         }
         OneShotRecorder.stopped(situation, notes, step);
         if (step.cause() == Step.Stop.Cause.DRIFTED || renews(situation, plan, step)) {
-            notes.run(run -> run.withRepairs(
-                    BackoffPolicies.recentRepairs(situation).failed(situation.now(), plan.message(), false)));
+            repaired(situation, plan, notes);
         }
         boolean late = step.cause() == Step.Stop.Cause.START_FAILED;
         boolean tookTooLong = late || plan.reason() == Reason.RUN_TIMED_OUT;

@@ -55,11 +55,6 @@ public record SandboxSettings(
 
             @Doc("Addresses of the link layer that need not be asked for. Changed in place.")
             ImmutableList<Neighbor> neighbors) {
-        /** Whether nobody cares. */
-        public boolean isEmpty() {
-            return interfaces.isEmpty() && routes.isEmpty() && neighbors.isEmpty();
-        }
-
         /** As sets of what is compared. */
         public GuestNetwork toGuestNetwork() {
             return new GuestNetwork(
