@@ -67,7 +67,8 @@ final class SandboxObserver implements InstanceObserver {
             for (Instance instance : instances) {
                 seen.add(observed(instance, true, checks));
             }
-            for (Instance instance : launches.forgotten(id, instances)) {
+            // Also those that are over: what is left of them is no launch that nobody knows.
+            for (Instance instance : launches.forgotten(id, machine.instances().apply(id))) {
                 seen.add(observed(instance, false, checks));
             }
             seen.sort(Comparator.comparing(one -> one.instance().launchedAt()));

@@ -86,7 +86,8 @@ final class TaskObserver implements InstanceObserver {
                 Instance known = instance.identity() == null ? completed(instance) : instance;
                 seen.add(new ObservedInstance(known, true, asked(known, checks)));
             }
-            for (Instance instance : launches.forgotten(id, instances)) {
+            // Also those that are over: what is left of them is no launch that nobody knows.
+            for (Instance instance : launches.forgotten(id, machine.instances().apply(id))) {
                 seen.add(new ObservedInstance(instance, false, asked(instance, checks)));
             }
             seen.sort(Comparator.comparing(task -> task.instance().launchedAt()));
