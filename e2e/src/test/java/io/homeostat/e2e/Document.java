@@ -40,6 +40,15 @@ final class Document {
         return of("Sandbox", name).with("endpoint", endpoint);
     }
 
+    /** A container that is a shell script. */
+    static Document container(String name, String sandbox, String script) {
+        return of("Container", name)
+                .with("sandbox", sandbox)
+                .with("rootfs.path", "/rootfs")
+                .with("command", List.of("/bin/sh", "-c", script))
+                .with("stop.timeout", "10s");
+    }
+
     static Document task(String name, String driver) {
         return of("Task", name).with("driver", driver);
     }

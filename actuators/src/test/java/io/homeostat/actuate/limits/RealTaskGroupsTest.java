@@ -145,7 +145,7 @@ class RealTaskGroupsTest {
         Process other = launch(List.of(share), "sleep", "300");
         String all = processorsOf(other, share);
 
-        Limits one = new Limits(null, null, true, false, null, 1);
+        Limits one = new Limits(null, null, true, false, null, 1, null);
         assertInstanceOf(Prepared.Ready.class, groups.prepare(name, one));
 
         String own = cgroups.processors(name).orElseThrow();

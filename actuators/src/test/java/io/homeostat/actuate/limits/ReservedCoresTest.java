@@ -51,7 +51,7 @@ class ReservedCoresTest {
     }
 
     private static Limits cores(int count) {
-        return new Limits(null, null, false, false, null, count);
+        return new Limits(null, null, false, false, null, count, null);
     }
 
     private String in(String group) throws IOException {

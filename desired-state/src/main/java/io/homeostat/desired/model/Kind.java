@@ -17,6 +17,7 @@ public final class Kind implements Comparable<Kind> {
     public static final Kind TASK = new Kind("Task", "tasks", TaskSpec.class);
     public static final Kind DRIVER = new Kind("Driver", "drivers", DriverSpec.class);
     public static final Kind SANDBOX = new Kind("Sandbox", "sandboxes", SandboxSpec.class);
+    public static final Kind CONTAINER = new Kind("Container", "containers", ContainerSpec.class);
 
     private final String title;
     private final String word;

@@ -84,7 +84,12 @@ public record Lifecycle(
             @Doc("Of a Task: how many processors it has for itself, where its driver can do that; 0 for none.")
             @Range(min = 0, max = 4096)
             @Nullable
-            Integer cores) {
+            Integer cores,
+
+            @Doc("Of a Container: how many processes it may have, where its guest can limit that.")
+            @Range(min = 1, max = 4_194_304)
+            @Nullable
+            Integer pids) {
 
         public static final Limits NONE = new Limits(null, null, false);
 
@@ -95,12 +100,12 @@ public record Lifecycle(
 
         /** Of a process tree of ours. */
         public Limits(@Nullable Size memory, @Nullable Cpu cpu, boolean required, boolean oomGroup) {
-            this(memory, cpu, required, oomGroup, null, null);
+            this(memory, cpu, required, oomGroup, null, null, null);
         }
 
         /** Whether anything is limited. */
         public boolean areAny() {
-            return memory != null || cpu != null || memoryMax != null || (cores != null && cores > 0);
+            return memory != null || cpu != null || memoryMax != null || pids != null || (cores != null && cores > 0);
         }
     }
 

@@ -6,6 +6,6 @@ import com.google.common.collect.ImmutableList;
 public final class StandardKinds implements KindProvider {
     @Override
     public ImmutableList<Kind> kinds() {
-        return ImmutableList.of(Kind.PLUGIN, Kind.PROCESS, Kind.DRIVER, Kind.TASK, Kind.SANDBOX);
+        return ImmutableList.of(Kind.PLUGIN, Kind.PROCESS, Kind.DRIVER, Kind.TASK, Kind.SANDBOX, Kind.CONTAINER);
     }
 }

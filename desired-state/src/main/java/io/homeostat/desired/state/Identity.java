@@ -67,10 +67,23 @@ public sealed interface Identity {
         }
     }
 
-    /** A container in a sandbox, named by its launch id: another launch of the sandbox has no such container. */
+    /**
+     * A container in a sandbox. In another boot of the guest there is no such container.
+     *
+     * @param endpoint where the agent of its guest listens
+     * @param started whether the agent has answered that it runs; until then it may, or there may be half of it
+     */
     @Fields.Key("container")
     record Container(
-            String sandbox, String containerId, @Nullable String bootId) implements Identity {
+            String endpoint,
+            String containerId,
+            boolean started,
+            @Nullable String bootId) implements Identity {
+        /** The same once the agent has said that it runs. */
+        public Container answered() {
+            return new Container(endpoint, containerId, true, bootId);
+        }
+
         @Override
         public String words() {
             return "container " + containerId;

@@ -242,8 +242,9 @@ final class Constraints {
         @Override
         public void check(Bound record) {
             if (record.value("limits") instanceof Limits limits
-                    && (limits.memoryMax() != null || limits.cores() != null)) {
-                record.errorAtKey("limits", "only a Task can have memoryMax or cores; remove them");
+                    && (limits.memoryMax() != null || limits.cores() != null || limits.pids() != null)) {
+                record.errorAtKey(
+                        "limits", "only a Task can have memoryMax or cores, and only a Container pids; remove them");
             }
         }
 
@@ -252,6 +253,7 @@ final class Constraints {
             ObjectNode limits = limits(allOf);
             limits.put("memoryMax", false);
             limits.put("cores", false);
+            limits.put("pids", false);
         }
     }
 
@@ -338,7 +340,7 @@ final class Constraints {
         }
     }
 
-    private record ExactlyOne(ImmutableList<String> keys) implements Constraint {
+    record ExactlyOne(ImmutableList<String> keys) implements Constraint {
         @Override
         public void check(Bound record) {
             ImmutableList<String> given = keys.stream().filter(record::has).collect(ImmutableList.toImmutableList());

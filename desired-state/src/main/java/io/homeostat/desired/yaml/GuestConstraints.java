@@ -7,6 +7,7 @@ import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableListMultimap;
 import com.google.common.net.InetAddresses;
 import io.homeostat.desired.model.Lifecycle.Limits;
+import io.homeostat.desired.model.guest.ContainerSettings;
 import io.homeostat.desired.model.guest.GuestEndpoint;
 import io.homeostat.desired.model.guest.IpPrefix;
 import io.homeostat.desired.model.guest.SandboxSettings;
@@ -36,6 +37,9 @@ final class GuestConstraints {
             .put(SandboxSettings.Route.class, new OneFamily())
             .put(SandboxSettings.Neighbor.class, new Parsed("address", GuestConstraints::address))
             .put(SandboxSettings.Policy.class, new LocalFile())
+            .put(ContainerSettings.class, new LimitsOfGuests())
+            .put(ContainerSettings.class, new SomeRootFs())
+            .put(ContainerSettings.RootFs.class, new Constraints.ExactlyOne(ImmutableList.of("path", "storage")))
             .build();
 
     private GuestConstraints() {}
@@ -149,7 +153,45 @@ final class GuestConstraints {
         @Override
         public void schema(ArrayNode allOf) {
             ObjectNode limits = Constraints.limits(allOf);
-            ImmutableList.of("memory", "cpu", "memoryMax", "cores").forEach(key -> limits.put(key, false));
+            ImmutableList.of("memory", "cpu", "memoryMax", "cores", "pids").forEach(key -> limits.put(key, false));
+            ImmutableList.of("required", "oomGroup")
+                    .forEach(key -> limits.putObject(key).put("const", false));
+        }
+    }
+
+    /** There is none by default. */
+    private static final class SomeRootFs implements Constraint {
+        @Override
+        public void check(Bound record) {
+            if (!record.mayHave("rootfs")) {
+                record.missing("rootfs", "required key 'rootfs' is missing; write the path of one in the guest");
+            }
+        }
+
+        @Override
+        public void schema(ArrayNode allOf) {
+            allOf.addObject().putArray("required").add("rootfs");
+        }
+    }
+
+    /** What only this machine could enforce. */
+    private static final class LimitsOfGuests implements Constraint {
+        @Override
+        public void check(Bound record) {
+            if (record.value("limits") instanceof Limits limits
+                    && (limits.memoryMax() != null
+                            || limits.cores() != null
+                            || limits.oomGroup()
+                            || limits.required())) {
+                record.errorAtKey(
+                        "limits", "a Container has memory, cpu and pids, which its guest enforces; remove the others");
+            }
+        }
+
+        @Override
+        public void schema(ArrayNode allOf) {
+            ObjectNode limits = Constraints.limits(allOf);
+            ImmutableList.of("memoryMax", "cores").forEach(key -> limits.put(key, false));
             ImmutableList.of("required", "oomGroup")
                     .forEach(key -> limits.putObject(key).put("const", false));
         }

@@ -261,12 +261,13 @@ final class Shape {
             if (generic instanceof ParameterizedType parameterized) {
                 Type[] arguments = parameterized.getActualTypeArguments();
                 if (parameterized.getRawType() == ImmutableList.class) {
-                    return new FieldType.Items(element(component, arguments[0]), Math.toIntExact(min));
+                    return new FieldType.Items(element(component, arguments[0], max), Math.toIntExact(min));
                 }
                 if (parameterized.getRawType() == ImmutableSortedMap.class && arguments[0] == String.class) {
                     Keys keys = component.getAnnotation(Keys.class);
                     return new FieldType.Entries(
-                            keys == null ? null : form(keys.value(), keys.words()), element(component, arguments[1]));
+                            keys == null ? null : form(keys.value(), keys.words()),
+                            element(component, arguments[1], max));
                 }
             } else if (generic instanceof Class<?> type) {
                 if (type == String.class) {
@@ -296,9 +297,13 @@ final class Shape {
             throw new IllegalStateException(component + " has a type that no document can have: " + generic);
         }
 
-        private static FieldType element(RecordComponent component, Type generic) {
+        /** @param max of each, when they are numbers */
+        private static FieldType element(RecordComponent component, Type generic, long max) {
             if (generic == String.class) {
                 return new FieldType.Text(matches(component), 0);
+            }
+            if (generic == Long.class) {
+                return new FieldType.Whole(0, max);
             }
             if (generic instanceof Class<?> type && type.isRecord()) {
                 return new Nested(Shape.of(type));

@@ -38,6 +38,8 @@ class ExplainTest {
                         out.
                     cores      <integer>
                         Of a Task: how many processors it has for itself, where its driver can do that; 0 for none.
+                    pids       <integer>
+                        Of a Container: how many processes it may have, where its guest can limit that.
                 """, Explain.text("Plugin.spec.limits"));
     }
 
@@ -84,8 +86,10 @@ class ExplainTest {
                         + " reload, install, limits, start, stop, health, restart, metrics, execution, dependsOn,"
                         + " maxDisruption, maintenanceWindow, keepRevisions, config",
                 refusal("Plugin.spec.limit"));
-        assertEquals("no kind 'Pod'; there are: Driver, Plugin, Process, Sandbox, Task, Agent", refusal("Pod.spec"));
-        assertEquals("no kind ''; there are: Driver, Plugin, Process, Sandbox, Task, Agent", refusal(""));
+        assertEquals(
+                "no kind 'Pod'; there are: Container, Driver, Plugin, Process, Sandbox, Task, Agent",
+                refusal("Pod.spec"));
+        assertEquals("no kind ''; there are: Container, Driver, Plugin, Process, Sandbox, Task, Agent", refusal(""));
         assertEquals(
                 "Plugin.spec.rlimits has no fields; it is <map of string to string>",
                 refusal("Plugin.spec.rlimits.nofile"));

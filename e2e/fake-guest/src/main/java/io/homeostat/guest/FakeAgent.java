@@ -5,6 +5,7 @@ import com.google.protobuf.ByteString;
 import com.google.protobuf.Empty;
 import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
+import io.grpc.stub.ServerCallStreamObserver;
 import io.grpc.stub.StreamObserver;
 import io.homeostat.guest.FakeContainer.Phase;
 import io.homeostat.proto.kata.AddARPNeighborsRequest;
@@ -29,6 +30,7 @@ import io.homeostat.proto.kata.GuestDetailsRequest;
 import io.homeostat.proto.kata.GuestDetailsResponse;
 import io.homeostat.proto.kata.Interfaces;
 import io.homeostat.proto.kata.LinuxCapabilities;
+import io.homeostat.proto.kata.LinuxResources;
 import io.homeostat.proto.kata.ListInterfacesRequest;
 import io.homeostat.proto.kata.ListRoutesRequest;
 import io.homeostat.proto.kata.MemAgentCompactConfig;
@@ -81,6 +83,7 @@ import java.nio.file.StandardOpenOption;
 import java.time.Instant;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -109,6 +112,7 @@ public final class FakeAgent extends AgentServiceImplBase {
     private final List<FakeContainer> orphans = new CopyOnWriteArrayList<>();
     private final BlockingQueue<String> outOfMemory = new LinkedBlockingQueue<>();
     private final AtomicInteger scrapes = new AtomicInteger();
+    private final List<CreateContainerRequest> askedForContainers = new CopyOnWriteArrayList<>();
     private volatile boolean sandbox;
     private volatile CreateSandboxRequest asked = CreateSandboxRequest.getDefaultInstance();
     private volatile boolean clockMayBeSet;
@@ -143,6 +147,31 @@ public final class FakeAgent extends AgentServiceImplBase {
         return asked;
     }
 
+    /** As what it was asked for containers, the last one last. */
+    public List<CreateContainerRequest> containersAskedFor() {
+        return List.copyOf(askedForContainers);
+    }
+
+    /** The ids of the containers that there are. */
+    public Set<String> containers() {
+        return Set.copyOf(containers.keySet());
+    }
+
+    /** What a container may use now. */
+    public LinuxResources resources(String container) {
+        return known(container).resources();
+    }
+
+    /** Somebody else gives a container other limits. */
+    public void limit(String container, LinuxResources resources) {
+        known(container).update(resources);
+    }
+
+    /** Whether a container is paused. */
+    public boolean isPaused(String container) {
+        return known(container).phase() == Phase.PAUSED;
+    }
+
     /** Whether there is a sandbox. */
     public boolean hasSandbox() {
         return sandbox;
@@ -157,6 +186,12 @@ public final class FakeAgent extends AgentServiceImplBase {
     public void runOutOfMemory(String container) {
         known(container).kill();
         outOfMemory.add(container);
+    }
+
+    /** The same, which the agent does not notice, as for the first one with control groups of version 1. */
+    public void runOutOfMemoryUnnoticed(String container) {
+        known(container).exhaust();
+        known(container).kill();
     }
 
     /** Whether what was in a container's root file system was deleted under it. */
@@ -277,6 +312,7 @@ public final class FakeAgent extends AgentServiceImplBase {
                 throw internal("no capabilities");
             }
             neverAnsweredIfUnknown(spec.getCapabilities());
+            askedForContainers.add(request);
             FakeContainer former = containers.remove(id);
             if (former != null) {
                 former.kill();
@@ -405,6 +441,13 @@ public final class FakeAgent extends AgentServiceImplBase {
                             .setPidsStats(PidsStats.newBuilder().setCurrent(running))
                             .setMemoryStats(MemoryStats.newBuilder()
                                     .setUsage(MemoryData.newBuilder()
+                                            .setMaxUsage(
+                                                    container.isExhausted()
+                                                            ? container
+                                                                    .resources()
+                                                                    .getMemory()
+                                                                    .getLimit()
+                                                            : 0)
                                             .setLimit(container
                                                     .resources()
                                                     .getMemory()
@@ -466,17 +509,25 @@ public final class FakeAgent extends AgentServiceImplBase {
 
     @Override
     public void readStdout(ReadStreamRequest request, StreamObserver<ReadStreamResponse> answers) {
-        answer(answers, () -> read(request, false));
+        answer(answers, () -> read(request, false, (ServerCallStreamObserver<?>) answers));
     }
 
     @Override
     public void readStderr(ReadStreamRequest request, StreamObserver<ReadStreamResponse> answers) {
-        answer(answers, () -> read(request, true));
+        answer(answers, () -> read(request, true, (ServerCallStreamObserver<?>) answers));
     }
 
-    private ReadStreamResponse read(ReadStreamRequest request, boolean standardError) throws IOException {
+    /** Of a call that is given up nothing is read any more. */
+    private ReadStreamResponse read(ReadStreamRequest request, boolean standardError, ServerCallStreamObserver<?> call)
+            throws IOException, InterruptedException {
         FakeProcess process = process(request.getContainerId(), request.getExecId());
         InputStream output = process.output(standardError);
+        while (process.isRunning() && output.available() == 0) {
+            if (call.isCancelled()) {
+                throw refusal(Status.CANCELLED, "given up");
+            }
+            Thread.sleep(1);
+        }
         byte[] bytes = new byte[request.getLen()];
         int length = output.read(bytes);
         if (length < 0 && process.hasTerminal()) {

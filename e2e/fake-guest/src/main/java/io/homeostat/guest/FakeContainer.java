@@ -26,6 +26,7 @@ final class FakeContainer {
     private LinuxResources resources;
     private Phase phase = Phase.CREATED;
     private boolean emptied;
+    private boolean exhausted;
 
     FakeContainer(String id, FakeProcess first, LinuxResources resources) {
         this.id = id;
@@ -79,6 +80,15 @@ final class FakeContainer {
 
     synchronized boolean isEmptied() {
         return emptied;
+    }
+
+    /** It has used all the memory that it may. */
+    synchronized void exhaust() {
+        exhausted = true;
+    }
+
+    synchronized boolean isExhausted() {
+        return exhausted;
     }
 
     void kill() {

@@ -8,6 +8,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
 import org.jspecify.annotations.Nullable;
 
 /** A process of a container. Before it is started it waits, as the first one of a container does. */
@@ -18,6 +19,9 @@ final class FakeProcess {
     private final Process spec;
     private final boolean first;
     private final CompletableFuture<Integer> status = new CompletableFuture<>();
+    /** Counted down once it has been started, or never will be. */
+    private final CountDownLatch begun = new CountDownLatch(1);
+
     private java.lang.@Nullable Process process;
 
     /** @param first whether it is the first one of its container */
@@ -36,6 +40,7 @@ final class FakeProcess {
         }
         java.lang.Process started = builder.start();
         process = started;
+        begun.countDown();
         CompletableFuture<java.lang.Process> _ =
                 started.onExit().whenComplete((ended, _) -> status.complete(ended.exitValue()));
     }
@@ -59,6 +64,7 @@ final class FakeProcess {
         if (to == null) {
             if (number == SIGKILL || number == SIGTERM) {
                 status.complete(128 + SIGKILL);
+                begun.countDown();
             }
             return;
         }
@@ -79,7 +85,9 @@ final class FakeProcess {
         return false;
     }
 
-    InputStream output(boolean standardError) {
+    /** Whoever reads before it is started waits for that: its pipes are there as soon as it is made. */
+    InputStream output(boolean standardError) throws InterruptedException {
+        begun.await();
         java.lang.Process of = process;
         if (of == null) {
             return InputStream.nullInputStream();
@@ -93,6 +101,7 @@ final class FakeProcess {
     }
 
     void kill() {
+        begun.countDown();
         if (process != null) {
             process.destroyForcibly();
         }

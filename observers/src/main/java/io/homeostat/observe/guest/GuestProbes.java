@@ -9,6 +9,7 @@ import io.homeostat.observe.guest.GuestFailure.Kind;
 import io.homeostat.observe.ttrpc.TtrpcChannel;
 import io.homeostat.proto.kata.AgentServiceGrpc;
 import io.homeostat.proto.kata.AgentServiceGrpc.AgentServiceBlockingStub;
+import io.homeostat.proto.kata.CgroupStats;
 import io.homeostat.proto.kata.CheckRequest;
 import io.homeostat.proto.kata.GetMetricsRequest;
 import io.homeostat.proto.kata.GuestDetailsRequest;
@@ -139,18 +140,16 @@ public final class GuestProbes {
                         : Optional.empty());
     }
 
-    /** How many processes a container has; 0 also when there is no such container. */
-    public Observation<Long> processes(String id) {
+    /** What a container uses, and may; empty when there is no such container. One of which nothing runs any more has no processes. */
+    public Observation<Optional<CgroupStats>> usage(String id) {
         return ask(
                 "StatsContainer",
-                (channel, deadline) -> agent(channel, deadline)
+                (channel, deadline) -> Optional.of(agent(channel, deadline)
                         .statsContainer(StatsContainerRequest.newBuilder()
                                 .setContainerId(id)
                                 .build())
-                        .getCgroupStats()
-                        .getPidsStats()
-                        .getCurrent(),
-                failure -> failure.kind() == Kind.NO_CONTAINER ? Optional.of(0L) : Optional.empty());
+                        .getCgroupStats()),
+                failure -> failure.kind() == Kind.NO_CONTAINER ? Optional.of(Optional.empty()) : Optional.empty());
     }
 
     /**

@@ -31,6 +31,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Random;
 import java.util.Set;
@@ -164,6 +165,11 @@ class GuestProbesTest {
         return assertInstanceOf(Observation.Unseen.class, observation).why();
     }
 
+    private Observation<Optional<Long>> processes(String id) {
+        return probes().usage(id)
+                .map(known -> known.map(usage -> usage.getPidsStats().getCurrent()));
+    }
+
     @Test
     void aContainerIsThereOrNotAndHasProcessesOrNone() {
         containers.put("app", 3L);
@@ -172,9 +178,9 @@ class GuestProbesTest {
         assertEquals(Observation.seen(true), probes().hasContainer("app"));
         assertEquals(Observation.seen(true), probes().hasContainer("created"));
         assertEquals(Observation.seen(false), probes().hasContainer("other"));
-        assertEquals(Observation.seen(3L), probes().processes("app"));
-        assertEquals(Observation.seen(0L), probes().processes("created"));
-        assertEquals(Observation.seen(0L), probes().processes("other"));
+        assertEquals(Observation.seen(Optional.of(3L)), processes("app"));
+        assertEquals(Observation.seen(Optional.of(0L)), processes("created"));
+        assertEquals(Observation.seen(Optional.empty()), processes("other"));
     }
 
     @Test
@@ -227,7 +233,7 @@ class GuestProbesTest {
         assertEquals("UpdateContainer: " + words, why(probes().hasContainer("app")));
         assertEquals("UpdateContainer: " + words, why(probes().responsiveness()));
         assertEquals("GetVolumeStats: " + words, why(probes().hasSandbox()));
-        assertEquals("StatsContainer: " + words, why(probes().processes("app")));
+        assertEquals("StatsContainer: " + words, why(probes().usage("app")));
         assertEquals("GetMetrics: " + words, why(probes().scrapes()));
     }
 

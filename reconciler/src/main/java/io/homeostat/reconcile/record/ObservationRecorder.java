@@ -273,7 +273,7 @@ public final class ObservationRecorder {
         }
         Lifecycle lifecycle = declared.workload().lifecycle();
         Size memory = lifecycle.limits().memory();
-        if (exit.reason() == Exit.Reason.OOM_KILLED && memory != null) {
+        if (exit.reason().isOutOfMemory() && memory != null) {
             return "; limits.memory is " + Notation.text(memory) + ": raise it, or have the program use less";
         }
         return exit.isSuccess()

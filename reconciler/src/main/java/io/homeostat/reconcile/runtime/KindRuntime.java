@@ -4,14 +4,17 @@ import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
 import io.homeostat.actuate.ActuationFailure;
+import io.homeostat.actuate.launch.LaunchDirectories;
 import io.homeostat.desired.model.Lifecycle;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.Identity;
 import io.homeostat.desired.state.Instance;
+import io.homeostat.desired.yaml.IoReason;
 import io.homeostat.observe.ObservedInstance;
 import io.homeostat.observe.files.FileContent;
 import io.homeostat.reconcile.plan.Step;
 import io.homeostat.reconcile.record.Outcome;
+import java.io.IOException;
 
 /**
  * Creates and ends the instances of one kind. The planner decides when, and the loop stores what has to survive a crash before it calls.
@@ -64,6 +67,23 @@ public interface KindRuntime {
 
     /** Removes what instances of a workload share and leave behind, once the last one is destroyed. */
     default void remove(WorkloadId id) throws ActuationFailure, InterruptedException {}
+
+    /**
+     * Destroys what has ended, and of which only the notes are left, because the database was lost: nobody else would remove it.
+     *
+     * @param machine whose notes are read
+     */
+    default void destroyForgotten(WorkloadId id, Machine machine) throws ActuationFailure, InterruptedException {
+        try {
+            LaunchDirectories launches = new LaunchDirectories(machine.layout(), machine.procFs());
+            for (Instance forgotten : launches.forgotten(id, machine.instances().apply(id))) {
+                destroy(forgotten);
+            }
+        } catch (IOException e) {
+            throw new ActuationFailure(
+                    "what " + id.brief() + " left can't be removed yet: " + IoReason.withFile(e), false, e);
+        }
+    }
 
     /** Called by an agent twice a second, and by what launches without one at its end: what has to be done beside the steps, for all instances. */
     default void upkeep() {}

@@ -67,6 +67,7 @@ public final class DeclaredSecrets {
         url(spec.path("source").path("url").asText(""), mask);
         url(spec.path("probe").path("http").path("url").asText(""), mask);
         arguments(spec.path("arguments"), mask);
+        arguments(spec.path("command"), mask);
         arguments(spec.path("probe").path("exec").path("command"), mask);
         arguments(spec.path("reload").path("exec").path("command"), mask);
     }

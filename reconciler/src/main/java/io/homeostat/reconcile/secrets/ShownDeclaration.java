@@ -21,7 +21,7 @@ public final class ShownDeclaration {
     private static final int SHORTEST_ELSEWHERE = 8;
 
     private static final ImmutableList<String> COMMANDS =
-            ImmutableList.of("/arguments", "/probe/exec/command", "/reload/exec/command");
+            ImmutableList.of("/arguments", "/command", "/probe/exec/command", "/reload/exec/command");
 
     /** Who logs in there often does so by a token alone, in place of a name. */
     private static final ImmutableMap<String, String> ADDRESSES =

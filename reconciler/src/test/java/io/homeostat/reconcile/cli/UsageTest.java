@@ -380,10 +380,12 @@ class UsageTest {
                         + "\"Of a Task: the most memory it may use while the machine has some to spare; memory when left out."
                         + " Written as 64Mi, 1Gi or a number of bytes.\"},"
                         + "{\"name\":\"cores\",\"type\":\"integer\",\"required\":false,\"default\":null,\"description\":"
-                        + "\"Of a Task: how many processors it has for itself, where its driver can do that; 0 for none. Written as a number from 0 to 4096.\"}]}\n",
+                        + "\"Of a Task: how many processors it has for itself, where its driver can do that; 0 for none. Written as a number from 0 to 4096.\"},"
+                        + "{\"name\":\"pids\",\"type\":\"integer\",\"required\":false,\"default\":null,\"description\":"
+                        + "\"Of a Container: how many processes it may have, where its guest can limit that. Written as a number from 1 to 4194304.\"}]}\n",
                 shell.plain("explain", "Plugin.spec.limits", "-o", "json").out());
         assertEquals(
-                "{\"formatVersion\":\"1.0\",\"kinds\":[\"Driver\",\"Plugin\",\"Process\",\"Sandbox\",\"Task\",\"Timer\",\"Agent\"]}\n",
+                "{\"formatVersion\":\"1.0\",\"kinds\":[\"Container\",\"Driver\",\"Plugin\",\"Process\",\"Sandbox\",\"Task\",\"Timer\",\"Agent\"]}\n",
                 shell.plain("explain", "-o", "json").out());
         Result unknown = shell.plain("explain", "Plugin.spec.limit", "-o", "json");
         assertEquals(1, unknown.status());

@@ -80,7 +80,7 @@ class DependencyGraphTest {
         for (Identity identity : List.of(
                 new Identity.Task("exec", "1", "", null, "last-boot"),
                 new Identity.Sandbox("vsock://3:1024", 1, true, "last-boot"),
-                new Identity.Container("sandbox", "1", "last-boot"))) {
+                new Identity.Container("vsock://3:1024", "1", true, "last-boot"))) {
             remember(DB, healthy(1), identity, LaunchInputs.of(process("db", "")));
 
             assertEquals(Need.State.COMING, stateOfDb(), identity::toString);

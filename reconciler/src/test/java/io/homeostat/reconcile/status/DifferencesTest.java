@@ -106,6 +106,23 @@ class DifferencesTest {
               policy: {file: /etc/policy.rego}
             """ + LIFECYCLE.replaceAll("(  limits|    (type|timeout|triggers)): .*\n", "");
 
+    private static final String CONTAINER = head("Container") + """
+              sandbox: guest
+              rootfs: {path: /run/rootfs, readonly: true}
+              command: [/bin/app, --serve]
+              env: {A: b}
+              workingDirectory: /srv
+              user: {uid: 1000, gid: 1000, additionalGids: [5]}
+              terminal: true
+              capabilities: [NET_ADMIN]
+              mounts: [{destination: /data, source: /run/data, type: tmpfs, options: [ro]}]
+              devices: [{path: /dev/vda, type: b, major: 253, minor: 1}]
+              sysctl: {net.core.somaxconn: "1024"}
+              frozen: true
+              probe: {exec: {command: [/bin/true]}}
+            """
+            + LIFECYCLE.replaceAll("  limits: .*\n", "  limits: {memory: 64Mi, cpu: 50%, pids: 20}\n");
+
     private static final ImmutableList<String> SAMPLES = ImmutableList.of(
             PLUGIN + "  config: {string: abcdefgh}\n",
             PLUGIN + "  config: {struct: {a: bcdefgh}}\n",
@@ -113,6 +130,10 @@ class DifferencesTest {
             DAEMON.replace("kind: Process", "kind: Driver") + "  config: {enabled: true}\n",
             TASK,
             SANDBOX,
+            CONTAINER,
+            CONTAINER.replace(
+                    "path: /run/rootfs",
+                    "storage: {driver: blk, source: vdb, fstype: ext4, mountPoint: /r, options: [ro]}"),
             PROCESS + "  probe: {http: {url: 'http://127.0.0.1:1/'}}\n",
             PROCESS + "  probe: {tcp: {address: '127.0.0.1:1'}}\n",
             PROCESS + "  probe: {exec: {command: [/bin/true]}}\n",

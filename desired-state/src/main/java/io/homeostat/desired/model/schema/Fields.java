@@ -46,7 +46,7 @@ public final class Fields {
         String value();
     }
 
-    /** The inclusive bounds of a number; for a duration in milliseconds, for a size in bytes, for a list its length. */
+    /** The inclusive bounds of a number; for a duration in milliseconds, for a size in bytes, for a list its least length, and the most of each of its numbers. */
     @Retention(RetentionPolicy.RUNTIME)
     @Target(ElementType.RECORD_COMPONENT)
     public @interface Range {

@@ -17,6 +17,8 @@ public record Exit(@Nullable Integer code, @Nullable Integer signal, Reason reas
         EXITED,
         SIGNALED,
         OOM_KILLED,
+        /** It was killed after it had used all the memory that it may; nobody has reported that this was why. */
+        OOM_INFERRED,
         STOPPED,
         TIMED_OUT,
         /** Nobody listens any more in the guest that it was in. */
@@ -24,6 +26,11 @@ public record Exit(@Nullable Integer code, @Nullable Integer signal, Reason reas
         /** The guest that it was in has booted anew. */
         GUEST_BOOTED,
         UNKNOWN;
+
+        /** Whether there was no memory for it. */
+        public boolean isOutOfMemory() {
+            return this == OOM_KILLED || this == OOM_INFERRED;
+        }
 
         /** Whether it ended with the guest that it was in. */
         public boolean isOfGuest() {
@@ -51,6 +58,8 @@ public record Exit(@Nullable Integer code, @Nullable Integer signal, Reason reas
                 signal == null
                         ? "exited with status " + code + " after a process of its tree was killed, out of memory"
                         : "exited with status " + (code == null ? 137 : code) + ", out of memory";
+            case OOM_INFERRED ->
+                "exited with status " + code + ", out of memory (it had used all that it may; nobody has reported it)";
             case STOPPED -> "was stopped";
             case TIMED_OUT -> "was stopped because it took too long";
             case GUEST_GONE -> "its guest is gone: nobody listens there any more";

@@ -58,7 +58,7 @@ public record FailureCause(Kind kind, int code) {
         return switch (exit.reason()) {
             case EXITED -> new FailureCause(Kind.EXITED, code == null ? 0 : code);
             case SIGNALED -> new FailureCause(Kind.SIGNALED, signal == null ? 0 : signal);
-            case OOM_KILLED -> of(Kind.OUT_OF_MEMORY);
+            case OOM_KILLED, OOM_INFERRED -> of(Kind.OUT_OF_MEMORY);
             case STOPPED -> of(Kind.STOPPED);
             case TIMED_OUT -> of(Kind.TIMED_OUT);
             case GUEST_GONE, GUEST_BOOTED -> of(Kind.GUEST_LOST);

@@ -152,7 +152,7 @@ final class RecordCodecTest {
                 new ProcessIdentity(4711, 1234567890123L, "boot"),
                 new Identity.Task("exec", "alloc/task/1", "opaque", null, "boot"),
                 new Identity.Sandbox("vsock://3:1024", 7, true, "boot"),
-                new Identity.Container("launch-of-sandbox", "c-1", "boot"));
+                new Identity.Container("vsock://3:1024", "c-1", true, "boot"));
         for (Identity identity : identities) {
             Instance instance = instance(identity);
             assertEquals(instance, codec.read(Instance.class, codec.write(instance)));

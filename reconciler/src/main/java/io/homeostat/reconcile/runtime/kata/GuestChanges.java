@@ -13,11 +13,19 @@ import io.homeostat.proto.kata.ARPNeighbors;
 import io.homeostat.proto.kata.AddARPNeighborsRequest;
 import io.homeostat.proto.kata.AgentServiceGrpc;
 import io.homeostat.proto.kata.AgentServiceGrpc.AgentServiceBlockingStub;
+import io.homeostat.proto.kata.CreateContainerRequest;
 import io.homeostat.proto.kata.CreateSandboxRequest;
 import io.homeostat.proto.kata.DestroySandboxRequest;
+import io.homeostat.proto.kata.LinuxResources;
+import io.homeostat.proto.kata.PauseContainerRequest;
+import io.homeostat.proto.kata.RemoveContainerRequest;
+import io.homeostat.proto.kata.ResumeContainerRequest;
 import io.homeostat.proto.kata.Routes;
 import io.homeostat.proto.kata.SetGuestDateTimeRequest;
 import io.homeostat.proto.kata.SetPolicyRequest;
+import io.homeostat.proto.kata.SignalProcessRequest;
+import io.homeostat.proto.kata.StartContainerRequest;
+import io.homeostat.proto.kata.UpdateContainerRequest;
 import io.homeostat.proto.kata.UpdateInterfaceRequest;
 import io.homeostat.proto.kata.UpdateRoutesRequest;
 import io.homeostat.proto.kata.types.ARPNeighbor;
@@ -176,6 +184,63 @@ final class GuestChanges {
     /** The agent ends after that, and as a rule the machine with it. */
     void destroySandbox() throws Refused, UnreachableGuest, InterruptedException {
         Empty _ = call("DestroySandbox", agent -> agent.destroySandbox(DestroySandboxRequest.getDefaultInstance()));
+    }
+
+    /** Its first process waits until it is started. Repeated, it would destroy what it has made. */
+    void createContainer(CreateContainerRequest request) throws Refused, UnreachableGuest, InterruptedException {
+        Empty _ = call("CreateContainer", agent -> agent.createContainer(request));
+    }
+
+    /** Once only: a second one holds the agent's lock for ever. */
+    void startContainer(String id) throws Refused, UnreachableGuest, InterruptedException {
+        Empty _ = call(
+                "StartContainer",
+                agent -> agent.startContainer(
+                        StartContainerRequest.newBuilder().setContainerId(id).build()));
+    }
+
+    /** Ends what runs of it, and forgets it. */
+    void removeContainer(String id) throws Refused, UnreachableGuest, InterruptedException {
+        Empty _ = call(
+                "RemoveContainer",
+                agent -> agent.removeContainer(
+                        RemoveContainerRequest.newBuilder().setContainerId(id).build()));
+    }
+
+    /** @param process an exec id; the container's own for its first process, empty for all of them, which takes SIGKILL only */
+    void signal(String container, String process, int signal) throws Refused, UnreachableGuest, InterruptedException {
+        Empty _ = call(
+                "SignalProcess",
+                agent -> agent.signalProcess(SignalProcessRequest.newBuilder()
+                        .setContainerId(container)
+                        .setExecId(process)
+                        .setSignal(signal)
+                        .build()));
+    }
+
+    /** What is absent of it stays as it is. */
+    void updateContainer(String id, LinuxResources resources) throws Refused, UnreachableGuest, InterruptedException {
+        Empty _ = call(
+                "UpdateContainer",
+                agent -> agent.updateContainer(UpdateContainerRequest.newBuilder()
+                        .setContainerId(id)
+                        .setResources(resources)
+                        .build()));
+    }
+
+    /** No command may be run in it from now on: that would hold the agent's lock for ever. */
+    void pause(String id) throws Refused, UnreachableGuest, InterruptedException {
+        Empty _ = call(
+                "PauseContainer",
+                agent -> agent.pauseContainer(
+                        PauseContainerRequest.newBuilder().setContainerId(id).build()));
+    }
+
+    void resume(String id) throws Refused, UnreachableGuest, InterruptedException {
+        Empty _ = call(
+                "ResumeContainer",
+                agent -> agent.resumeContainer(
+                        ResumeContainerRequest.newBuilder().setContainerId(id).build()));
     }
 
     private <A> A call(String name, Function<AgentServiceBlockingStub, A> call)

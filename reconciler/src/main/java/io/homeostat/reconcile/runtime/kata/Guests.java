@@ -95,16 +95,21 @@ final class Guests implements AutoCloseable {
         timer.shutdownNow();
     }
 
-    /** A guest, with a connection to look and another to change things: neither waits for what is done over the other. */
+    /**
+     * A guest, with a connection to look, another to change things, and a third for what waits as long as it takes: none waits for what is
+     * done over another.
+     */
     final class Guest implements AutoCloseable {
         private final GuestEndpoint endpoint;
         private final GuestConnection looks;
         private final GuestConnection changes;
+        private final GuestConnection streams;
 
         private Guest(GuestEndpoint endpoint) {
             this.endpoint = endpoint;
             this.looks = connection(endpoint);
             this.changes = connection(endpoint);
+            this.streams = connection(endpoint);
         }
 
         private GuestConnection connection(GuestEndpoint to) {
@@ -119,6 +124,11 @@ final class Guests implements AutoCloseable {
             return looks;
         }
 
+        /** For what processes print, and for their ends. */
+        GuestConnection streams() {
+            return streams;
+        }
+
         GuestProbes probes(Duration timeout) {
             return new GuestProbes(looks, timeout);
         }
@@ -131,6 +141,7 @@ final class Guests implements AutoCloseable {
         public void close() {
             looks.close();
             changes.close();
+            streams.close();
         }
     }
 }

@@ -51,6 +51,11 @@ final class SandboxNotes {
         return file(instance, "agent-lost");
     }
 
+    /** There where all of its containers see each other's processes. */
+    Path sharedPidsFile(Instance instance) {
+        return file(instance, "shared-pids");
+    }
+
     /** The network that its guest was given last: what it has is compared with that. Empty when it is not known. */
     Optional<Network> given(Instance instance) throws IOException {
         try {

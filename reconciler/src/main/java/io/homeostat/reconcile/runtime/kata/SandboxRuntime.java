@@ -76,7 +76,7 @@ final class SandboxRuntime implements KindRuntime, Configurable {
             throws ActuationFailure, InterruptedException {
         WorkloadId id = step.workload();
         // Nothing of it runs, or it would not be launched.
-        destroyForgotten(id);
+        destroyForgotten(id, machine);
         SandboxSpec spec = (SandboxSpec) step.declared().spec();
         Guest guest = guests.at(spec.guest().agent());
         Duration timeout = spec.lifecycle().start().timeout();
@@ -186,6 +186,9 @@ final class SandboxRuntime implements KindRuntime, Configurable {
             // Before it is asked for: if we die now, it is looked for and not asked for again.
             launches.write(instance.withIdentity(identity));
             notes.writeGiven(instance, spec.guest().network());
+            if (spec.guest().sharedPidNamespace()) {
+                LaunchDirectories.mark(notes.sharedPidsFile(instance), instance);
+            }
             changes.createSandbox(request(instance, spec));
             Identity.Sandbox made = identity.answered();
             launches.write(instance.withIdentity(made));
@@ -213,12 +216,7 @@ final class SandboxRuntime implements KindRuntime, Configurable {
                 .setSandboxPidns(spec.guest().sharedPidNamespace());
         spec.guest().dns().forEach(server -> request.addDns("nameserver " + server));
         for (Storage storage : spec.guest().storages()) {
-            request.addStoragesBuilder()
-                    .setDriver(storage.driver())
-                    .setSource(storage.source() == null ? "" : storage.source())
-                    .setFstype(storage.fstype() == null ? "" : storage.fstype())
-                    .setMountPoint(storage.mountPoint())
-                    .addAllOptions(storage.options());
+            request.addStorages(OciSpecs.storage(storage));
         }
         for (String module : spec.guest().kernelModules()) {
             List<String> words = Splitter.on(' ').splitToList(module);
@@ -385,20 +383,8 @@ final class SandboxRuntime implements KindRuntime, Configurable {
     }
 
     @Override
-    public void remove(WorkloadId id) throws ActuationFailure {
-        destroyForgotten(id);
-    }
-
-    /** Of which only the notes are left, because the database was lost. */
-    private void destroyForgotten(WorkloadId id) throws ActuationFailure {
-        try {
-            for (Instance forgotten : launches.forgotten(id, machine.instances().apply(id))) {
-                destroy(forgotten);
-            }
-        } catch (IOException e) {
-            throw new ActuationFailure(
-                    "what " + id.brief() + " left can't be removed yet: " + IoReason.withFile(e), false, e);
-        }
+    public void remove(WorkloadId id) throws ActuationFailure, InterruptedException {
+        destroyForgotten(id, machine);
     }
 
     /** Nothing here waits for a guest. */

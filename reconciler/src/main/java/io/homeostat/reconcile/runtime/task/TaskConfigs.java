@@ -48,6 +48,9 @@ final class TaskConfigs {
 
     /** What of a declaration this machine can't do, whichever driver it has, with a remedy; empty when there is nothing. */
     static String unsupported(TaskSpec spec) {
+        if (spec.lifecycle().limits().pids() != null) {
+            return "spec.limits.pids: only a Container can have it; remove it";
+        }
         int cores = cores(spec.lifecycle().limits());
         int all = cores == 0 ? 1 : HostTopology.read().message().getCoresCount();
         return cores < all

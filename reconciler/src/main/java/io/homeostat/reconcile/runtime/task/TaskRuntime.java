@@ -23,7 +23,6 @@ import io.homeostat.desired.model.schema.Size;
 import io.homeostat.desired.state.Identity;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.history.FailureCause;
-import io.homeostat.desired.yaml.IoReason;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.driver.DriverFailure;
 import io.homeostat.observe.driver.DriverSession;
@@ -125,7 +124,7 @@ final class TaskRuntime implements KindRuntime, Signalable, Executing {
             ByteString config = tasks.converted(spec, session, TIMEOUT);
             SecretMask mask = DeclaredSecrets.given(step.declared());
             return instance -> {
-                destroyForgotten(instance);
+                destroyForgotten(instance.workload());
                 return create(instance, spec, driver, capabilities, config, timeout, mask);
             };
         } catch (Absent e) {
@@ -218,7 +217,7 @@ final class TaskRuntime implements KindRuntime, Signalable, Executing {
 
     private void makeGroups(TaskPlace place, Limits limits) throws ActuationFailure {
         Size most = limits.memoryMax() == null ? limits.memory() : limits.memoryMax();
-        Limits all = new Limits(most, limits.cpu(), limits.required(), false, null, limits.cores());
+        Limits all = new Limits(most, limits.cpu(), limits.required(), false, null, limits.cores(), null);
         String problem = switch (groups.prepare(place.groups(), all)) {
             case TaskGroups.Prepared.Ready(ImmutableSortedMap<String, String> lacking) -> {
                 boolean matters = (most != null && lacking.containsKey("memory"))
@@ -450,18 +449,12 @@ final class TaskRuntime implements KindRuntime, Signalable, Executing {
         launches.forget(id, instance.launchId());
     }
 
-    /** What has ended, and of which only the notes are left, because the database was lost: nobody else would remove it. */
-    private void destroyForgotten(Instance next) throws InterruptedException {
+    /** A launch does not fail for what an earlier one has left. */
+    private void destroyForgotten(WorkloadId id) throws InterruptedException {
         try {
-            for (Instance forgotten :
-                    launches.forgotten(next.workload(), machine.instances().apply(next.workload()))) {
-                destroy(forgotten);
-            }
-        } catch (ActuationFailure | IOException e) {
-            LOG.warn(
-                    "[{}] what an earlier launch left stays for now: {}",
-                    next.workload().brief(),
-                    e.getMessage());
+            destroyForgotten(id, machine);
+        } catch (ActuationFailure e) {
+            LOG.warn("[{}] what an earlier launch left stays for now: {}", id.brief(), e.getMessage());
         }
     }
 
@@ -475,14 +468,7 @@ final class TaskRuntime implements KindRuntime, Signalable, Executing {
     @Override
     public void remove(WorkloadId id) throws ActuationFailure, InterruptedException {
         tasks.failedStarts().forget(id);
-        try {
-            for (Instance forgotten : launches.forgotten(id, machine.instances().apply(id))) {
-                destroy(forgotten);
-            }
-        } catch (IOException e) {
-            throw new ActuationFailure(
-                    "what " + id.brief() + " left can't be removed yet: " + IoReason.withFile(e), false, e);
-        }
+        destroyForgotten(id, machine);
         TaskPlace place = place(id);
         groups.kill(place.groups());
         groups.remove(place.groups());

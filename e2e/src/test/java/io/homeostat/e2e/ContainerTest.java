@@ -1,0 +1,322 @@
+package io.homeostat.e2e;
+
+import static io.homeostat.e2e.Patience.eventually;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
+import io.grpc.Status;
+import io.homeostat.proto.kata.CreateContainerRequest;
+import io.homeostat.proto.kata.LinuxMemory;
+import io.homeostat.proto.kata.LinuxResources;
+import java.io.IOException;
+import java.util.List;
+import java.util.Set;
+import org.junit.jupiter.api.Order;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
+
+/** Containers: made and started once, followed to their end with all that they print, changed in place where that is possible. */
+final class ContainerTest {
+    private static final String SANDBOX = "sandbox/guest";
+    private static final String APP = "container/app";
+    private static final long MEBIBYTE = 1 << 20;
+
+    @RegisterExtension
+    @Order(1)
+    final Guest guest = new Guest();
+
+    @RegisterExtension
+    @Order(2)
+    final Homeostat homeostat = new Homeostat();
+
+    private static Document app(String script) {
+        return Document.container("app", "guest", script);
+    }
+
+    private static Document idle() {
+        return app("trap 'exit 0' TERM; while :; do sleep 0.1; done");
+    }
+
+    @CanIgnoreReturnValue
+    private Result shell(String script) {
+        return homeostat.checked(homeostat.shell(script).await(Patience.LONGEST));
+    }
+
+    /** An agent that has started them. */
+    private Agent running(Document container) {
+        homeostat.declare("all.yaml", guest.sandbox(), container);
+        Agent agent = homeostat.agent();
+        homeostat.awaitRunning(APP);
+        return agent;
+    }
+
+    private String id() {
+        return guest.agent().containers().iterator().next();
+    }
+
+    @Test
+    void aContainerIsMadeAndStartedOnceAndTheNextApplyHasNothingToDo() {
+        homeostat.applied(guest.sandbox(), idle());
+
+        homeostat.run("plan", "--detailed-exitcode").exits(0);
+        homeostat.applied(guest.sandbox(), idle());
+        assertEquals(1, guest.fake().calls().count("CreateContainer"));
+        assertEquals(1, guest.fake().calls().count("StartContainer"));
+        assertEquals("True", Homeostat.condition(homeostat.status(APP), "Healthy"));
+
+        homeostat.run("delete", APP).exits(0);
+        assertEquals(Set.of(), guest.agent().containers());
+        assertEquals(1, guest.fake().calls().count("RemoveContainer"));
+        homeostat.run("plan", "--detailed-exitcode").exits(0);
+    }
+
+    @Test
+    void allThatItPrintsIsItsLogAndHowItEndsIsKnown() {
+        homeostat.declare(
+                "all.yaml",
+                guest.sandbox(),
+                app("i=0; while [ $i -lt 20000 ]; do i=$((i+1)); echo line $i; done; echo last >&2; exit 3")
+                        .with("execution.type", "oneShot")
+                        .with("execution.triggers.startup", true)
+                        .with("restart.policy", "never"));
+        homeostat.agent();
+
+        eventually().until(() -> homeostat.status(APP).at("/lastExit/code").asInt() == 3);
+
+        List<String> lines = homeostat.run("logs", APP).out().lines().toList();
+        assertEquals(20_001, lines.size());
+        assertTrue(lines.contains("last"));
+        assertTrue(lines.contains("line 20000"));
+        assertEquals(1, guest.fake().calls().count("CreateContainer"));
+    }
+
+    @Test
+    void oneThatEndsIsMadeAnewUnderAnotherId() {
+        Agent _ = running(idle());
+        String first = id();
+
+        homeostat.run("signal", APP, "SIGKILL").exits(0);
+
+        eventually().until(() -> guest.agent().containers().stream().anyMatch(id -> !id.equals(first)));
+        homeostat.awaitRunning(APP);
+        assertNotEquals(first, id());
+        JsonNode exit = homeostat.status(APP).get("lastExit");
+        assertEquals(137, exit.get("code").asInt(), exit::toString);
+        assertEquals(1, guest.agent().containers().size(), "the first one is removed");
+        assertEquals(1, guest.fake().calls().count("CreateSandbox"));
+    }
+
+    @Test
+    void thatMemoryHasRunOutIsSaidAndWhetherItWasReported() {
+        Agent _ = running(idle().with("limits.memory", "64Mi"));
+        String first = id();
+
+        guest.agent().runOutOfMemory(first);
+        eventually().until(() -> guest.agent().containers().stream().anyMatch(id -> !id.equals(first)));
+        homeostat.awaitRunning(APP);
+        homeostat.run("events").says("exited with status 137, out of memory");
+
+        String second = id();
+        guest.agent().runOutOfMemoryUnnoticed(second);
+        eventually().until(() -> guest.agent().containers().stream().anyMatch(id -> !id.equals(second)));
+        eventually().until(() -> homeostat.run("events").out().contains("nobody has reported it"));
+    }
+
+    @Test
+    void limitsAreChangedInPlaceAndPutBackAndOnlyALiftedOneTakesAnotherContainer() {
+        Document limited = idle().with("limits.memory", "64Mi").with("limits.cpu", "50%");
+        homeostat.applied(guest.sandbox(), limited);
+        String first = id();
+        assertEquals(64 * MEBIBYTE, guest.agent().resources(first).getMemory().getLimit());
+        assertEquals(50_000, guest.agent().resources(first).getCPU().getQuota());
+
+        homeostat.applied(guest.sandbox(), limited.with("limits.memory", "128Mi"));
+        assertEquals(128 * MEBIBYTE, guest.agent().resources(first).getMemory().getLimit());
+
+        guest.agent()
+                .limit(
+                        first,
+                        LinuxResources.newBuilder()
+                                .setMemory(LinuxMemory.newBuilder().setLimit(MEBIBYTE))
+                                .build());
+        homeostat
+                .run("plan", "--detailed-exitcode")
+                .exits(2)
+                .says("changed from outside: limits.memory is 1Mi instead of 128Mi");
+        homeostat.applied(guest.sandbox(), limited.with("limits.memory", "128Mi"));
+        assertEquals(128 * MEBIBYTE, guest.agent().resources(first).getMemory().getLimit());
+        assertEquals(first, id());
+
+        homeostat.applied(guest.sandbox(), idle());
+        assertNotEquals(first, id());
+        assertFalse(guest.agent().resources(id()).hasMemory());
+    }
+
+    @Test
+    void aLimitThatAnAgentOnlyPretendsToSetIsSaid() {
+        homeostat.applied(guest.sandbox(), idle().with("limits.pids", 20));
+
+        homeostat.run("plan", "--detailed-exitcode").exits(0);
+        homeostat
+                .run("describe", APP)
+                .says("limits.pids is not enforced by the agent of its guest, which says that it is not limited");
+    }
+
+    @Test
+    void aFrozenOneIsPausedInPlaceAndNoCommandIsRunInItUntilItIsNot() {
+        homeostat.applied(guest.sandbox(), idle());
+        String first = id();
+
+        homeostat.applied(guest.sandbox(), idle().with("frozen", true));
+        assertTrue(guest.agent().isPaused(first));
+        shell("$HS exec container/app -- true").exits(1).says("container/app is frozen");
+        assertEquals(0, guest.fake().calls().count("ExecProcess"));
+
+        homeostat.applied(guest.sandbox(), idle());
+        assertFalse(guest.agent().isPaused(first));
+        shell("$HS exec container/app -- true").exits(0);
+        homeostat.applied(guest.sandbox(), idle().with("frozen", true));
+        homeostat.run("delete", APP).exits(0);
+        assertEquals(1, guest.fake().calls().count("CreateContainer"));
+    }
+
+    @Test
+    void commandsInItHaveItsEnvironmentAndTheirOwnOutputAndStatus() {
+        homeostat.applied(guest.sandbox(), idle().with("env.GREETING", "hello"));
+
+        Result result = shell("$HS exec container/app -- sh -c 'echo $GREETING; echo err >&2; exit 3'")
+                .exits(3);
+        assertEquals("hello\n", result.out());
+        assertEquals("err\n", result.err());
+        shell("$HS exec container/app -- no-such-program").exits(1).says("ExecProcess");
+        shell("$HS exec container/app -- sh -c 'kill -9 $$'").exits(137);
+        assertEquals("", shell("$HS exec container/app -- cat").exits(0).out(), "without -i there is nothing to read");
+        Result copied = shell("""
+                head -c 3000000 /dev/urandom >sent
+                $HS exec -i container/app -- cat <sent >received || exit
+                cmp sent received && echo same""");
+        assertEquals("same\n", copied.exits(0).out());
+    }
+
+    @Test
+    void aProbeInItDecidesWhetherItIsWell() {
+        homeostat
+                .apply(
+                        guest.sandbox(),
+                        idle().with("probe.exec.command", List.of("sh", "-c", "echo not yet; exit 4"))
+                                .with("start.timeout", "2s")
+                                .with("start.attempts", 1))
+                .exits(1)
+                .says("the probe's command sh exited with status 4; it said: not yet");
+
+        homeostat.applied(guest.sandbox(), idle().with("probe.exec.command", List.of("true")));
+    }
+
+    @Test
+    void oneThatDoesNotEndIsKilledWithAllOfIt() {
+        homeostat.applied(
+                guest.sandbox(), app("trap : TERM; while :; do sleep 0.1; done").with("stop.timeout", "500ms"));
+
+        homeostat.run("delete", APP).exits(0);
+
+        homeostat.run("events").says("was killed with all of its processes");
+        assertEquals(Set.of(), guest.agent().containers());
+    }
+
+    @Test
+    void aGuestThatBootsAnewGetsItsContainersAgain() throws IOException {
+        homeostat.applied(guest.sandbox(), idle());
+
+        guest.fake().reboot();
+        homeostat.applied(guest.sandbox(), idle());
+
+        assertEquals(2, guest.fake().calls().count("CreateSandbox"));
+        assertEquals(2, guest.fake().calls().count("CreateContainer"));
+        assertEquals(1, guest.fake().calls().mostInOneBoot("StartContainer"));
+        assertEquals(1, guest.agent().containers().size());
+    }
+
+    @Test
+    void aSandboxThatIsChangedTakesItsContainersWithIt() throws IOException {
+        homeostat.applied(guest.sandbox(), idle());
+
+        homeostat.run("stop", SANDBOX, "--reason", "test").exits(0);
+        assertEquals(1, guest.fake().calls().count("DestroySandbox"));
+        guest.fake().reboot();
+        homeostat.run("start", SANDBOX).exits(0);
+        homeostat.applied(guest.sandbox(), idle());
+
+        assertEquals(1, guest.agent().containers().size());
+        assertEquals(2, guest.fake().calls().count("CreateSandbox"));
+    }
+
+    @Test
+    void aGuestThatHangsLeavesItAsItIsAndADeleteIsNotHeldUp() {
+        homeostat.applied(guest.sandbox(), idle().with("health.timeout", "300ms"));
+
+        guest.fake().faults().hang("StatsContainer");
+        homeostat
+                .run("status", APP)
+                .exits(1)
+                .says("its guest does not tell of it: StatsContainer was not answered within 300 ms");
+        guest.fake().faults().clear();
+        homeostat.run("status", APP).exits(0);
+
+        guest.fake().faults().hang("SignalProcess");
+        guest.fake().faults().hang("RemoveContainer");
+        homeostat.run("delete", APP).exits(0);
+        homeostat.run("events").says("was given up: its guest does not answer");
+        guest.fake().faults().clear();
+        assertEquals(1, guest.fake().calls().count("CreateContainer"));
+    }
+
+    @Test
+    void whatAnAgentRefusesIsSaidAndNothingIsLeft() {
+        guest.fake().faults().refuse("StartContainer", Status.INTERNAL.withDescription("no such file"));
+
+        homeostat
+                .apply(guest.sandbox(), idle().with("start.attempts", 1))
+                .exits(1)
+                .says("could not launch container/app: StartContainer: no such file");
+        assertEquals(Set.of(), guest.agent().containers());
+
+        guest.fake().faults().clear();
+        homeostat.applied(guest.sandbox(), idle());
+        assertEquals(1, guest.agent().containers().size());
+    }
+
+    @Test
+    void anAgentOfOursThatIsKilledLosesNeitherTheContainerNorItsEnd() {
+        Agent agent = running(
+                app("trap 'echo bye; exit 7' USR1; while :; do sleep 0.1; done").with("restart.policy", "never"));
+        String first = id();
+
+        agent.kill();
+        Agent _ = homeostat.agent();
+        homeostat.awaitRunning(APP);
+        assertEquals(first, id());
+        homeostat.run("signal", APP, "SIGUSR1").exits(0);
+
+        eventually().until(() -> homeostat.status(APP).at("/lastExit/code").asInt() == 7);
+        homeostat.run("logs", APP).says("bye");
+        assertEquals(1, guest.fake().calls().count("CreateContainer"));
+    }
+
+    @Test
+    void whatIsNotDeclaredIsNotAllowed() {
+        homeostat.applied(guest.sandbox(), idle().with("capabilities", List.of("NET_ADMIN")));
+
+        CreateContainerRequest asked = guest.agent().containersAskedFor().getFirst();
+        assertEquals(
+                List.of("CAP_NET_ADMIN"),
+                asked.getOCI().getProcess().getCapabilities().getAmbientList());
+        assertTrue(asked.getOCI().getProcess().getNoNewPrivileges());
+        assertEquals(65_534, asked.getOCI().getProcess().getUser().getUID());
+        assertEquals("/rootfs", asked.getOCI().getRoot().getPath());
+        assertTrue(asked.getOCI().getLinux().getMaskedPathsList().contains("/proc/kcore"));
+    }
+}

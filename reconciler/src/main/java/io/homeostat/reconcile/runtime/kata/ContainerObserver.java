@@ -1,0 +1,304 @@
+package io.homeostat.reconcile.runtime.kata;
+
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSet;
+import io.homeostat.actuate.launch.LaunchDirectories;
+import io.homeostat.desired.model.ContainerSpec;
+import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.model.guest.ContainerSettings.InPlace;
+import io.homeostat.desired.model.schema.Notation;
+import io.homeostat.desired.model.schema.Size;
+import io.homeostat.desired.state.Identity;
+import io.homeostat.desired.state.Instance;
+import io.homeostat.desired.state.history.Exit;
+import io.homeostat.desired.yaml.IoReason;
+import io.homeostat.observe.InstanceObserver;
+import io.homeostat.observe.Observation;
+import io.homeostat.observe.ObservedInstance;
+import io.homeostat.observe.ObservedInstance.Deviation;
+import io.homeostat.observe.ObservedInstance.Liveness;
+import io.homeostat.observe.Observer.Checks;
+import io.homeostat.observe.guest.GuestProbes;
+import io.homeostat.observe.guest.UnreachableGuest;
+import io.homeostat.observe.health.Health;
+import io.homeostat.observe.process.LaunchNote;
+import io.homeostat.observe.usage.Meter;
+import io.homeostat.proto.kata.CgroupStats;
+import io.homeostat.proto.kata.Process;
+import io.homeostat.reconcile.runtime.Machine;
+import io.homeostat.reconcile.runtime.kata.Guests.Guest;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalLong;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Asks guests what has become of containers. There is no list of them, and how one has ended is told only once, so that a look asks whether
+ * it is there and has processes, and who follows it tells the rest. A guest that does not answer is its sandbox's affair: a container is
+ * lost with that and not before.
+ */
+final class ContainerObserver implements InstanceObserver {
+    private static final Duration TIMEOUT = Duration.ofSeconds(5);
+
+    /** Memory is limited by whole pages; a kernel may have large ones. */
+    private static final long PAGE = 64 << 10;
+
+    private final Machine machine;
+    private final Containers containers;
+    private final ContainerNotes notes;
+    private final ContainerProbes probes;
+    private final LaunchDirectories launches;
+    private final SandboxNotes sandboxes;
+
+    ContainerObserver(Machine machine, Containers containers) {
+        this.machine = machine;
+        this.containers = containers;
+        this.notes = containers.notes();
+        this.probes = new ContainerProbes(machine, containers);
+        this.launches = new LaunchDirectories(machine.layout(), machine.procFs());
+        this.sandboxes = new SandboxNotes(machine.layout());
+    }
+
+    @Override
+    public Observation<ImmutableList<ObservedInstance>> look(
+            WorkloadId id, ImmutableList<Instance> instances, Checks checks) {
+        try {
+            List<ObservedInstance> seen = new ArrayList<>();
+            for (Instance instance : instances) {
+                seen.add(observed(instance, true, checks));
+            }
+            // Also those that are over: what is left of them is no launch that nobody knows.
+            for (Instance instance : launches.forgotten(id, machine.instances().apply(id))) {
+                seen.add(observed(instance, false, checks));
+            }
+            seen.sort(Comparator.comparing(one -> one.instance().launchedAt()));
+            return Observation.seen(ImmutableList.copyOf(seen));
+        } catch (UnreachableGuest | Silence e) {
+            return Observation.unseen("can't see how " + id.brief() + " is: " + e.getMessage());
+        } catch (IOException e) {
+            return Observation.unseen("can't see how " + id.brief() + " is: " + IoReason.withFile(e));
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            return Observation.unseen("interrupted while looking at " + id.brief());
+        }
+    }
+
+    /** A guest does not say what can't be known otherwise. */
+    private static final class Silence extends Exception {
+        private static final long serialVersionUID = 1;
+
+        Silence(String why) {
+            super(why);
+        }
+    }
+
+    private ObservedInstance observed(Instance instance, boolean remembered, Checks checks)
+            throws IOException, UnreachableGuest, Silence, InterruptedException {
+        Instance known = completed(instance);
+        return new ObservedInstance(known, remembered, liveness(known, checks));
+    }
+
+    /** With what its launch has noted before we died. */
+    private Instance completed(Instance instance) throws IOException {
+        if (Containers.identity(instance).filter(Identity.Container::started).isPresent()) {
+            return instance;
+        }
+        return launches.of(instance)
+                .note()
+                .map(LaunchNote::instance)
+                .map(Instance::identity)
+                .map(instance::withIdentity)
+                .orElse(instance);
+    }
+
+    private Liveness liveness(Instance instance, Checks checks)
+            throws IOException, UnreachableGuest, Silence, InterruptedException {
+        if (instance.isOver()) {
+            return ended(Exit.Reason.UNKNOWN, now());
+        }
+        if (containers.guests().begun().contains(instance.launchId())) {
+            return new Liveness.Pending();
+        }
+        Optional<Exit> exit = notes.exit(instance);
+        if (exit.isPresent()) {
+            return new Liveness.Ended(exit.get());
+        }
+        if (Files.exists(launches.of(instance).endedFile())) {
+            return ended(Exit.Reason.STOPPED, now());
+        }
+        Optional<Identity.Container> identity = Containers.identity(instance);
+        if (identity.isEmpty()) {
+            // No guest was asked for it.
+            return ended(Exit.Reason.UNKNOWN, now());
+        }
+        if (!identity.get().mayBeOf(machine.procFs().bootId())) {
+            return ended(Exit.Reason.GUEST_GONE, machine.procFs().bootTime());
+        }
+        return identity.get().started()
+                ? liveness(instance, identity.get(), checks.of(instance) instanceof ContainerSpec spec ? spec : null)
+                : interrupted(identity.get());
+    }
+
+    /** We died while an agent was asked for it. Whether it was started can't be found out, and it must not be started twice. */
+    private Liveness interrupted(Identity.Container identity) throws UnreachableGuest, Silence {
+        Guest guest = containers.guest(identity);
+        try {
+            var _ = guest.looks().channel();
+        } catch (UnreachableGuest e) {
+            if (SandboxObserver.isGone(e)) {
+                return ended(Exit.Reason.UNKNOWN, now());
+            }
+            throw e;
+        }
+        return switch (guest.probes(TIMEOUT).hasContainer(identity.containerId())) {
+            case Observation.Seen<Boolean>(Boolean there) ->
+                there
+                        ? new Liveness.Orphaned(new Exit(null, null, Exit.Reason.UNKNOWN, now()), 1)
+                        : ended(Exit.Reason.UNKNOWN, now());
+            case Observation.Unseen<Boolean>(String why) -> throw new Silence(why);
+        };
+    }
+
+    private Liveness liveness(Instance instance, Identity.Container identity, @Nullable ContainerSpec spec)
+            throws IOException, UnreachableGuest, InterruptedException {
+        Optional<ContainerFollower> follower = containers.follow(instance, identity, hasTerminal(instance));
+        Optional<Exit> exit = follower.flatMap(ContainerFollower::exit);
+        if (exit.isPresent()) {
+            return new Liveness.Ended(exit.get());
+        }
+        Guest guest = containers.guest(identity);
+        try {
+            var _ = guest.looks().channel();
+        } catch (UnreachableGuest e) {
+            if (SandboxObserver.isGone(e) || e.reason() == UnreachableGuest.Reason.NO_ANSWER) {
+                return degraded(instance, identity, "its guest can't be reached: " + e.getMessage());
+            }
+            throw e;
+        }
+        GuestProbes asked =
+                guest.probes(spec == null ? TIMEOUT : spec.lifecycle().health().timeout());
+        return switch (asked.usage(identity.containerId())) {
+            case Observation.Unseen<Optional<CgroupStats>>(String why) ->
+                degraded(instance, identity, "its guest does not tell of it: " + why);
+            case Observation.Seen<Optional<CgroupStats>>(Optional<CgroupStats> usage) -> {
+                if (usage.isEmpty()) {
+                    yield unknownThere(instance, identity, asked);
+                }
+                boolean isOver = usage.get().getPidsStats().getCurrent() == 0;
+                if (isOver && follower.isEmpty()) {
+                    // How is for those to ask who launch containers: it is told once.
+                    yield ended(Exit.Reason.UNKNOWN, now());
+                }
+                InPlace given = notes.given(instance).orElse(null);
+                Liveness.Running running = running(
+                        instance, identity, null, given == null ? Deviation.NONE : deviation(given, usage.get()));
+                yield spec == null || isOver
+                        ? running
+                        : running.withHealth(probes.ask(instance, running, spec, given != null && given.frozen()));
+            }
+        };
+    }
+
+    private boolean hasTerminal(Instance instance) throws IOException {
+        return notes.process(instance).map(Process::getTerminal).orElse(false);
+    }
+
+    /** The guest has booted anew, or somebody has removed it, or another agent answers, which could not tell. */
+    private Liveness unknownThere(Instance instance, Identity.Container identity, GuestProbes asked)
+            throws IOException {
+        return switch (asked.hasSandbox()) {
+            case Observation.Unseen<Boolean>(String why) ->
+                degraded(instance, identity, "its guest does not tell of it: " + why);
+            case Observation.Seen<Boolean>(Boolean there) -> {
+                if (!there) {
+                    yield ended(Exit.Reason.GUEST_BOOTED, now());
+                }
+                yield isAnotherAgent(instance, asked)
+                        ? degraded(
+                                instance,
+                                identity,
+                                "another agent answers in its guest, which knows nothing of it; it may run on until the"
+                                        + " guest boots anew")
+                        : ended(Exit.Reason.UNKNOWN, now());
+            }
+        };
+    }
+
+    /** By what is known of its sandbox's agent. */
+    private boolean isAnotherAgent(Instance instance, GuestProbes asked) throws IOException {
+        Optional<Instance> sandbox = machine.parent(instance);
+        Optional<Identity.Sandbox> identity = sandbox.flatMap(Guests::identity);
+        if (identity.isEmpty()) {
+            return false;
+        }
+        return Files.exists(sandboxes.agentLostFile(sandbox.get()))
+                || (asked.scrapes() instanceof Observation.Seen<OptionalLong>(OptionalLong count)
+                        && count.isPresent()
+                        && count.getAsLong() <= sandboxes.scrapes(sandbox.get(), identity.get()));
+    }
+
+    /** What an agent can't tell is no difference: it says 0 where it knows nothing. */
+    static Deviation deviation(InPlace given, CgroupStats usage) {
+        ImmutableList.Builder<String> repairable = ImmutableList.builder();
+        long memory = usage.getMemoryStats().getUsage().getLimit();
+        if (given.memory() != null
+                && memory != 0
+                && Math.abs(memory - given.memory().bytes()) >= PAGE) {
+            repairable.add("limits.memory is " + size(memory) + " instead of " + Notation.text(given.memory()));
+        }
+        long pids = usage.getPidsStats().getLimit();
+        return new Deviation(
+                repairable.build(),
+                given.pids() == null || pids == given.pids()
+                        ? ImmutableList.of()
+                        : ImmutableList.of(
+                                "limits.pids is not enforced by the agent of its guest, which says that it is "
+                                        + (pids == 0 ? "not limited" : String.valueOf(pids))));
+    }
+
+    /** Unlimited is a number with which nothing can be said. */
+    private static String size(long bytes) {
+        return bytes < 0 || bytes > Long.MAX_VALUE - PAGE * 2 ? "unlimited" : Notation.text(new Size(bytes));
+    }
+
+    private Liveness degraded(Instance instance, Identity.Container identity, String problem) {
+        return running(instance, identity, Health.failed(Health.Verdict.DEGRADED, problem, now()), Deviation.NONE);
+    }
+
+    private Liveness.Running running(
+            Instance instance, Identity.Container identity, @Nullable Health health, Deviation deviation) {
+        Duration age = Duration.between(instance.launchedAt(), now());
+        return new Liveness.Running(
+                identity, age.isNegative() ? Duration.ZERO : age, true, health, ImmutableSet.of(), deviation);
+    }
+
+    private static Liveness ended(Exit.Reason reason, Instant at) {
+        return new Liveness.Ended(new Exit(null, null, reason, at));
+    }
+
+    private Instant now() {
+        return machine.clock().instant();
+    }
+
+    @Override
+    public void watch(Instance instance, Runnable ended) {
+        containers.watch(instance, ended);
+    }
+
+    @Override
+    public Optional<Meter> meter(WorkloadId id) {
+        return Optional.of(new ContainerMeter(containers));
+    }
+
+    @Override
+    public void close() {
+        probes.close();
+        containers.close();
+    }
+}

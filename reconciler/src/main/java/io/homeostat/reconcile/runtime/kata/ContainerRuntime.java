@@ -1,0 +1,372 @@
+package io.homeostat.reconcile.runtime.kata;
+
+import com.google.common.collect.ImmutableSet;
+import io.homeostat.actuate.ActuationFailure;
+import io.homeostat.actuate.SecureDirectories;
+import io.homeostat.actuate.launch.LaunchDirectories;
+import io.homeostat.actuate.launch.LogEnds;
+import io.homeostat.desired.model.ContainerSpec;
+import io.homeostat.desired.model.Lifecycle;
+import io.homeostat.desired.model.SignalNames;
+import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.model.guest.ContainerSettings.InPlace;
+import io.homeostat.desired.state.Identity;
+import io.homeostat.desired.state.Instance;
+import io.homeostat.desired.state.history.FailureCause;
+import io.homeostat.desired.yaml.IoReason;
+import io.homeostat.observe.Observation;
+import io.homeostat.observe.guest.GuestFailure;
+import io.homeostat.observe.guest.UnreachableGuest;
+import io.homeostat.observe.process.LaunchNote;
+import io.homeostat.proto.kata.CgroupStats;
+import io.homeostat.proto.kata.Process;
+import io.homeostat.reconcile.plan.Step;
+import io.homeostat.reconcile.record.Outcome;
+import io.homeostat.reconcile.runtime.Execution;
+import io.homeostat.reconcile.runtime.KindRuntime;
+import io.homeostat.reconcile.runtime.KindRuntime.Configurable;
+import io.homeostat.reconcile.runtime.KindRuntime.Executing;
+import io.homeostat.reconcile.runtime.KindRuntime.Signalable;
+import io.homeostat.reconcile.runtime.Machine;
+import io.homeostat.reconcile.runtime.kata.GuestChanges.Refused;
+import io.homeostat.reconcile.runtime.kata.Guests.Guest;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.time.Duration;
+import java.util.Comparator;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Makes containers, changes and ends them. No call of these may be repeated, so each is written down before it is sent, and a container of
+ * which it is not known whether it was started is ended and made anew under another id.
+ */
+final class ContainerRuntime implements KindRuntime, Configurable, Signalable, Executing {
+    private static final Logger LOG = LoggerFactory.getLogger(ContainerRuntime.class);
+
+    /** For calls that only ask, and for signals. */
+    private static final Duration TIMEOUT = Duration.ofSeconds(5);
+
+    private static final String TERM = "SIGTERM";
+    private static final int SIGKILL = 9;
+
+    /** All processes of a container. */
+    private static final String ALL = "";
+
+    private final Machine machine;
+    private final Containers containers;
+    private final ContainerNotes notes;
+    private final LaunchDirectories launches;
+    private final LogEnds logEnds;
+
+    ContainerRuntime(Machine machine, Containers containers) {
+        this.machine = machine;
+        this.containers = containers;
+        this.notes = containers.notes();
+        this.launches = new LaunchDirectories(machine.layout(), machine.procFs());
+        this.logEnds = new LogEnds(machine.layout());
+        containers.begin();
+    }
+
+    @Override
+    public Creation prepare(Step.Launch step, ImmutableSet<String> known)
+            throws ActuationFailure, InterruptedException {
+        WorkloadId id = step.workload();
+        destroyForgotten(id, machine);
+        ContainerSpec spec = (ContainerSpec) step.declared().spec();
+        Instance sandbox = machine.instances().apply(spec.partOf()).stream()
+                .filter(Instance::isStarted)
+                .max(Comparator.comparing(Instance::launchedAt))
+                .orElseThrow(() -> noSandbox(spec));
+        Identity.Sandbox guest = Guests.identity(sandbox).orElseThrow(() -> noSandbox(spec));
+        boolean sharesPids = Files.exists(new SandboxNotes(machine.layout()).sharedPidsFile(sandbox));
+        return instance -> create(instance, spec, guest.endpoint(), sharesPids);
+    }
+
+    private static ActuationFailure noSandbox(ContainerSpec spec) {
+        return new ActuationFailure(
+                FailureCause.Kind.NO_CONNECTION, spec.partOf() + ", which it is part of, is not there", false);
+    }
+
+    private Identity create(Instance instance, ContainerSpec spec, String endpoint, boolean sharesPids)
+            throws ActuationFailure, InterruptedException {
+        String id = instance.launchId();
+        String could = "could not launch " + instance.workload().brief();
+        containers.guests().begun().begin(id);
+        try {
+            Identity.Container container =
+                    new Identity.Container(endpoint, id, false, machine.procFs().bootId());
+            GuestChanges changes =
+                    containers.guest(container).changes(spec.lifecycle().start().timeout());
+            prepareLog(instance.workload());
+            // Before it is asked for: if we die from now on, it is looked for and not asked for again.
+            launches.write(instance.withIdentity(container));
+            notes.writeGiven(instance, spec.inPlace());
+            notes.writeProcess(instance, OciSpecs.process(spec.container()));
+            changes.createContainer(OciSpecs.request(id, spec, sharesPids));
+            // Reads before there is anything to read.
+            var _ = containers.follow(
+                    instance, container, spec.container().program().terminal());
+            changes.startContainer(id);
+            Identity.Container started = container.answered();
+            launches.write(instance.withIdentity(started));
+            if (spec.container().frozen()) {
+                pause(changes, id);
+            }
+            return started;
+        } catch (Refused e) {
+            throw e.because(could);
+        } catch (UnreachableGuest e) {
+            throw new ActuationFailure(
+                    FailureCause.of(FailureCause.Kind.CONNECTION_LOST), could + ": " + e.getMessage(), false, e);
+        } catch (IOException e) {
+            throw new ActuationFailure(could + ": " + IoReason.withFile(e), false, e);
+        } finally {
+            containers.guests().begun().end(id);
+        }
+    }
+
+    private void prepareLog(WorkloadId id) throws IOException {
+        SecureDirectories.create(machine.layout().workloadState(id), SecureDirectories.OURS);
+        // What was logged earlier explains no failure of this launch.
+        logEnds.note(id);
+    }
+
+    /** Also where it is done already, by us before a crash, or by somebody else. */
+    private static void pause(GuestChanges changes, String id) throws Refused, UnreachableGuest, InterruptedException {
+        try {
+            changes.pause(id);
+        } catch (Refused e) {
+            if (!e.words().contains("current status is: Paused")) {
+                throw e;
+            }
+        }
+    }
+
+    private static void resume(GuestChanges changes, String id) throws Refused, UnreachableGuest, InterruptedException {
+        try {
+            changes.resume(id);
+        } catch (Refused e) {
+            if (!e.words().contains("not paused")) {
+                throw e;
+            }
+        }
+    }
+
+    /** Its limits, and whether it is paused. */
+    @Override
+    public Outcome configure(Step.ApplyConfig step, Instance instance) throws InterruptedException {
+        ContainerSpec spec = (ContainerSpec) step.declared().spec();
+        InPlace wanted = spec.inPlace();
+        String could = "could not give " + step.workload().brief() + " its limits";
+        Identity.Container container = Containers.identity(instance).orElse(null);
+        if (container == null) {
+            return new Outcome.Unsupported();
+        }
+        try {
+            InPlace before = notes.given(instance).orElse(wanted);
+            if (before.isLiftedBy(wanted)) {
+                return new Outcome.Unsupported();
+            }
+            Guest guest = containers.guest(container);
+            GuestChanges changes = guest.changes(spec.lifecycle().start().timeout());
+            changes.updateContainer(container.containerId(), OciSpecs.resources(wanted));
+            if (wanted.frozen()) {
+                // In this order, so that nobody begins a command in it that would never end.
+                notes.writeGiven(instance, wanted);
+                pause(changes, container.containerId());
+            } else {
+                if (before.frozen()) {
+                    notes.writeGiven(instance, wanted.withFrozen(true));
+                    resume(changes, container.containerId());
+                }
+                notes.writeGiven(instance, wanted);
+            }
+            return held(guest, container.containerId(), wanted);
+        } catch (Refused e) {
+            ActuationFailure failure = e.because(could);
+            return new Outcome.Failed(failure.failureCause(), String.valueOf(failure.getMessage()), false);
+        } catch (ActuationFailure e) {
+            return new Outcome.Failed(e.failureCause(), String.valueOf(e.getMessage()), e.fatal());
+        } catch (UnreachableGuest e) {
+            return new Outcome.Failed(
+                    FailureCause.of(FailureCause.Kind.CONNECTION_LOST), could + ": " + e.getMessage(), false);
+        } catch (IOException e) {
+            return new Outcome.Failed(
+                    FailureCause.of(FailureCause.Kind.INPUT_OUTPUT), could + ": " + IoReason.withFile(e), false);
+        }
+    }
+
+    /** An agent may say yes and do nothing. */
+    private static Outcome held(Guest guest, String id, InPlace wanted) {
+        if (guest.probes(TIMEOUT).usage(id) instanceof Observation.Seen<Optional<CgroupStats>>(var usage)
+                && usage.isPresent()) {
+            var differences = ContainerObserver.deviation(wanted, usage.get()).repairable();
+            if (!differences.isEmpty()) {
+                return new Outcome.Failed(
+                        FailureCause.of(FailureCause.Kind.LIMITS),
+                        "its agent has taken the limits, and does not have them: " + String.join("; ", differences),
+                        false);
+            }
+        }
+        return Outcome.done();
+    }
+
+    @Override
+    public String stop(Instance instance, boolean cleanup, Lifecycle.Stop how)
+            throws ActuationFailure, InterruptedException {
+        String words = stopped(instance, cleanup, how);
+        // What its guest says of it from now on is no news.
+        LaunchDirectories.mark(launches.of(instance).endedFile(), instance);
+        return words;
+    }
+
+    private String stopped(Instance instance, boolean cleanup, Lifecycle.Stop how)
+            throws ActuationFailure, InterruptedException {
+        Identity.Container container = noted(instance);
+        if (container == null) {
+            return "had not been made";
+        }
+        Guest guest = containers.guest(container);
+        GuestChanges changes = guest.changes(TIMEOUT);
+        String id = container.containerId();
+        try {
+            String words = container.started() ? ended(instance, container, changes, how) : "had not been started";
+            changes.removeContainer(id);
+            return words;
+        } catch (UnreachableGuest e) {
+            if (SandboxObserver.isGone(e)) {
+                return "had ended with its guest";
+            }
+            throw new ActuationFailure(
+                    FailureCause.Kind.NO_CONNECTION,
+                    instance.workload().brief() + " can't be stopped: " + e.getMessage(),
+                    false);
+        } catch (Refused e) {
+            return switch (e.kind()) {
+                case NO_CONTAINER -> "had ended already";
+                // What was sent is done once its agent does anything at all.
+                case SILENT -> {
+                    if (!cleanup) {
+                        throw e.because("could not stop " + instance.workload().brief());
+                    }
+                    yield "was given up: its guest does not answer, and what is in it ends with its virtual machine";
+                }
+                default ->
+                    throw e.because("could not stop " + instance.workload().brief());
+            };
+        } catch (IOException e) {
+            throw new ActuationFailure(
+                    instance.workload().brief() + " can't be stopped: " + IoReason.withFile(e), false, e);
+        }
+    }
+
+    private String ended(Instance instance, Identity.Container container, GuestChanges changes, Lifecycle.Stop how)
+            throws Refused, UnreachableGuest, IOException, InterruptedException {
+        String id = container.containerId();
+        ContainerFollower follower = containers
+                .follow(
+                        instance,
+                        container,
+                        notes.process(instance).filter(Process::getTerminal).isPresent())
+                .orElseThrow(() -> new IOException("this program ends"));
+        if (follower.isOver()) {
+            return "had ended already";
+        }
+        try {
+            if (notes.given(instance).filter(InPlace::frozen).isPresent()) {
+                resume(changes, id);
+            }
+            int signal = SignalNames.number(how.signal() == null ? TERM : how.signal())
+                    .orElseThrow();
+            changes.signal(id, id, signal);
+        } catch (Refused e) {
+            if (e.kind() != GuestFailure.Kind.NO_PROCESS && e.kind() != GuestFailure.Kind.SILENT) {
+                throw e;
+            }
+        }
+        if (follower.awaitEnd(how.timeout())) {
+            return "ended after the signal to stop";
+        }
+        changes.signal(id, ALL, SIGKILL);
+        return follower.awaitEnd(TIMEOUT)
+                ? "was killed with all of its processes"
+                : "was killed with all of its processes, and its guest does not say that it has ended";
+    }
+
+    /** Where it was asked for, as was written down before. */
+    private Identity.@Nullable Container noted(Instance instance) throws ActuationFailure {
+        Optional<Identity.Container> known = Containers.identity(instance).filter(Identity.Container::started);
+        if (known.isPresent()) {
+            return known.get();
+        }
+        try {
+            return launches.of(instance)
+                    .note()
+                    .map(LaunchNote::instance)
+                    .flatMap(Containers::identity)
+                    .or(() -> Containers.identity(instance))
+                    .orElse(null);
+        } catch (IOException e) {
+            throw new ActuationFailure(
+                    "where " + instance.workload().brief() + " is can't be read: " + IoReason.withFile(e), false, e);
+        }
+    }
+
+    /** What its agent keeps of it goes, as far as it can be told; a guest that does nothing is not waited for. */
+    @Override
+    public void destroy(Instance instance) throws ActuationFailure, InterruptedException {
+        Identity.Container container = noted(instance);
+        if (container != null && !Files.exists(launches.of(instance).endedFile())) {
+            try {
+                containers.guest(container).changes(TIMEOUT).removeContainer(container.containerId());
+            } catch (Refused e) {
+                if (e.kind() != GuestFailure.Kind.NO_CONTAINER) {
+                    LOG.warn(
+                            "[{}] what is left of it in its guest: {}",
+                            instance.workload().brief(),
+                            e.words());
+                }
+            } catch (UnreachableGuest e) {
+                LOG.debug("[{}] {}", instance.workload().brief(), e.getMessage());
+            }
+        }
+        containers.forget(instance);
+        launches.forget(instance.workload(), instance.launchId());
+    }
+
+    @Override
+    public void remove(WorkloadId id) throws ActuationFailure, InterruptedException {
+        destroyForgotten(id, machine);
+    }
+
+    @Override
+    public Sending prepareSignal(Instance instance, String signal) throws ActuationFailure {
+        Identity.Container container = Containers.identity(instance)
+                .filter(Identity.Container::started)
+                .orElseThrow(() -> new ActuationFailure(
+                        FailureCause.Kind.REFUSED, instance.workload().brief() + " has not been started yet", false));
+        int number = SignalNames.number(signal).orElseThrow();
+        return () -> {
+            String could =
+                    "could not send " + signal + " to " + instance.workload().brief();
+            try {
+                containers
+                        .guest(container)
+                        .changes(TIMEOUT)
+                        .signal(container.containerId(), container.containerId(), number);
+            } catch (Refused e) {
+                throw e.because(could);
+            } catch (UnreachableGuest e) {
+                throw new ActuationFailure(FailureCause.Kind.NO_CONNECTION, could + ": " + e.getMessage(), false);
+            }
+        };
+    }
+
+    @Override
+    public Execution exec(Instance instance, Execution.Request request) throws ActuationFailure, InterruptedException {
+        return ContainerExecution.begin(containers, instance, request, TIMEOUT);
+    }
+}

@@ -1,0 +1,128 @@
+package io.homeostat.reconcile.runtime.kata;
+
+import io.homeostat.actuate.launch.LogAppends;
+import io.homeostat.desired.model.guest.GuestEndpoint;
+import io.homeostat.desired.state.Identity;
+import io.homeostat.desired.state.Instance;
+import io.homeostat.reconcile.runtime.Machine;
+import io.homeostat.reconcile.runtime.kata.Guests.Guest;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.ConcurrentHashMap;
+
+/**
+ * The containers of this machine, and who follows those that run. Their agents give away what they print, and how they end, only once: so
+ * that nothing is lost, only a program that launches and stops containers takes it, and none that only looks.
+ */
+final class Containers implements AutoCloseable {
+    private final Machine machine;
+    private final Guests guests;
+    private final ContainerNotes notes;
+    private final LogAppends logs;
+
+    /** By launch id. */
+    private final Map<String, ContainerFollower> followers = new ConcurrentHashMap<>();
+
+    /** Who wants to hear of an end, by launch id. */
+    private final Map<String, Runnable> waiting = new ConcurrentHashMap<>();
+
+    private final Map<GuestEndpoint, OutOfMemoryEvents> events = new ConcurrentHashMap<>();
+    private volatile boolean follows;
+    private volatile boolean closed;
+
+    Containers(Machine machine) {
+        this.machine = machine;
+        this.guests = new Guests(machine);
+        this.notes = new ContainerNotes(machine.layout());
+        this.logs = new LogAppends(machine.layout(), machine.logTurns());
+    }
+
+    Guests guests() {
+        return guests;
+    }
+
+    ContainerNotes notes() {
+        return notes;
+    }
+
+    Guest guest(Identity.Container container) {
+        return guests.at(GuestEndpoint.parse(container.endpoint()));
+    }
+
+    /** Where a launch is, or is to be; empty as long as no guest was asked for it. */
+    static Optional<Identity.Container> identity(Instance instance) {
+        return instance.identity() instanceof Identity.Container container ? Optional.of(container) : Optional.empty();
+    }
+
+    /** From now on what is looked at, and runs, is followed. */
+    void begin() {
+        follows = true;
+    }
+
+    /** Takes what a container prints, and how it ends; empty when that is not for this program to take. */
+    Optional<ContainerFollower> follow(Instance instance, Identity.Container container, boolean terminal) {
+        if (!follows || closed) {
+            return Optional.empty();
+        }
+        Guest guest = guest(container);
+        events.computeIfAbsent(guest.endpoint(), _ -> OutOfMemoryEvents.start(guest, this::outOfMemory));
+        return Optional.of(followers.computeIfAbsent(
+                instance.launchId(),
+                _ -> ContainerFollower.start(
+                        instance, container, terminal, guest, notes, logs, machine.clock(), this::ended)));
+    }
+
+    /** The one who follows a launch, if there is one. */
+    Optional<ContainerFollower> follower(Instance instance) {
+        return Optional.ofNullable(followers.get(instance.launchId()));
+    }
+
+    void watch(Instance instance, Runnable ended) {
+        waiting.put(instance.launchId(), ended);
+        if (follower(instance).filter(ContainerFollower::isOver).isPresent()) {
+            ended(instance);
+        }
+    }
+
+    private void ended(Instance instance) {
+        Runnable ended = closed ? null : waiting.remove(instance.launchId());
+        if (ended != null) {
+            ended.run();
+        }
+    }
+
+    /** A container's id is that of its launch. */
+    private void outOfMemory(String container) {
+        ContainerFollower follower = followers.get(container);
+        if (follower != null) {
+            follower.outOfMemory();
+        }
+    }
+
+    /** Nothing of it is there any more. */
+    void forget(Instance instance) {
+        waiting.remove(instance.launchId());
+        ContainerFollower follower = followers.remove(instance.launchId());
+        if (follower == null) {
+            return;
+        }
+        follower.close();
+        GuestEndpoint endpoint = follower.endpoint();
+        if (followers.values().stream().noneMatch(other -> other.endpoint().equals(endpoint))) {
+            OutOfMemoryEvents none = events.remove(endpoint);
+            if (none != null) {
+                none.close();
+            }
+            guests.leave(endpoint);
+        }
+    }
+
+    @Override
+    public void close() {
+        closed = true;
+        waiting.clear();
+        followers.values().forEach(ContainerFollower::close);
+        events.values().forEach(OutOfMemoryEvents::close);
+        guests.close();
+    }
+}

@@ -1,0 +1,65 @@
+package io.homeostat.reconcile.runtime.kata;
+
+import io.grpc.StatusRuntimeException;
+import io.homeostat.observe.guest.GuestFailure;
+import io.homeostat.observe.guest.UnreachableGuest;
+import io.homeostat.proto.kata.AgentServiceGrpc;
+import io.homeostat.proto.kata.GetOOMEventRequest;
+import io.homeostat.reconcile.runtime.kata.Guests.Guest;
+import java.time.Duration;
+import java.util.function.Consumer;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Waits for a guest to tell that a container has run out of memory. Each event is told to one caller only. */
+final class OutOfMemoryEvents implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(OutOfMemoryEvents.class);
+    private static final Duration PAUSE = Duration.ofSeconds(1);
+
+    private final Guest guest;
+    private final Consumer<String> told;
+    private final Thread thread;
+
+    private OutOfMemoryEvents(Guest guest, Consumer<String> told) {
+        this.guest = guest;
+        this.told = told;
+        this.thread =
+                Thread.ofVirtual().name("out of memory " + guest.endpoint()).unstarted(this::run);
+    }
+
+    /** @param told takes the ids of containers; called by a thread of its own */
+    static OutOfMemoryEvents start(Guest guest, Consumer<String> told) {
+        OutOfMemoryEvents events = new OutOfMemoryEvents(guest, told);
+        events.thread.start();
+        return events;
+    }
+
+    private void run() {
+        try {
+            while (true) {
+                try {
+                    told.accept(AgentServiceGrpc.newBlockingStub(guest.streams().channel())
+                            .getOOMEvent(GetOOMEventRequest.getDefaultInstance())
+                            .getContainerId());
+                } catch (StatusRuntimeException e) {
+                    GuestFailure failure = GuestFailure.of(e);
+                    LOG.debug("{}: GetOOMEvent: {}", guest.endpoint(), failure.words());
+                    if (failure.kind() == GuestFailure.Kind.NOT_SUPPORTED
+                            || failure.kind() == GuestFailure.Kind.DENIED) {
+                        return;
+                    }
+                    Thread.sleep(PAUSE);
+                } catch (UnreachableGuest e) {
+                    Thread.sleep(PAUSE);
+                }
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    @Override
+    public void close() {
+        thread.interrupt();
+    }
+}
