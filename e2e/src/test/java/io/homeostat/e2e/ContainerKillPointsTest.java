@@ -1,0 +1,122 @@
+package io.homeostat.e2e;
+
+import static io.homeostat.e2e.Patience.eventually;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Order;
+import org.junit.jupiter.api.extension.RegisterExtension;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/**
+ * kill -9 of the agent at each point of a container's life between two effects: after that there is one container, none was started twice,
+ * and nothing is left of those before. One at a time: a program that is debugged starts slowly.
+ */
+@Execution(ExecutionMode.SAME_THREAD)
+final class ContainerKillPointsTest {
+    private static final String SANDBOX = "sandbox/guest";
+    private static final String APP = "container/app";
+    private static final String KATA = "io.homeostat.reconcile.runtime.kata.";
+    private static final String LAUNCHES = "io.homeostat.actuate.launch.LaunchDirectories.";
+
+    @RegisterExtension
+    @Order(1)
+    final Guest guest = new Guest();
+
+    @RegisterExtension
+    @Order(2)
+    final Homeostat homeostat = new Homeostat();
+
+    private static Document app(String revision) {
+        return Document.container("app", "guest", "trap 'exit 0' TERM; while :; do sleep 0.1; done")
+                .with("revision", revision);
+    }
+
+    /** In the order in which a start comes to them. */
+    private static Stream<Arguments> pointsOfAStart() {
+        return Stream.of(
+                Arguments.of("before CreateContainer", KATA + "GuestChanges.createContainer"),
+                Arguments.of("before StartContainer", KATA + "GuestChanges.startContainer"),
+                Arguments.of(
+                        "after StartContainer, before that is noted",
+                        "io.homeostat.desired.state.Identity$Container.answered"),
+                Arguments.of("before it is stored", "io.homeostat.reconcile.record.Outcome.launched"));
+    }
+
+    /** In the order in which a replacement comes to them. */
+    private static Stream<Arguments> pointsOfAStop() {
+        return Stream.of(
+                Arguments.of("before SignalProcess", KATA + "GuestChanges.signal"),
+                Arguments.of("after its end was told, before that is noted", KATA + "ContainerNotes.writeExit"),
+                Arguments.of("before RemoveContainer", KATA + "GuestChanges.removeContainer"),
+                Arguments.of("before what it left is removed", LAUNCHES + "forget"));
+    }
+
+    @ParameterizedTest(name = "killed {0}")
+    @MethodSource("pointsOfAStart")
+    void aStartThatIsCutShortIsBroughtToItsEnd(String when, String point) {
+        try (KillPoint kill = new KillPoint(point)) {
+            homeostat.declare("guest.yaml", guest.sandbox());
+            Agent agent = agent(kill);
+            homeostat.awaitRunning(SANDBOX);
+            kill.arm();
+            homeostat.declare("app.yaml", app("1"));
+            kill.await();
+            agent.kill();
+        }
+
+        homeostat.agent();
+
+        awaitOne(when);
+        assertTrue(guest.fake().calls().count("CreateContainer") <= 2, when);
+    }
+
+    @ParameterizedTest(name = "killed {0}")
+    @MethodSource("pointsOfAStop")
+    void aReplacementThatIsCutShortIsBroughtToItsEnd(String when, String point) {
+        try (KillPoint kill = new KillPoint(point)) {
+            homeostat.declare("guest.yaml", guest.sandbox());
+            homeostat.declare("app.yaml", app("1"));
+            Agent agent = agent(kill);
+            homeostat.awaitRunning(APP);
+            kill.arm();
+            homeostat.declare("app.yaml", app("2"));
+            kill.await();
+            agent.kill();
+        }
+
+        homeostat.agent();
+
+        eventually().until(() -> homeostat.state(APP).equals("RUNNING 2"));
+        awaitOne(when);
+        assertEquals(2, guest.fake().calls().count("CreateContainer"), when);
+    }
+
+    private void awaitOne(String when) {
+        homeostat.awaitRunning(APP);
+        eventually().until(() -> launches() == 1 && guest.agent().containers().size() == 1);
+        assertEquals(1, guest.fake().calls().count("CreateSandbox"), when);
+        homeostat.run("plan", "--detailed-exitcode").exits(0);
+    }
+
+    private Agent agent(KillPoint kill) {
+        homeostat.environment("JAVA_TOOL_OPTIONS", kill.option());
+        Agent agent = homeostat.agent();
+        homeostat.environment("JAVA_TOOL_OPTIONS", "-Dnot=debugged");
+        return agent;
+    }
+
+    private long launches() throws IOException {
+        try (Stream<Path> launches = Files.list(homeostat.instance().resolve("launches/containers/app"))) {
+            return launches.count();
+        }
+    }
+}
