@@ -1,6 +1,7 @@
 package io.homeostat.e2e;
 
 import static io.homeostat.e2e.Patience.eventually;
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
@@ -13,8 +14,15 @@ import io.homeostat.proto.kata.CreateContainerRequest;
 import io.homeostat.proto.kata.LinuxMemory;
 import io.homeostat.proto.kata.LinuxResources;
 import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.util.List;
+import java.util.Map;
+import java.util.Random;
 import java.util.Set;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
@@ -304,6 +312,48 @@ final class ContainerTest {
         eventually().until(() -> homeostat.status(APP).at("/lastExit/code").asInt() == 7);
         homeostat.run("logs", APP).says("bye");
         assertEquals(1, guest.fake().calls().count("CreateContainer"));
+    }
+
+    @Test
+    void aRootFileSystemFromAnArchiveIsCopiedOnceInEachBoot() throws IOException {
+        byte[] noise = new byte[2_500_000];
+        new Random(1).nextBytes(noise);
+        byte[] archive = new TarGz()
+                .file("bin/app", 0750, noise)
+                .file("etc/empty", 0644, "")
+                .symlink("bin/link", "app")
+                .bytes();
+        Path file = Files.write(guest.root().resolve("rootfs.tar.gz"), archive);
+        Document copied = idle().with("rootfs", Map.of("readonly", true))
+                .with("source.url", file.toUri().toString())
+                .with("source.sha256", Hashes.sha256(archive));
+
+        homeostat.applied(guest.sandbox(), copied);
+
+        String rootfs =
+                guest.agent().containersAskedFor().getLast().getOCI().getRoot().getPath();
+        Path there = guest.root()
+                .resolve("files")
+                .resolve(rootfs.substring("/run/kata-containers/shared/containers/".length()));
+        assertArrayEquals(noise, Files.readAllBytes(there.resolve("bin/app")));
+        assertEquals(
+                "rwxr-x---", PosixFilePermissions.toString(Files.getPosixFilePermissions(there.resolve("bin/app"))));
+        assertEquals(0, Files.size(there.resolve("etc/empty")));
+        assertEquals(Path.of("app"), Files.readSymbolicLink(there.resolve("bin/link")));
+        try (Stream<Path> entries = Files.list(there)) {
+            assertEquals(
+                    Set.of("bin", "etc"),
+                    entries.map(one -> one.getFileName().toString()).collect(Collectors.toSet()));
+        }
+        long calls = guest.fake().calls().count("CopyFile");
+        assertEquals(8, calls, "three directories, three pieces of a file, an empty one and a link");
+
+        homeostat.applied(guest.sandbox(), copied.with("env.A", "b"));
+        assertEquals(2, guest.fake().calls().count("CreateContainer"));
+        assertEquals(calls, guest.fake().calls().count("CopyFile"));
+        guest.fake().reboot();
+        homeostat.applied(guest.sandbox(), copied.with("env.A", "b"));
+        assertEquals(2 * calls, guest.fake().calls().count("CopyFile"));
     }
 
     @Test

@@ -16,6 +16,12 @@ import org.jspecify.annotations.Nullable;
 @Doc("Work in a virtual machine, kept apart from what else runs there.")
 public record ContainerSpec(
         @Inline ContainerSettings container,
+
+        @Doc(
+                "An archive with its root file system, which is copied into the guest once in each boot; in place of rootfs.path and rootfs.storage.")
+        @Nullable
+        Source source,
+
         @Inline Lifecycle lifecycle,
 
         @Doc(
@@ -40,11 +46,6 @@ public record ContainerSpec(
         return named == null ? "h" + HASHES.getUnchecked(this) : named;
     }
 
-    @Override
-    public @Nullable Source source() {
-        return null;
-    }
-
     /** All of it that is changed in place. */
     public ContainerSettings.InPlace inPlace() {
         Lifecycle.Limits limits = lifecycle.limits();
@@ -60,7 +61,8 @@ public record ContainerSpec(
                         program.user().toString(),
                         program.env().toString()),
                 program.command(),
-                container.parts())) {
+                container.parts(),
+                source == null ? List.<String>of() : List.of(source.identity()))) {
             hasher.putInt(parts.size());
             for (String part : parts) {
                 hasher.putInt(part.length()).putString(part, StandardCharsets.UTF_8);

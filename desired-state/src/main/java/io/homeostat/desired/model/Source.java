@@ -53,6 +53,11 @@ public record Source(
                         + Hashing.sha256().hashString(id + "\0" + revision + "\0" + shownUrl(), StandardCharsets.UTF_8);
     }
 
+    /** By which a revision tells it from others: its SHA-256, else its URL, of which it makes no difference how it is signed. */
+    String identity() {
+        return sha256 == null ? url.replaceAll("\\?.*", "") : sha256;
+    }
+
     /** The URL as it may be shown: without its query and user information. */
     public String shownUrl() {
         return Redaction.url(url);

@@ -129,8 +129,7 @@ public record TaskSpec(
                 networkMode().name(),
                 ports.toString());
         if (source != null) {
-            // Which of signed URLs it is makes no difference.
-            add(hasher, source.sha256() == null ? source.url().replaceAll("\\?.*", "") : source.sha256());
+            add(hasher, source.identity());
         }
         for (Map.Entry<String, String> variable : env.entrySet()) {
             add(hasher, variable.getKey(), variable.getValue());

@@ -340,7 +340,7 @@ final class Constraints {
         }
     }
 
-    record ExactlyOne(ImmutableList<String> keys) implements Constraint {
+    private record ExactlyOne(ImmutableList<String> keys) implements Constraint {
         @Override
         public void check(Bound record) {
             ImmutableList<String> given = keys.stream().filter(record::has).collect(ImmutableList.toImmutableList());

@@ -8,6 +8,7 @@ import com.google.common.collect.ImmutableListMultimap;
 import com.google.common.net.InetAddresses;
 import io.homeostat.desired.model.Lifecycle.Limits;
 import io.homeostat.desired.model.guest.ContainerSettings;
+import io.homeostat.desired.model.guest.ContainerSettings.RootFs;
 import io.homeostat.desired.model.guest.GuestEndpoint;
 import io.homeostat.desired.model.guest.IpPrefix;
 import io.homeostat.desired.model.guest.SandboxSettings;
@@ -38,8 +39,7 @@ final class GuestConstraints {
             .put(SandboxSettings.Neighbor.class, new Parsed("address", GuestConstraints::address))
             .put(SandboxSettings.Policy.class, new LocalFile())
             .put(ContainerSettings.class, new LimitsOfGuests())
-            .put(ContainerSettings.class, new SomeRootFs())
-            .put(ContainerSettings.RootFs.class, new Constraints.ExactlyOne(ImmutableList.of("path", "storage")))
+            .put(ContainerSettings.class, new OneRootFs())
             .build();
 
     private GuestConstraints() {}
@@ -159,18 +159,45 @@ final class GuestConstraints {
         }
     }
 
-    /** There is none by default. */
-    private static final class SomeRootFs implements Constraint {
+    /** A container has one, which is somewhere in the guest or is copied there. */
+    private static final class OneRootFs implements Constraint {
         @Override
         public void check(Bound record) {
-            if (!record.mayHave("rootfs")) {
-                record.missing("rootfs", "required key 'rootfs' is missing; write the path of one in the guest");
+            if (!(record.value("rootfs") instanceof RootFs rootfs)) {
+                return;
+            }
+            boolean isThere = rootfs.path() != null || rootfs.storage() != null;
+            if (record.has("source")) {
+                if (isThere) {
+                    record.errorAtKey(
+                            "rootfs", "not possible beside source, which is copied into the guest; remove one of them");
+                }
+            } else if (!record.mayHave("rootfs")) {
+                record.missing(
+                        "rootfs",
+                        "required key 'rootfs' is missing; write the path of one in the guest, or a source beside it");
+            } else if (!isThere) {
+                record.errorAtKey("rootfs", "needs a path or a storage, or a source beside it");
+            } else if (rootfs.path() != null && rootfs.storage() != null) {
+                record.errorAtKey("rootfs", "only one of path and storage is possible; remove one");
             }
         }
 
         @Override
         public void schema(ArrayNode allOf) {
-            allOf.addObject().putArray("required").add("rootfs");
+            ObjectNode rule = allOf.addObject();
+            rule.putObject("if").putArray("required").add("source");
+            ObjectNode there = rule.putObject("then")
+                    .putObject("properties")
+                    .putObject("rootfs")
+                    .putObject("properties");
+            there.put("path", false).put("storage", false);
+            ObjectNode otherwise = rule.putObject("else");
+            otherwise.putArray("required").add("rootfs");
+            ArrayNode oneOf =
+                    otherwise.putObject("properties").putObject("rootfs").putArray("oneOf");
+            oneOf.addObject().putArray("required").add("path");
+            oneOf.addObject().putArray("required").add("storage");
         }
     }
 

@@ -80,7 +80,9 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.PosixFilePermission;
 import java.time.Instant;
+import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -101,6 +103,12 @@ import java.util.concurrent.locks.ReentrantLock;
 public final class FakeAgent extends AgentServiceImplBase {
     private static final String CONTAINERS = "/run/kata-containers/";
     private static final String SHARED = "/run/kata-containers/shared/containers/";
+
+    /** As st_mode has them. */
+    private static final int TYPE = 0170000;
+
+    private static final int DIRECTORY = 0040000;
+    private static final int LINK = 0120000;
 
     private static final String NO_FILE = "Os { code: 2, kind: NotFound, message: \"No such file or directory\" }";
 
@@ -624,7 +632,17 @@ public final class FakeAgent extends AgentServiceImplBase {
     public void copyFile(CopyFileRequest request, StreamObserver<Empty> answers) {
         locked(answers, () -> {
             Path target = copied(request.getPath());
+            int type = request.getFileMode() & TYPE;
+            if (type == DIRECTORY) {
+                Files.createDirectories(target);
+                return Empty.getDefaultInstance();
+            }
             Files.createDirectories(target.getParent());
+            if (type == LINK) {
+                Files.deleteIfExists(target);
+                Files.createSymbolicLink(target, Path.of(request.getData().toStringUtf8()));
+                return Empty.getDefaultInstance();
+            }
             Path part = target.resolveSibling(target.getFileName() + ".tmp");
             try (FileChannel file = FileChannel.open(part, StandardOpenOption.CREATE, StandardOpenOption.WRITE)) {
                 ByteBuffer data = request.getData().asReadOnlyByteBuffer();
@@ -634,10 +652,24 @@ public final class FakeAgent extends AgentServiceImplBase {
                 }
             }
             if (request.getOffset() + request.getData().size() == request.getFileSize()) {
+                Files.setPosixFilePermissions(part, permissions(request.getFileMode()));
                 Files.move(part, target, StandardCopyOption.ATOMIC_MOVE);
             }
             return Empty.getDefaultInstance();
         });
+    }
+
+    private static Set<PosixFilePermission> permissions(int mode) {
+        EnumSet<PosixFilePermission> result = EnumSet.noneOf(PosixFilePermission.class);
+        int bit = 0400;
+        // In the order of the bits, the highest first.
+        for (PosixFilePermission one : PosixFilePermission.values()) {
+            if ((mode & bit) != 0) {
+                result.add(one);
+            }
+            bit >>= 1;
+        }
+        return result;
     }
 
     private Path copied(String path) {

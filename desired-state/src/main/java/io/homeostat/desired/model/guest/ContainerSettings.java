@@ -11,6 +11,7 @@ import io.homeostat.desired.model.schema.Fields.Keys;
 import io.homeostat.desired.model.schema.Fields.Matches;
 import io.homeostat.desired.model.schema.Fields.Range;
 import io.homeostat.desired.model.schema.Size;
+import java.util.Optional;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
@@ -30,7 +31,8 @@ public record ContainerSettings(
         @Nullable
         String namedRevision,
 
-        @Doc("Its root file system.") RootFs rootfs,
+        @Doc("Its root file system, where it is in the guest already.")
+        RootFs rootfs,
 
         @Inline Program program,
 
@@ -38,7 +40,7 @@ public record ContainerSettings(
         boolean frozen) {
     private static final String PREFIX = "CAP_";
 
-    /** Where its root file system is: exactly one of path and storage. */
+    /** Where its root file system is: exactly one of path and storage, and neither where it is copied into the guest. */
     public record RootFs(
             @Doc("A directory of the guest, absolute and no link.")
             @Matches(value = "/[^\\u0000]*", words = "an absolute path")
@@ -50,13 +52,13 @@ public record ContainerSettings(
 
             @Doc("Whether nothing in it can be changed.") @Default("false")
             boolean readonly) {
-        /** The directory of the guest that it is. */
-        public String directory() {
-            return storage != null ? storage.mountPoint() : String.valueOf(path);
+        /** The directory of the guest that it is; empty when it is to be copied there. */
+        public Optional<String> directory() {
+            return Optional.ofNullable(storage != null ? storage.mountPoint() : path);
         }
 
         String words() {
-            return directory() + "\u0000" + (storage == null ? "" : storage.words()) + "\u0000" + readonly;
+            return directory().orElse("") + "\u0000" + (storage == null ? "" : storage.words()) + "\u0000" + readonly;
         }
     }
 

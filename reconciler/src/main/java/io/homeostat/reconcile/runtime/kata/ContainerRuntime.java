@@ -32,6 +32,7 @@ import io.homeostat.reconcile.runtime.kata.GuestChanges.Refused;
 import io.homeostat.reconcile.runtime.kata.Guests.Guest;
 import java.io.IOException;
 import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Comparator;
 import java.util.Optional;
@@ -58,6 +59,7 @@ final class ContainerRuntime implements KindRuntime, Configurable, Signalable, E
     private final Machine machine;
     private final Containers containers;
     private final ContainerNotes notes;
+    private final SandboxNotes sandboxes;
     private final LaunchDirectories launches;
     private final LogEnds logEnds;
 
@@ -65,6 +67,7 @@ final class ContainerRuntime implements KindRuntime, Configurable, Signalable, E
         this.machine = machine;
         this.containers = containers;
         this.notes = containers.notes();
+        this.sandboxes = new SandboxNotes(machine.layout());
         this.launches = new LaunchDirectories(machine.layout(), machine.procFs());
         this.logEnds = new LogEnds(machine.layout());
         containers.begin();
@@ -81,8 +84,7 @@ final class ContainerRuntime implements KindRuntime, Configurable, Signalable, E
                 .max(Comparator.comparing(Instance::launchedAt))
                 .orElseThrow(() -> noSandbox(spec));
         Identity.Sandbox guest = Guests.identity(sandbox).orElseThrow(() -> noSandbox(spec));
-        boolean sharesPids = Files.exists(new SandboxNotes(machine.layout()).sharedPidsFile(sandbox));
-        return instance -> create(instance, spec, guest.endpoint(), sharesPids);
+        return instance -> create(instance, spec, sandbox, guest.endpoint());
     }
 
     private static ActuationFailure noSandbox(ContainerSpec spec) {
@@ -90,7 +92,7 @@ final class ContainerRuntime implements KindRuntime, Configurable, Signalable, E
                 FailureCause.Kind.NO_CONNECTION, spec.partOf() + ", which it is part of, is not there", false);
     }
 
-    private Identity create(Instance instance, ContainerSpec spec, String endpoint, boolean sharesPids)
+    private Identity create(Instance instance, ContainerSpec spec, Instance sandbox, String endpoint)
             throws ActuationFailure, InterruptedException {
         String id = instance.launchId();
         String could = "could not launch " + instance.workload().brief();
@@ -105,7 +107,9 @@ final class ContainerRuntime implements KindRuntime, Configurable, Signalable, E
             launches.write(instance.withIdentity(container));
             notes.writeGiven(instance, spec.inPlace());
             notes.writeProcess(instance, OciSpecs.process(spec.container()));
-            changes.createContainer(OciSpecs.request(id, spec, sharesPids));
+            String rootfs = rootfs(instance, spec, sandbox, changes);
+            changes.createContainer(
+                    OciSpecs.request(id, spec, rootfs, Files.exists(sandboxes.sharedPidsFile(sandbox))));
             // Reads before there is anything to read.
             var _ = containers.follow(
                     instance, container, spec.container().program().terminal());
@@ -126,6 +130,24 @@ final class ContainerRuntime implements KindRuntime, Configurable, Signalable, E
         } finally {
             containers.guests().begun().end(id);
         }
+    }
+
+    /** Where it is in the guest; what has to be copied there is, unless that was done since the guest has booted. */
+    private String rootfs(Instance instance, ContainerSpec spec, Instance sandbox, GuestChanges changes)
+            throws IOException, Refused, UnreachableGuest, ActuationFailure, InterruptedException {
+        Optional<String> there = spec.container().rootfs().directory();
+        String directory = instance.directory();
+        if (there.isPresent() || directory == null) {
+            return there.orElseThrow(() -> new IOException("it has no root file system"));
+        }
+        WorkloadId id = instance.workload();
+        String to = GuestFiles.PLACE + id.name() + "/" + directory;
+        Path copied = sandboxes.copiedFile(sandbox, id, directory);
+        if (!Files.exists(copied)) {
+            GuestFiles.copy(machine.layout().install(id, directory), to, changes);
+            LaunchDirectories.mark(copied, sandbox);
+        }
+        return to;
     }
 
     private void prepareLog(WorkloadId id) throws IOException {

@@ -13,6 +13,7 @@ import io.homeostat.proto.kata.ARPNeighbors;
 import io.homeostat.proto.kata.AddARPNeighborsRequest;
 import io.homeostat.proto.kata.AgentServiceGrpc;
 import io.homeostat.proto.kata.AgentServiceGrpc.AgentServiceBlockingStub;
+import io.homeostat.proto.kata.CopyFileRequest;
 import io.homeostat.proto.kata.CreateContainerRequest;
 import io.homeostat.proto.kata.CreateSandboxRequest;
 import io.homeostat.proto.kata.DestroySandboxRequest;
@@ -184,6 +185,11 @@ final class GuestChanges {
     /** The agent ends after that, and as a rule the machine with it. */
     void destroySandbox() throws Refused, UnreachableGuest, InterruptedException {
         Empty _ = call("DestroySandbox", agent -> agent.destroySandbox(DestroySandboxRequest.getDefaultInstance()));
+    }
+
+    /** A piece of a file, a directory or a link. */
+    void copyFile(CopyFileRequest request) throws Refused, UnreachableGuest, InterruptedException {
+        Empty _ = call("CopyFile", agent -> agent.copyFile(request));
     }
 
     /** Its first process waits until it is started. Repeated, it would destroy what it has made. */

@@ -52,8 +52,13 @@ final class OciSpecs {
 
     private OciSpecs() {}
 
-    /** @param sharesPids whether all containers of its sandbox see each other's processes */
-    static CreateContainerRequest request(String id, ContainerSpec spec, boolean sharesPids) {
+    /**
+     * All that an agent is told of a container.
+     *
+     * @param rootfs the directory of the guest that is its root file system
+     * @param sharesPids whether all containers of its sandbox see each other's processes
+     */
+    static CreateContainerRequest request(String id, ContainerSpec spec, String rootfs, boolean sharesPids) {
         ContainerSettings container = spec.container();
         CreateContainerRequest.Builder request = CreateContainerRequest.newBuilder()
                 .setContainerId(id)
@@ -63,7 +68,7 @@ final class OciSpecs {
                         .setVersion(VERSION)
                         .setProcess(process(container))
                         .setRoot(Root.newBuilder()
-                                .setPath(container.rootfs().directory())
+                                .setPath(rootfs)
                                 .setReadonly(container.rootfs().readonly()))
                         .addAllMounts(mounts(container.program()))
                         .setLinux(linux(container.program(), spec.inPlace())));

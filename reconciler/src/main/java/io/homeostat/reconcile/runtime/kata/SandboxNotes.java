@@ -4,6 +4,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import io.homeostat.actuate.ActuationFailure;
 import io.homeostat.actuate.Disk;
 import io.homeostat.actuate.LocalDisk;
+import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.model.guest.SandboxSettings.Network;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.state.Identity;
@@ -54,6 +55,11 @@ final class SandboxNotes {
     /** There where all of its containers see each other's processes. */
     Path sharedPidsFile(Instance instance) {
         return file(instance, "shared-pids");
+    }
+
+    /** There once all files of an archive are in its guest: in another boot they are not. */
+    Path copiedFile(Instance instance, WorkloadId container, String directory) {
+        return file(instance, "copied-" + container.name() + "-" + directory);
     }
 
     /** The network that its guest was given last: what it has is compared with that. Empty when it is not known. */

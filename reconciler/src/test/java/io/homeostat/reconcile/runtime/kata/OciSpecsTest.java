@@ -23,7 +23,7 @@ class OciSpecsTest {
                 metadata: {name: app}
                 spec:
                 """ + spec.indent(2)).spec();
-        return OciSpecs.request("c-1", container, sharesPids);
+        return OciSpecs.request("c-1", container, "/rootfs", sharesPids);
     }
 
     @Test
@@ -76,7 +76,8 @@ class OciSpecsTest {
                 """, true);
 
         assertTrue(request.getSandboxPidns());
-        assertEquals("/run/r", request.getOCI().getRoot().getPath());
+        assertEquals("/rootfs", request.getOCI().getRoot().getPath());
+        assertEquals("/run/r", request.getStorages(0).getMountPoint());
         assertTrue(request.getOCI().getRoot().getReadonly());
         assertEquals("blk", request.getStorages(0).getDriver());
         Process process = request.getOCI().getProcess();
