@@ -324,7 +324,8 @@ final class ContainerTest {
                 .symlink("bin/link", "app")
                 .bytes();
         Path file = Files.write(guest.root().resolve("rootfs.tar.gz"), archive);
-        Document copied = idle().with("rootfs", Map.of("readonly", true))
+        Document copied = idle().with("revision", "1")
+                .with("rootfs", Map.of("readonly", true))
                 .with("source.url", file.toUri().toString())
                 .with("source.sha256", Hashes.sha256(archive));
 

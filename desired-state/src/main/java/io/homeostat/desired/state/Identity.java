@@ -79,6 +79,8 @@ public sealed interface Identity {
             String containerId,
             boolean started,
             @Nullable String bootId) implements Identity {
+        private static final int SHOWN = 8;
+
         /** The same once the agent has said that it runs. */
         public Container answered() {
             return new Container(endpoint, containerId, true, bootId);
@@ -86,7 +88,8 @@ public sealed interface Identity {
 
         @Override
         public String words() {
-            return "container " + containerId;
+            // Its launch id, of which the beginning tells it from the others.
+            return "container " + containerId.substring(0, Math.min(containerId.length(), SHOWN));
         }
     }
 
