@@ -81,7 +81,13 @@ final class ContainerFollower implements AutoCloseable {
     private long lost;
     private volatile boolean closed;
 
-    private ContainerFollower(
+    /**
+     * Takes nothing before it is begun.
+     *
+     * @param terminal whether its output is one stream
+     * @param ended called when its end is known, by a thread of its own
+     */
+    ContainerFollower(
             Instance instance,
             Identity.Container container,
             boolean terminal,
@@ -107,26 +113,12 @@ final class ContainerFollower implements AutoCloseable {
         this.errors = Thread.ofVirtual().name("errors of " + name).unstarted(() -> drained(true));
     }
 
-    /**
-     * @param terminal whether its output is one stream
-     * @param ended called when its end is known, by a thread of its own
-     */
-    static ContainerFollower start(
-            Instance instance,
-            Identity.Container container,
-            boolean terminal,
-            Guest guest,
-            ContainerNotes notes,
-            LogAppends logs,
-            InstantSource clock,
-            Consumer<Instance> ended) {
-        ContainerFollower follower =
-                new ContainerFollower(instance, container, terminal, guest, notes, logs, clock, ended);
-        follower.thread.start();
+    ContainerFollower begin() {
+        thread.start();
         if (!terminal) {
-            follower.errors.start();
+            errors.start();
         }
-        return follower;
+        return this;
     }
 
     GuestEndpoint endpoint() {

@@ -68,8 +68,9 @@ final class Containers implements AutoCloseable {
         events.computeIfAbsent(guest.endpoint(), _ -> OutOfMemoryEvents.start(guest, this::outOfMemory));
         return Optional.of(followers.computeIfAbsent(
                 instance.launchId(),
-                _ -> ContainerFollower.start(
-                        instance, container, terminal, guest, notes, logs, machine.clock(), this::ended)));
+                _ -> new ContainerFollower(
+                                instance, container, terminal, guest, notes, logs, machine.clock(), this::ended)
+                        .begin()));
     }
 
     /** The one who follows a launch, if there is one. */
