@@ -16,6 +16,8 @@ import io.homeostat.proto.kata.AgentServiceGrpc.AgentServiceImplBase;
 import io.homeostat.proto.kata.CgroupStats;
 import io.homeostat.proto.kata.CloseStdinRequest;
 import io.homeostat.proto.kata.CopyFileRequest;
+import io.homeostat.proto.kata.CpuStats;
+import io.homeostat.proto.kata.CpuUsage;
 import io.homeostat.proto.kata.CreateContainerRequest;
 import io.homeostat.proto.kata.CreateSandboxRequest;
 import io.homeostat.proto.kata.DestroySandboxRequest;
@@ -447,8 +449,12 @@ public final class FakeAgent extends AgentServiceImplBase {
             return StatsContainerResponse.newBuilder()
                     .setCgroupStats(CgroupStats.newBuilder()
                             .setPidsStats(PidsStats.newBuilder().setCurrent(running))
+                            .setCpuStats(CpuStats.newBuilder()
+                                    .setCpuUsage(CpuUsage.newBuilder()
+                                            .setTotalUsage(container.first().processorNanos())))
                             .setMemoryStats(MemoryStats.newBuilder()
                                     .setUsage(MemoryData.newBuilder()
+                                            .setUsage(running << 20)
                                             .setMaxUsage(
                                                     container.isExhausted()
                                                             ? container

@@ -6,6 +6,7 @@ import java.io.InputStream;
 import java.io.OutputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
@@ -43,6 +44,13 @@ final class FakeProcess {
         begun.countDown();
         CompletableFuture<java.lang.Process> _ =
                 started.onExit().whenComplete((ended, _) -> status.complete(ended.exitValue()));
+    }
+
+    long processorNanos() {
+        java.lang.Process of = process;
+        return of == null
+                ? 0
+                : of.info().totalCpuDuration().map(Duration::toNanos).orElse(0L);
     }
 
     boolean hasTerminal() {

@@ -308,6 +308,11 @@ final class ContainerExecution implements Execution {
         }
     }
 
+    /** As {@link #close}, by another thread: a guest that hangs holds up nobody. */
+    void closeLater() {
+        Thread _ = Thread.ofVirtual().name("end of " + id).start(this::close);
+    }
+
     /** Its end is waited for, so that its agent forgets it. */
     @Override
     public void close() {

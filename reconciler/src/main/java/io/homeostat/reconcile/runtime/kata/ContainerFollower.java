@@ -140,6 +140,11 @@ final class ContainerFollower implements AutoCloseable {
         return end.isDone() && !end.isCancelled();
     }
 
+    /** Whether its end will be known here; not after {@link #isOver}, nor when it was given up. */
+    boolean follows() {
+        return !end.isDone();
+    }
+
     /** How it has ended; empty as long as it runs, and when nobody knows. */
     Optional<Exit> exit() {
         return isOver() ? end.getNow(Optional.empty()) : Optional.empty();

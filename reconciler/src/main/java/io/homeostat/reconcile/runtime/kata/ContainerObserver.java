@@ -191,7 +191,7 @@ final class ContainerObserver implements InstanceObserver {
                     yield unknownThere(instance, identity, asked);
                 }
                 boolean isOver = usage.get().getPidsStats().getCurrent() == 0;
-                if (isOver && follower.isEmpty()) {
+                if (isOver && follower.filter(ContainerFollower::follows).isEmpty()) {
                     // How is for those to ask who launch containers: it is told once.
                     yield ended(Exit.Reason.UNKNOWN, now());
                 }

@@ -73,8 +73,14 @@ final class ContainerProbes implements AutoCloseable {
         String what = "the probe's command " + command.getFirst();
         long end = ticker.read() + timeout.toNanos();
         ByteArrayOutputStream said = new ByteArrayOutputStream();
-        try (ContainerExecution execution =
-                ContainerExecution.begin(containers, instance, new Execution.Request(command, false, false), timeout)) {
+        ContainerExecution execution;
+        try {
+            execution = ContainerExecution.begin(
+                    containers, instance, new Execution.Request(command, false, false), timeout);
+        } catch (ActuationFailure e) {
+            return notRun(what, e);
+        }
+        try {
             while (true) {
                 Optional<Execution.Event> event = execution.next(Duration.ofNanos(end - ticker.read()));
                 if (event.isEmpty()) {
@@ -98,9 +104,16 @@ final class ContainerProbes implements AutoCloseable {
                 }
             }
         } catch (ActuationFailure e) {
-            boolean refused = e.failureCause().kind() == FailureCause.Kind.REFUSED;
-            return failed(refused ? Verdict.UNHEALTHY : Verdict.DEGRADED, what + " was not run: " + e.getMessage());
+            return notRun(what, e);
+        } finally {
+            execution.closeLater();
         }
+    }
+
+    /** A guest that does not answer is no reason to launch it again. */
+    private Health notRun(String what, ActuationFailure e) {
+        boolean refused = e.failureCause().kind() == FailureCause.Kind.REFUSED;
+        return failed(refused ? Verdict.UNHEALTHY : Verdict.DEGRADED, what + " was not run: " + e.getMessage());
     }
 
     private Health failed(Verdict verdict, String problem) {

@@ -19,6 +19,7 @@ import io.homeostat.observe.guest.GuestFailure;
 import io.homeostat.observe.guest.UnreachableGuest;
 import io.homeostat.observe.process.LaunchNote;
 import io.homeostat.proto.kata.CgroupStats;
+import io.homeostat.proto.kata.LinuxResources;
 import io.homeostat.proto.kata.Process;
 import io.homeostat.reconcile.plan.Step;
 import io.homeostat.reconcile.record.Outcome;
@@ -84,7 +85,28 @@ final class ContainerRuntime implements KindRuntime, Configurable, Signalable, E
                 .max(Comparator.comparing(Instance::launchedAt))
                 .orElseThrow(() -> noSandbox(spec));
         Identity.Sandbox guest = Guests.identity(sandbox).orElseThrow(() -> noSandbox(spec));
+        requireSandbox(spec, guest);
         return instance -> create(instance, spec, sandbox, guest.endpoint());
+    }
+
+    /** A guest that has just booted anew would take it, and lose it as soon as it is made a sandbox of. */
+    private void requireSandbox(ContainerSpec spec, Identity.Sandbox identity) throws ActuationFailure {
+        Guest guest = containers.guests().of(identity);
+        switch (guest.probes(TIMEOUT).hasSandbox()) {
+            case Observation.Seen<Boolean>(Boolean there) -> {
+                if (!there) {
+                    throw new ActuationFailure(
+                            FailureCause.Kind.GUEST_LOST,
+                            "the guest of " + spec.partOf() + " has booted anew, and is no sandbox yet",
+                            false);
+                }
+            }
+            case Observation.Unseen<Boolean>(String why) ->
+                throw new ActuationFailure(
+                        FailureCause.Kind.NO_CONNECTION,
+                        "the guest of " + spec.partOf() + " does not answer: " + why,
+                        false);
+        }
     }
 
     private static ActuationFailure noSandbox(ContainerSpec spec) {
@@ -194,7 +216,10 @@ final class ContainerRuntime implements KindRuntime, Configurable, Signalable, E
             }
             Guest guest = containers.guest(container);
             GuestChanges changes = guest.changes(spec.lifecycle().start().timeout());
-            changes.updateContainer(container.containerId(), OciSpecs.resources(wanted));
+            LinuxResources resources = OciSpecs.resources(wanted);
+            if (!resources.equals(LinuxResources.getDefaultInstance())) {
+                changes.updateContainer(container.containerId(), resources);
+            }
             if (wanted.frozen()) {
                 // In this order, so that nobody begins a command in it that would never end.
                 notes.writeGiven(instance, wanted);

@@ -65,12 +65,21 @@ final class Containers implements AutoCloseable {
             return Optional.empty();
         }
         Guest guest = guest(container);
-        events.computeIfAbsent(guest.endpoint(), _ -> OutOfMemoryEvents.start(guest, this::outOfMemory));
-        return Optional.of(followers.computeIfAbsent(
+        ContainerFollower follower = followers.computeIfAbsent(
                 instance.launchId(),
                 _ -> new ContainerFollower(
                                 instance, container, terminal, guest, notes, logs, machine.clock(), this::ended)
-                        .begin()));
+                        .begin());
+        OutOfMemoryEvents _ = events.compute(
+                guest.endpoint(),
+                (_, known) -> known != null && known.areAwaited()
+                        ? known
+                        : OutOfMemoryEvents.start(guest, this::outOfMemory, () -> isFollowed(guest.endpoint())));
+        return Optional.of(follower);
+    }
+
+    private boolean isFollowed(GuestEndpoint endpoint) {
+        return followers.values().stream().anyMatch(other -> other.endpoint().equals(endpoint));
     }
 
     /** The one who follows a launch, if there is one. */
@@ -80,7 +89,7 @@ final class Containers implements AutoCloseable {
 
     void watch(Instance instance, Runnable ended) {
         waiting.put(instance.launchId(), ended);
-        if (follower(instance).filter(ContainerFollower::isOver).isPresent()) {
+        if (follower(instance).flatMap(ContainerFollower::exit).isPresent()) {
             ended(instance);
         }
     }
@@ -100,21 +109,12 @@ final class Containers implements AutoCloseable {
         }
     }
 
-    /** Nothing of it is there any more. */
+    /** Nothing of it is there any more. The connections to its guest stay: others may be about to use them. */
     void forget(Instance instance) {
         waiting.remove(instance.launchId());
         ContainerFollower follower = followers.remove(instance.launchId());
-        if (follower == null) {
-            return;
-        }
-        follower.close();
-        GuestEndpoint endpoint = follower.endpoint();
-        if (followers.values().stream().noneMatch(other -> other.endpoint().equals(endpoint))) {
-            OutOfMemoryEvents none = events.remove(endpoint);
-            if (none != null) {
-                none.close();
-            }
-            guests.leave(endpoint);
+        if (follower != null) {
+            follower.close();
         }
     }
 

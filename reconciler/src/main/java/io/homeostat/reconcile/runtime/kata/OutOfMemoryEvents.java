@@ -7,6 +7,7 @@ import io.homeostat.proto.kata.AgentServiceGrpc;
 import io.homeostat.proto.kata.GetOOMEventRequest;
 import io.homeostat.reconcile.runtime.kata.Guests.Guest;
 import java.time.Duration;
+import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -18,25 +19,37 @@ final class OutOfMemoryEvents implements AutoCloseable {
 
     private final Guest guest;
     private final Consumer<String> told;
+    private final BooleanSupplier wanted;
     private final Thread thread;
 
-    private OutOfMemoryEvents(Guest guest, Consumer<String> told) {
+    private OutOfMemoryEvents(Guest guest, Consumer<String> told, BooleanSupplier wanted) {
         this.guest = guest;
         this.told = told;
+        this.wanted = wanted;
         this.thread =
                 Thread.ofVirtual().name("out of memory " + guest.endpoint()).unstarted(this::run);
     }
 
-    /** @param told takes the ids of containers; called by a thread of its own */
-    static OutOfMemoryEvents start(Guest guest, Consumer<String> told) {
-        OutOfMemoryEvents events = new OutOfMemoryEvents(guest, told);
+    /**
+     * Begins to wait.
+     *
+     * @param told takes the ids of containers; called by a thread of its own
+     * @param wanted whether there still is anybody to tell; asked now and then
+     */
+    static OutOfMemoryEvents start(Guest guest, Consumer<String> told, BooleanSupplier wanted) {
+        OutOfMemoryEvents events = new OutOfMemoryEvents(guest, told, wanted);
         events.thread.start();
         return events;
     }
 
+    /** False once nobody waits for them any more. */
+    boolean areAwaited() {
+        return thread.isAlive();
+    }
+
     private void run() {
         try {
-            while (true) {
+            do {
                 try {
                     told.accept(AgentServiceGrpc.newBlockingStub(guest.streams().channel())
                             .getOOMEvent(GetOOMEventRequest.getDefaultInstance())
@@ -52,7 +65,7 @@ final class OutOfMemoryEvents implements AutoCloseable {
                 } catch (UnreachableGuest e) {
                     Thread.sleep(PAUSE);
                 }
-            }
+            } while (wanted.getAsBoolean());
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }
