@@ -225,6 +225,28 @@ final class ContainerTest {
     }
 
     @Test
+    void whatItUsesIsShown() {
+        Agent _ = running(app("while :; do :; done").with("metrics.interval", "1s"));
+
+        eventually().until(() -> {
+            JsonNode metrics = homeostat.status(APP).path("metrics");
+            return metrics.path("memoryBytes").asLong() == MEBIBYTE
+                    && metrics.path("cpuPercent").asDouble() > 0;
+        });
+    }
+
+    @Test
+    void oneThatMayStillRunUnderAnAgentThatHasForgottenItIsNotMadeAgain() throws IOException {
+        homeostat.applied(guest.sandbox(), idle());
+
+        guest.fake().restartAgent();
+        homeostat.apply(guest.sandbox(), idle()).exits(1).says("the agent of its guest was started again");
+
+        assertEquals(1, guest.fake().calls().count("CreateContainer"));
+        homeostat.run("describe", APP).says("another agent answers in its guest, which knows nothing of it");
+    }
+
+    @Test
     void oneThatDoesNotEndIsKilledWithAllOfIt() {
         homeostat.applied(
                 guest.sandbox(), app("trap : TERM; while :; do sleep 0.1; done").with("stop.timeout", "500ms"));

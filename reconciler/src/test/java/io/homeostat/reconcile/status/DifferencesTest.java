@@ -131,6 +131,11 @@ class DifferencesTest {
             TASK,
             SANDBOX,
             CONTAINER,
+            CONTAINER
+                    .replace("path: /run/rootfs, ", "")
+                    .replace(
+                            "  command:",
+                            "  source: {url: 'https://example.org/web.tar.gz', sha256: \"9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08\"}\n  command:"),
             CONTAINER.replace(
                     "path: /run/rootfs",
                     "storage: {driver: blk, source: vdb, fstype: ext4, mountPoint: /r, options: [ro]}"),
