@@ -4,11 +4,13 @@ import static io.homeostat.e2e.Patience.eventually;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.fasterxml.jackson.databind.JsonNode;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Order;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
@@ -98,6 +100,32 @@ final class ContainerKillPointsTest {
         eventually().until(() -> homeostat.state(APP).equals("RUNNING 2"));
         awaitOne(when);
         assertEquals(2, guest.fake().calls().count("CreateContainer"), when);
+    }
+
+    @Test
+    void anAgentThatIsKilledLosesNeitherAContainerThatRunsNorItsEnd() {
+        homeostat.declare(
+                "all.yaml",
+                guest.sandbox(),
+                Document.container("app", "guest", "trap 'echo bye; exit 7' USR1; while :; do sleep 0.1; done")
+                        .with("restart.policy", "never"));
+        Agent agent = homeostat.agent();
+        homeostat.awaitRunning(APP);
+
+        agent.kill();
+        homeostat.agent();
+        homeostat.awaitRunning(APP);
+        assertEquals(1, guest.agent().containers().size());
+        homeostat.run("signal", APP, "SIGUSR1").exits(0);
+
+        eventually().until(() -> homeostat.status(APP).at("/lastExit/at").isTextual());
+        JsonNode exit = homeostat.status(APP).get("lastExit");
+        assertEquals(
+                7,
+                exit.get("code").asInt(),
+                () -> exit + "\n" + homeostat.run("events").out());
+        homeostat.run("logs", APP).says("bye");
+        assertEquals(1, guest.fake().calls().count("CreateContainer"));
     }
 
     private void awaitOne(String when) {

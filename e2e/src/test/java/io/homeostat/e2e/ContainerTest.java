@@ -320,23 +320,6 @@ final class ContainerTest {
     }
 
     @Test
-    void anAgentOfOursThatIsKilledLosesNeitherTheContainerNorItsEnd() {
-        Agent agent = running(
-                app("trap 'echo bye; exit 7' USR1; while :; do sleep 0.1; done").with("restart.policy", "never"));
-        String first = id();
-
-        agent.kill();
-        Agent _ = homeostat.agent();
-        homeostat.awaitRunning(APP);
-        assertEquals(first, id());
-        homeostat.run("signal", APP, "SIGUSR1").exits(0);
-
-        eventually().until(() -> homeostat.status(APP).at("/lastExit/code").asInt() == 7);
-        homeostat.run("logs", APP).says("bye");
-        assertEquals(1, guest.fake().calls().count("CreateContainer"));
-    }
-
-    @Test
     void aRootFileSystemFromAnArchiveIsCopiedOnceInEachBoot() throws IOException {
         byte[] noise = new byte[2_500_000];
         new Random(1).nextBytes(noise);

@@ -536,20 +536,32 @@ public final class FakeAgent extends AgentServiceImplBase {
             throws IOException, InterruptedException {
         FakeProcess process = process(request.getContainerId(), request.getExecId());
         InputStream output = process.output(standardError);
-        while (process.isRunning() && output.available() == 0) {
-            if (call.isCancelled()) {
-                throw refusal(Status.CANCELLED, "given up");
-            }
-            Thread.sleep(1);
-        }
         byte[] bytes = new byte[request.getLen()];
-        int length = output.read(bytes);
+        int length;
+        try {
+            length = read(process, output, bytes, call);
+        } catch (IOException e) {
+            // Java closes the pipe of a process that has ended, and offers what was left in it a moment later.
+            Thread.sleep(10);
+            length = output.read(bytes);
+        }
         if (length < 0 && process.hasTerminal()) {
             throw internal("Input/output error (os error 5)");
         }
         return ReadStreamResponse.newBuilder()
                 .setData(ByteString.copyFrom(bytes, 0, Math.max(0, length)))
                 .build();
+    }
+
+    private static int read(FakeProcess process, InputStream output, byte[] bytes, ServerCallStreamObserver<?> call)
+            throws IOException, InterruptedException {
+        while (process.isRunning() && output.available() == 0) {
+            if (call.isCancelled()) {
+                throw refusal(Status.CANCELLED, "given up");
+            }
+            Thread.sleep(1);
+        }
+        return output.read(bytes);
     }
 
     @Override

@@ -12,6 +12,7 @@ enum Benchmark {
     CRASH(ProcessCrashes::measure),
     FILE(DeclaredFile::measure),
     TASKS(DriverTasks::measure),
+    CONTAINERS(GuestContainers::measure),
     SCALE(ManyProcesses::measure),
     MEMORY(Footprint::measureMemory),
     IDLE(Footprint::measureIdle),

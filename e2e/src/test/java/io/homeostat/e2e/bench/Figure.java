@@ -27,6 +27,11 @@ enum Figure {
     TASKS_SUPERVISED("tasks", "kill -9 of the agent -> its next one supervises 100 tasks", "s", goal(P50, 2)),
     IDLE_100_TASKS("tasks", "idle processor, 100 tasks", "% of a core", goal(P50, 1)),
 
+    CONTAINER_START("containers", "container declared -> its agent's StartContainer", "ms", goal(P50, 40)),
+    CONTAINERS_200("containers", "200 containers of one sandbox, declared -> StartContainer of the last", "s"),
+    CONTAINER_OUTPUT(
+            "containers", "200 MB of a container's output, from its start until all is taken", "s", goal(P50, 2)),
+
     PROCESSES_100("scale", "100 processes from nothing, agent start included", "s"),
     PROCESSES_500("scale", "500 processes from nothing, agent start included", "s", goal(P50, 2.5)),
     PROCESSES_2000("scale", "2,000 processes from nothing, agent start included", "s", goal(P50, 12)),
