@@ -195,8 +195,10 @@ final class ContainerObserver implements InstanceObserver {
                 }
                 boolean isOver = usage.get().getPidsStats().getCurrent() == 0;
                 if (isOver && follower.filter(ContainerFollower::follows).isEmpty()) {
-                    // How is for those to ask who launch containers: it is told once.
-                    yield ended(Exit.Reason.UNKNOWN, now());
+                    // It may have been told meanwhile. Else how it has ended is for those to ask who launch containers.
+                    yield follower.flatMap(ContainerFollower::exit)
+                            .<Liveness>map(Liveness.Ended::new)
+                            .orElseGet(() -> ended(Exit.Reason.UNKNOWN, now()));
                 }
                 InPlace given = notes.given(instance).orElse(null);
                 Liveness.Running running = running(
