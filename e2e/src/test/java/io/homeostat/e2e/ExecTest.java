@@ -191,7 +191,9 @@ final class ExecTest {
     void whatCanNotBeIsSaidBeforeAnythingIsDone() {
         begin(false);
 
-        shell("$HS exec driver/runner -- ls").exits(1).says("exec works with task/NAME, and driver/runner is a Driver");
+        shell("$HS exec driver/runner -- ls")
+                .exits(1)
+                .says("exec works with container/NAME, task/NAME, and driver/runner is a Driver");
         shell("$HS exec task/other -- ls").exits(1).says("task/other is not declared");
         shell("$HS exec task/web ls").exits(64).says("the command comes after --");
         shell("$HS exec task/web").exits(64).says("needs a command after --");
