@@ -5,9 +5,6 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import java.io.IOException;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Test;
@@ -67,7 +64,7 @@ final class ContainerKillPointsTest {
     void aStartThatIsCutShortIsBroughtToItsEnd(String when, String point) {
         try (KillPoint kill = new KillPoint(point)) {
             homeostat.declare("guest.yaml", guest.sandbox());
-            Agent agent = agent(kill);
+            Agent agent = homeostat.agent(kill);
             homeostat.awaitRunning(SANDBOX);
             kill.arm();
             homeostat.declare("app.yaml", app("1"));
@@ -87,7 +84,7 @@ final class ContainerKillPointsTest {
         try (KillPoint kill = new KillPoint(point)) {
             homeostat.declare("guest.yaml", guest.sandbox());
             homeostat.declare("app.yaml", app("1"));
-            Agent agent = agent(kill);
+            Agent agent = homeostat.agent(kill);
             homeostat.awaitRunning(APP);
             kill.arm();
             homeostat.declare("app.yaml", app("2"));
@@ -130,21 +127,10 @@ final class ContainerKillPointsTest {
 
     private void awaitOne(String when) {
         homeostat.awaitRunning(APP);
-        eventually().until(() -> launches() == 1 && guest.agent().containers().size() == 1);
+        eventually()
+                .until(() -> homeostat.launches("containers/app") == 1
+                        && guest.agent().containers().size() == 1);
         assertEquals(1, guest.fake().calls().count("CreateSandbox"), when);
         homeostat.run("plan", "--detailed-exitcode").exits(0);
-    }
-
-    private Agent agent(KillPoint kill) {
-        homeostat.environment("JAVA_TOOL_OPTIONS", kill.option());
-        Agent agent = homeostat.agent();
-        homeostat.environment("JAVA_TOOL_OPTIONS", "-Dnot=debugged");
-        return agent;
-    }
-
-    private long launches() throws IOException {
-        try (Stream<Path> launches = Files.list(homeostat.instance().resolve("launches/containers/app"))) {
-            return launches.count();
-        }
     }
 }

@@ -192,6 +192,25 @@ final class Homeostat implements BeforeEachCallback, AfterEachCallback {
         return agent(AgentConfig.of(desired()));
     }
 
+    /** The same, of one that can be stopped at a point; those that follow can't. */
+    Agent agent(KillPoint kill) {
+        environment("JAVA_TOOL_OPTIONS", kill.option());
+        Agent agent = agent();
+        environment("JAVA_TOOL_OPTIONS", "-Dnot=debugged");
+        return agent;
+    }
+
+    /**
+     * How many launches of a workload there are notes of.
+     *
+     * @param path such as {@code sandboxes/guest}
+     */
+    long launches(String path) throws IOException {
+        try (Stream<Path> launches = Files.list(instance().resolve("launches").resolve(path))) {
+            return launches.count();
+        }
+    }
+
     /** Removes a file that agents read. */
     void withdraw(String name) {
         assertTrue(desired().resolve(name).toFile().delete(), name);

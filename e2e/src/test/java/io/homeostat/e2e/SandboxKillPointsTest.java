@@ -4,9 +4,6 @@ import static io.homeostat.e2e.Patience.eventually;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import java.io.IOException;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
@@ -76,7 +73,7 @@ final class SandboxKillPointsTest {
     @MethodSource("pointsOfAStart")
     void aStartThatIsCutShortIsBroughtToItsEnd(String when, String point) {
         try (KillPoint kill = new KillPoint(point)) {
-            Agent agent = agent(kill);
+            Agent agent = homeostat.agent(kill);
             kill.arm();
             homeostat.declare("guest.yaml", sandbox("one"));
             kill.await();
@@ -88,14 +85,14 @@ final class SandboxKillPointsTest {
         homeostat.awaitRunning(SANDBOX);
         assertTrue(guest.agent().hasSandbox(), when);
         assertEquals(1, guest.fake().calls().mostInOneBoot("CreateSandbox"), when);
-        eventually().until(() -> launches() == 1);
+        eventually().until(() -> homeostat.launches("sandboxes/guest") == 1);
     }
 
     @ParameterizedTest(name = "killed {0}")
     @MethodSource("pointsOfAStop")
     void aReplacementThatIsCutShortIsBroughtToItsEnd(String when, String point) {
         try (KillPoint kill = new KillPoint(point)) {
-            Agent agent = agent(kill);
+            Agent agent = homeostat.agent(kill);
             homeostat.declare("guest.yaml", sandbox("one"));
             homeostat.awaitRunning(SANDBOX);
             kill.arm();
@@ -110,19 +107,6 @@ final class SandboxKillPointsTest {
         assertTrue(guest.agent().hasSandbox(), when);
         assertEquals(1, guest.fake().calls().mostInOneBoot("CreateSandbox"), when);
         assertEquals(2, guest.fake().calls().count("CreateSandbox"), when);
-        eventually().until(() -> launches() == 1);
-    }
-
-    private Agent agent(KillPoint kill) {
-        homeostat.environment("JAVA_TOOL_OPTIONS", kill.option());
-        Agent agent = homeostat.agent();
-        homeostat.environment("JAVA_TOOL_OPTIONS", "-Dnot=debugged");
-        return agent;
-    }
-
-    private long launches() throws IOException {
-        try (Stream<Path> launches = Files.list(homeostat.instance().resolve("launches/sandboxes/guest"))) {
-            return launches.count();
-        }
+        eventually().until(() -> homeostat.launches("sandboxes/guest") == 1);
     }
 }

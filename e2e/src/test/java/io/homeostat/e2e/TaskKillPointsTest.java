@@ -137,8 +137,8 @@ final class TaskKillPointsTest {
         assertEquals(2, Files.readAllLines(starts).size(), when);
         // Of the launch before nothing is left.
         eventually()
-                .until(() ->
-                        launches().size() == 1 && homeostat.run("status", WEB).exit() == 0);
+                .until(() -> homeostat.launches("tasks/web") == 1
+                        && homeostat.run("status", WEB).exit() == 0);
     }
 
     @ParameterizedTest(name = "{2} killed {0}")
@@ -168,14 +168,12 @@ final class TaskKillPointsTest {
         JsonNode exit = homeostat.status(WEB).get("lastExit");
         assertEquals(7, exit.get("code").asInt(), exit::toString);
         assertEquals(1, homeostat.status(WEB).get("restarts").asInt(), when);
-        eventually().until(() -> launches().size() == 1);
+        eventually().until(() -> homeostat.launches("tasks/web") == 1);
     }
 
     private Agent agent(KillPoint kill) {
         homeostat.declare("driver.yaml", sample.local("runner", "1").with("env.JAVA_TOOL_OPTIONS", "-Dsample=driver"));
-        homeostat.environment("JAVA_TOOL_OPTIONS", kill.option());
-        Agent agent = homeostat.agent();
-        homeostat.environment("JAVA_TOOL_OPTIONS", "-Dnot=debugged");
+        Agent agent = homeostat.agent(kill);
         homeostat.awaitRunning(DRIVER);
         return agent;
     }
@@ -210,11 +208,5 @@ final class TaskKillPointsTest {
         });
         eventually().until(() -> homeostat.run("status", WEB).exit() == 0);
         assertTrue(Files.exists(starts));
-    }
-
-    private List<Path> launches() throws IOException {
-        try (Stream<Path> launches = Files.list(homeostat.instance().resolve("launches/tasks/web"))) {
-            return launches.toList();
-        }
     }
 }

@@ -25,7 +25,9 @@ import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.Collection;
+import java.util.Comparator;
 import java.util.Optional;
+import java.util.stream.Stream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -130,6 +132,34 @@ public final class LaunchDirectories {
             }
         }
         return forgotten.build();
+    }
+
+    /** A launch of a workload; one that is not remembered is only noted here. */
+    public record Launch(Instance instance, boolean remembered) {}
+
+    /**
+     * The launches of a workload that there may be anything of, the oldest first.
+     *
+     * @param alive those that are not over
+     * @param stored these, and those that are: what is left of them is no launch that the database has lost
+     */
+    public ImmutableList<Launch> launches(WorkloadId id, Collection<Instance> alive, Collection<Instance> stored)
+            throws IOException {
+        return Stream.concat(
+                        alive.stream().map(instance -> new Launch(instance, true)),
+                        forgotten(id, stored).stream().map(instance -> new Launch(instance, false)))
+                .sorted(Comparator.comparing(launch -> launch.instance().launchedAt()))
+                .collect(ImmutableList.toImmutableList());
+    }
+
+    /** With the identity that its launch has noted before we died; as it is when there is none. */
+    public Instance completed(Instance instance) throws IOException {
+        return of(instance)
+                .note()
+                .map(LaunchNote::instance)
+                .map(Instance::identity)
+                .map(instance::withIdentity)
+                .orElse(instance);
     }
 
     /** All launches of workloads of a kind of which there is anything. */

@@ -30,6 +30,9 @@ public record GuestFailure(Kind kind, String words) {
         OURS
     }
 
+    /** EIO, as the pseudo terminal of what has ended is read. */
+    private static final String END_OF_TERMINAL = "os error 5";
+
     // Written differently by different calls. "invalid container ID", which begins like them, is said of one that none
     // can have.
     private static final String NO_CONTAINER = "invalid container id";
@@ -39,6 +42,11 @@ public record GuestFailure(Kind kind, String words) {
 
     private static final String NOT_SUPPORTED = " is not supported";
     private static final String NO_SERVICE = " service does not exist";
+
+    /** Of a read from a terminal: whether nobody has it open any more, which is how its output ends. */
+    public boolean isEndOfTerminal() {
+        return words.contains(END_OF_TERMINAL);
+    }
 
     /** Of a call that has thrown. */
     public static GuestFailure of(StatusRuntimeException e) {

@@ -1,6 +1,8 @@
 package io.homeostat.observe.guest;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
@@ -109,6 +111,14 @@ class GuestFailureTest {
         assertEquals(
                 Kind.REFUSED,
                 failure(Status.UNAVAILABLE.withDescription("no tty")).kind());
+    }
+
+    @Test
+    void theEndOfATerminalIsAnError() {
+        assertTrue(failure(Status.INTERNAL.withDescription("Input/output error (os error 5)"))
+                .isEndOfTerminal());
+        assertFalse(failure(Status.INTERNAL.withDescription("No such file or directory (os error 2)"))
+                .isEndOfTerminal());
     }
 
     @Test

@@ -120,7 +120,11 @@ public final class MachineSteps implements StepExecutor, AutoCloseable {
         } catch (ActuationFailure e) {
             Outcome failed = new Outcome.Failed(e.failureCause(), String.valueOf(e.getMessage()), e.fatal());
             // Whoever runs it for us may quote what it was given.
-            return step instanceof Step.Launch launch ? runtimes.masked(launch.declared(), failed, store) : failed;
+            return switch (step) {
+                case Step.Launch launch -> runtimes.masked(launch.declared(), failed, store);
+                case Step.ApplyConfig apply -> runtimes.masked(apply.declared(), failed, store);
+                default -> failed;
+            };
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             return new Outcome.Interrupted();

@@ -96,7 +96,7 @@ public interface KindRuntime {
 
     /** A kind whose instances can be given another configuration while they run. */
     interface Configurable {
-        Outcome configure(Step.ApplyConfig step, Instance instance) throws InterruptedException;
+        Outcome configure(Step.ApplyConfig step, Instance instance) throws ActuationFailure, InterruptedException;
     }
 
     /** A kind whose instances take signals. */

@@ -17,6 +17,7 @@ import io.homeostat.reconcile.plan.LaunchInputs;
 import io.homeostat.reconcile.secrets.DeclaredSecrets;
 import io.homeostat.reconcile.secrets.LaunchedValues;
 import io.homeostat.reconcile.secrets.SecretMask;
+import java.time.Duration;
 import java.time.InstantSource;
 import java.util.Optional;
 import java.util.function.Consumer;
@@ -105,6 +106,12 @@ public record Machine(
             InstantSource clock,
             Function<WorkloadId, ImmutableList<Instance>> instances) {
         return new Machine(layout, procFs, clock, instances, false);
+    }
+
+    /** How long ago an instance was launched, by the clock; none when that was set back since. */
+    public Duration age(Instance instance) {
+        Duration age = Duration.between(instance.launchedAt(), clock.instant());
+        return age.isNegative() ? Duration.ZERO : age;
     }
 
     /** The parent's instance that this one was launched in; empty when there was none, and when it has ended. */

@@ -44,7 +44,6 @@ final class ContainerExecution implements Execution {
     private static final int PIECE = 64 << 10;
     private static final int SIGKILL = 9;
     private static final int STATUSES = 256;
-    private static final String END_OF_TERMINAL = "os error 5";
 
     /** What a reader has for who takes it. */
     private sealed interface Told {
@@ -153,13 +152,8 @@ final class ContainerExecution implements Execution {
     }
 
     private static ActuationFailure failed(String call, GuestFailure failure) {
-        FailureCause.Kind cause = switch (failure.kind()) {
-            case SILENT -> FailureCause.Kind.TIMED_OUT;
-            case LOST, OURS -> FailureCause.Kind.CONNECTION_LOST;
-            default -> FailureCause.Kind.REFUSED;
-        };
         return new ActuationFailure(
-                cause,
+                GuestChanges.causeOf(failure.kind()),
                 failure.kind() == GuestFailure.Kind.SILENT
                         ? call + " was not answered in time"
                         : call + ": " + failure.words(),
@@ -182,8 +176,7 @@ final class ContainerExecution implements Execution {
             }
         } catch (StatusRuntimeException e) {
             GuestFailure failure = GuestFailure.of(e);
-            boolean ended = failure.kind() == GuestFailure.Kind.NO_PROCESS
-                    || (terminal && failure.words().contains(END_OF_TERMINAL));
+            boolean ended = failure.kind() == GuestFailure.Kind.NO_PROCESS || (terminal && failure.isEndOfTerminal());
             if (!ended) {
                 // Whoever waits for its end is told the same.
                 LOG.debug("{} {}: {}", container, id, failure.words());

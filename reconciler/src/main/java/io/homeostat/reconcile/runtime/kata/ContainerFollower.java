@@ -58,9 +58,6 @@ final class ContainerFollower implements AutoCloseable {
     private static final int LAST_SIGNAL = 64;
     private static final int KILLED = 137;
 
-    /** As the pseudo terminal of what has ended is read. */
-    private static final String END_OF_TERMINAL = "os error 5";
-
     /** Limits are whole pages, and what is used may be counted a few pages behind. */
     private static final long PAGES = 64 << 10;
 
@@ -233,7 +230,7 @@ final class ContainerFollower implements AutoCloseable {
             case NO_CONTAINER, NO_PROCESS -> true;
             case SILENT, LOST, OURS -> false;
             case NOT_SUPPORTED, DENIED, REFUSED -> {
-                if (!terminal || !failure.words().contains(END_OF_TERMINAL)) {
+                if (!terminal || !failure.isEndOfTerminal()) {
                     LOG.warn(
                             "[{}] what it prints can't be read any more: {}",
                             instance.workload().brief(),

@@ -3,6 +3,7 @@ package io.homeostat.reconcile.runtime.kata;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
 import io.homeostat.actuate.launch.LaunchDirectories;
+import io.homeostat.actuate.launch.LaunchDirectories.Launch;
 import io.homeostat.desired.model.ContainerSpec;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.model.guest.ContainerSettings.InPlace;
@@ -21,19 +22,14 @@ import io.homeostat.observe.Observer.Checks;
 import io.homeostat.observe.guest.GuestProbes;
 import io.homeostat.observe.guest.UnreachableGuest;
 import io.homeostat.observe.health.Health;
-import io.homeostat.observe.process.LaunchNote;
 import io.homeostat.observe.usage.Meter;
 import io.homeostat.proto.kata.CgroupStats;
-import io.homeostat.proto.kata.Process;
 import io.homeostat.reconcile.runtime.Machine;
 import io.homeostat.reconcile.runtime.kata.Guests.Guest;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.time.Duration;
 import java.time.Instant;
-import java.util.ArrayList;
-import java.util.Comparator;
-import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
@@ -69,16 +65,12 @@ final class ContainerObserver implements InstanceObserver {
     public Observation<ImmutableList<ObservedInstance>> look(
             WorkloadId id, ImmutableList<Instance> instances, Checks checks) {
         try {
-            List<ObservedInstance> seen = new ArrayList<>();
-            for (Instance instance : instances) {
-                seen.add(observed(instance, true, checks));
+            ImmutableList.Builder<ObservedInstance> seen = ImmutableList.builder();
+            for (Launch launch :
+                    launches.launches(id, instances, machine.instances().apply(id))) {
+                seen.add(observed(launch.instance(), launch.remembered(), checks));
             }
-            // Also those that are over: what is left of them is no launch that nobody knows.
-            for (Instance instance : launches.forgotten(id, machine.instances().apply(id))) {
-                seen.add(observed(instance, false, checks));
-            }
-            seen.sort(Comparator.comparing(one -> one.instance().launchedAt()));
-            return Observation.seen(ImmutableList.copyOf(seen));
+            return Observation.seen(seen.build());
         } catch (UnreachableGuest | Silence e) {
             return Observation.unseen("can't see how " + id.brief() + " is: " + e.getMessage());
         } catch (IOException e) {
@@ -100,21 +92,11 @@ final class ContainerObserver implements InstanceObserver {
 
     private ObservedInstance observed(Instance instance, boolean remembered, Checks checks)
             throws IOException, UnreachableGuest, Silence, InterruptedException {
-        Instance known = completed(instance);
+        boolean isWhole = Containers.identity(instance)
+                .filter(Identity.Container::started)
+                .isPresent();
+        Instance known = isWhole ? instance : launches.completed(instance);
         return new ObservedInstance(known, remembered, liveness(known, checks));
-    }
-
-    /** With what its launch has noted before we died. */
-    private Instance completed(Instance instance) throws IOException {
-        if (Containers.identity(instance).filter(Identity.Container::started).isPresent()) {
-            return instance;
-        }
-        return launches.of(instance)
-                .note()
-                .map(LaunchNote::instance)
-                .map(Instance::identity)
-                .map(instance::withIdentity)
-                .orElse(instance);
     }
 
     private Liveness liveness(Instance instance, Checks checks)
@@ -168,9 +150,8 @@ final class ContainerObserver implements InstanceObserver {
     private Liveness liveness(Instance instance, Identity.Container identity, @Nullable ContainerSpec spec)
             throws IOException, UnreachableGuest, InterruptedException {
         // Who only asks whether it runs, as for a command in it, leaves its output to others.
-        Optional<ContainerFollower> follower = spec == null
-                ? containers.follower(instance)
-                : containers.follow(instance, identity, hasTerminal(instance));
+        Optional<ContainerFollower> follower =
+                spec == null ? containers.follower(instance) : containers.follow(instance, identity);
         Optional<Exit> exit = follower.flatMap(ContainerFollower::exit);
         if (exit.isPresent()) {
             return new Liveness.Ended(exit.get());
@@ -208,10 +189,6 @@ final class ContainerObserver implements InstanceObserver {
                         : running.withHealth(probes.ask(instance, running, spec, given != null && given.frozen()));
             }
         };
-    }
-
-    private boolean hasTerminal(Instance instance) throws IOException {
-        return notes.process(instance).map(Process::getTerminal).orElse(false);
     }
 
     /** The guest has booted anew, or somebody has removed it, or another agent answers, which could not tell. */
@@ -278,9 +255,7 @@ final class ContainerObserver implements InstanceObserver {
 
     private Liveness.Running running(
             Instance instance, Identity.Container identity, @Nullable Health health, Deviation deviation) {
-        Duration age = Duration.between(instance.launchedAt(), now());
-        return new Liveness.Running(
-                identity, age.isNegative() ? Duration.ZERO : age, true, health, ImmutableSet.of(), deviation);
+        return new Liveness.Running(identity, machine.age(instance), true, health, ImmutableSet.of(), deviation);
     }
 
     private static Liveness ended(Exit.Reason reason, Instant at) {

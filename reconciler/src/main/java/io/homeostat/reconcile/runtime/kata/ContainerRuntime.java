@@ -1,5 +1,6 @@
 package io.homeostat.reconcile.runtime.kata;
 
+import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
 import io.homeostat.actuate.ActuationFailure;
 import io.homeostat.actuate.SecureDirectories;
@@ -17,10 +18,8 @@ import io.homeostat.desired.yaml.IoReason;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.guest.GuestFailure;
 import io.homeostat.observe.guest.UnreachableGuest;
-import io.homeostat.observe.process.LaunchNote;
 import io.homeostat.proto.kata.CgroupStats;
 import io.homeostat.proto.kata.LinuxResources;
-import io.homeostat.proto.kata.Process;
 import io.homeostat.reconcile.plan.Step;
 import io.homeostat.reconcile.record.Outcome;
 import io.homeostat.reconcile.runtime.Execution;
@@ -117,41 +116,40 @@ final class ContainerRuntime implements KindRuntime, Configurable, Signalable, E
     private Identity create(Instance instance, ContainerSpec spec, Instance sandbox, String endpoint)
             throws ActuationFailure, InterruptedException {
         String id = instance.launchId();
-        String could = "could not launch " + instance.workload().brief();
         containers.guests().begun().begin(id);
         try {
-            Identity.Container container =
-                    new Identity.Container(endpoint, id, false, machine.procFs().bootId());
-            GuestChanges changes =
-                    containers.guest(container).changes(spec.lifecycle().start().timeout());
-            prepareLog(instance.workload());
-            // Before it is asked for: if we die from now on, it is looked for and not asked for again.
-            launches.write(instance.withIdentity(container));
-            notes.writeGiven(instance, spec.inPlace());
-            notes.writeProcess(instance, OciSpecs.process(spec.container()));
-            String rootfs = rootfs(instance, spec, sandbox, changes);
-            changes.createContainer(
-                    OciSpecs.request(id, spec, rootfs, Files.exists(sandboxes.sharedPidsFile(sandbox))));
-            // Reads before there is anything to read.
-            var _ = containers.follow(
-                    instance, container, spec.container().program().terminal());
-            changes.startContainer(id);
-            Identity.Container started = container.answered();
-            launches.write(instance.withIdentity(started));
-            if (spec.container().frozen()) {
-                pause(changes, id);
-            }
-            return started;
-        } catch (Refused e) {
-            throw e.because(could);
-        } catch (UnreachableGuest e) {
-            throw new ActuationFailure(
-                    FailureCause.of(FailureCause.Kind.CONNECTION_LOST), could + ": " + e.getMessage(), false, e);
-        } catch (IOException e) {
-            throw new ActuationFailure(could + ": " + IoReason.withFile(e), false, e);
+            return GuestChanges.attempt(
+                    "could not launch " + instance.workload().brief(), () -> {
+                        Identity.Container container = new Identity.Container(
+                                endpoint, id, false, machine.procFs().bootId());
+                        return created(instance, container, spec, sandbox);
+                    });
         } finally {
             containers.guests().begun().end(id);
         }
+    }
+
+    private Identity created(Instance instance, Identity.Container container, ContainerSpec spec, Instance sandbox)
+            throws Refused, ActuationFailure, IOException, InterruptedException {
+        String id = container.containerId();
+        GuestChanges changes =
+                containers.guest(container).changes(spec.lifecycle().start().timeout());
+        prepareLog(instance.workload());
+        // Before it is asked for: if we die from now on, it is looked for and not asked for again.
+        launches.write(instance.withIdentity(container));
+        notes.writeGiven(instance, spec.inPlace());
+        notes.writeProcess(instance, OciSpecs.process(spec.container()));
+        String rootfs = rootfs(instance, spec, sandbox, changes);
+        changes.createContainer(OciSpecs.request(id, spec, rootfs, Files.exists(sandboxes.sharedPidsFile(sandbox))));
+        // Reads before there is anything to read.
+        var _ = containers.follow(instance, container);
+        changes.startContainer(id);
+        Identity.Container started = container.answered();
+        launches.write(instance.withIdentity(started));
+        if (spec.container().frozen()) {
+            pause(changes, id);
+        }
+        return started;
     }
 
     /** Where it is in the guest; what has to be copied there is, unless that was done since the guest has booted. */
@@ -201,64 +199,58 @@ final class ContainerRuntime implements KindRuntime, Configurable, Signalable, E
 
     /** Its limits, and whether it is paused. */
     @Override
-    public Outcome configure(Step.ApplyConfig step, Instance instance) throws InterruptedException {
+    public Outcome configure(Step.ApplyConfig step, Instance instance) throws ActuationFailure, InterruptedException {
         ContainerSpec spec = (ContainerSpec) step.declared().spec();
-        InPlace wanted = spec.inPlace();
-        String could = "could not give " + step.workload().brief() + " its limits";
         Identity.Container container = Containers.identity(instance).orElse(null);
-        if (container == null) {
+        return container == null
+                ? new Outcome.Unsupported()
+                : GuestChanges.attempt(
+                        "could not give " + step.workload().brief() + " its limits",
+                        () -> configured(instance, container, spec));
+    }
+
+    private Outcome configured(Instance instance, Identity.Container container, ContainerSpec spec)
+            throws Refused, ActuationFailure, IOException, InterruptedException {
+        InPlace wanted = spec.inPlace();
+        InPlace before = notes.given(instance).orElse(wanted);
+        if (before.isLiftedBy(wanted)) {
             return new Outcome.Unsupported();
         }
-        try {
-            InPlace before = notes.given(instance).orElse(wanted);
-            if (before.isLiftedBy(wanted)) {
-                return new Outcome.Unsupported();
-            }
-            Guest guest = containers.guest(container);
-            GuestChanges changes = guest.changes(spec.lifecycle().start().timeout());
-            LinuxResources resources = OciSpecs.resources(wanted);
-            if (!resources.equals(LinuxResources.getDefaultInstance())) {
-                changes.updateContainer(container.containerId(), resources);
-            }
-            if (wanted.frozen()) {
-                // In this order, so that nobody begins a command in it that would never end.
-                notes.writeGiven(instance, wanted);
-                pause(changes, container.containerId());
-            } else {
-                if (before.frozen()) {
-                    notes.writeGiven(instance, wanted.withFrozen(true));
-                    resume(changes, container.containerId());
-                }
-                notes.writeGiven(instance, wanted);
-            }
-            return held(guest, container.containerId(), wanted);
-        } catch (Refused e) {
-            ActuationFailure failure = e.because(could);
-            return new Outcome.Failed(failure.failureCause(), String.valueOf(failure.getMessage()), false);
-        } catch (ActuationFailure e) {
-            return new Outcome.Failed(e.failureCause(), String.valueOf(e.getMessage()), e.fatal());
-        } catch (UnreachableGuest e) {
-            return new Outcome.Failed(
-                    FailureCause.of(FailureCause.Kind.CONNECTION_LOST), could + ": " + e.getMessage(), false);
-        } catch (IOException e) {
-            return new Outcome.Failed(
-                    FailureCause.of(FailureCause.Kind.INPUT_OUTPUT), could + ": " + IoReason.withFile(e), false);
+        String id = container.containerId();
+        Guest guest = containers.guest(container);
+        GuestChanges changes = guest.changes(spec.lifecycle().start().timeout());
+        LinuxResources resources = OciSpecs.resources(wanted);
+        if (!resources.equals(LinuxResources.getDefaultInstance())) {
+            changes.updateContainer(id, resources);
         }
+        if (wanted.frozen()) {
+            // In this order, so that nobody begins a command in it that would never end.
+            notes.writeGiven(instance, wanted);
+            pause(changes, id);
+        } else {
+            if (before.frozen()) {
+                notes.writeGiven(instance, wanted.withFrozen(true));
+                resume(changes, id);
+            }
+            notes.writeGiven(instance, wanted);
+        }
+        requireLimits(guest, id, wanted);
+        return Outcome.done();
     }
 
     /** An agent may say yes and do nothing. */
-    private static Outcome held(Guest guest, String id, InPlace wanted) {
+    private static void requireLimits(Guest guest, String id, InPlace wanted) throws ActuationFailure {
         if (guest.probes(TIMEOUT).usage(id) instanceof Observation.Seen<Optional<CgroupStats>>(var usage)
                 && usage.isPresent()) {
-            var differences = ContainerObserver.deviation(wanted, usage.get()).repairable();
+            ImmutableList<String> differences =
+                    ContainerObserver.deviation(wanted, usage.get()).repairable();
             if (!differences.isEmpty()) {
-                return new Outcome.Failed(
-                        FailureCause.of(FailureCause.Kind.LIMITS),
+                throw new ActuationFailure(
+                        FailureCause.Kind.LIMITS,
                         "its agent has taken the limits, and does not have them: " + String.join("; ", differences),
                         false);
             }
         }
-        return Outcome.done();
     }
 
     @Override
@@ -313,12 +305,8 @@ final class ContainerRuntime implements KindRuntime, Configurable, Signalable, E
     private String ended(Instance instance, Identity.Container container, GuestChanges changes, Lifecycle.Stop how)
             throws Refused, UnreachableGuest, IOException, InterruptedException {
         String id = container.containerId();
-        ContainerFollower follower = containers
-                .follow(
-                        instance,
-                        container,
-                        notes.process(instance).filter(Process::getTerminal).isPresent())
-                .orElseThrow(() -> new IOException("this program ends"));
+        ContainerFollower follower =
+                containers.follow(instance, container).orElseThrow(() -> new IOException("this program ends"));
         if (follower.isOver()) {
             return "had ended already";
         }
@@ -350,12 +338,7 @@ final class ContainerRuntime implements KindRuntime, Configurable, Signalable, E
             return known.get();
         }
         try {
-            return launches.of(instance)
-                    .note()
-                    .map(LaunchNote::instance)
-                    .flatMap(Containers::identity)
-                    .or(() -> Containers.identity(instance))
-                    .orElse(null);
+            return Containers.identity(launches.completed(instance)).orElse(null);
         } catch (IOException e) {
             throw new ActuationFailure(
                     "where " + instance.workload().brief() + " is can't be read: " + IoReason.withFile(e), false, e);

@@ -4,8 +4,10 @@ import io.homeostat.actuate.launch.LogAppends;
 import io.homeostat.desired.model.guest.GuestEndpoint;
 import io.homeostat.desired.state.Identity;
 import io.homeostat.desired.state.Instance;
+import io.homeostat.proto.kata.Process;
 import io.homeostat.reconcile.runtime.Machine;
 import io.homeostat.reconcile.runtime.kata.Guests.Guest;
+import java.io.IOException;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
@@ -60,10 +62,16 @@ final class Containers implements AutoCloseable {
     }
 
     /** Takes what a container prints, and how it ends; empty when that is not for this program to take. */
-    Optional<ContainerFollower> follow(Instance instance, Identity.Container container, boolean terminal) {
+    Optional<ContainerFollower> follow(Instance instance, Identity.Container container) throws IOException {
         if (!follows || closed) {
             return Optional.empty();
         }
+        Optional<ContainerFollower> known = follower(instance);
+        return known.isPresent() ? known : Optional.of(begin(instance, container));
+    }
+
+    private ContainerFollower begin(Instance instance, Identity.Container container) throws IOException {
+        boolean terminal = notes.process(instance).filter(Process::getTerminal).isPresent();
         Guest guest = guest(container);
         ContainerFollower follower = followers.computeIfAbsent(
                 instance.launchId(),
@@ -75,7 +83,7 @@ final class Containers implements AutoCloseable {
                 (_, known) -> known != null && known.areAwaited()
                         ? known
                         : OutOfMemoryEvents.start(guest, this::outOfMemory, () -> isFollowed(guest.endpoint())));
-        return Optional.of(follower);
+        return follower;
     }
 
     private boolean isFollowed(GuestEndpoint endpoint) {

@@ -6,6 +6,7 @@ import io.homeostat.actuate.ActuationFailure;
 import io.homeostat.desired.model.guest.GuestNetwork;
 import io.homeostat.desired.model.guest.IpPrefix;
 import io.homeostat.desired.state.history.FailureCause;
+import io.homeostat.desired.yaml.IoReason;
 import io.homeostat.observe.guest.GuestConnection;
 import io.homeostat.observe.guest.GuestFailure;
 import io.homeostat.observe.guest.UnreachableGuest;
@@ -34,6 +35,7 @@ import io.homeostat.proto.kata.types.IPAddress;
 import io.homeostat.proto.kata.types.IPFamily;
 import io.homeostat.proto.kata.types.Interface;
 import io.homeostat.proto.kata.types.Route;
+import java.io.IOException;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
@@ -90,12 +92,41 @@ final class GuestChanges {
 
         /** As the reason why a step has failed. */
         ActuationFailure because(String what) {
-            FailureCause.Kind cause = switch (kind()) {
-                case SILENT -> FailureCause.Kind.TIMED_OUT;
-                case LOST, OURS -> FailureCause.Kind.CONNECTION_LOST;
-                default -> FailureCause.Kind.REFUSED;
-            };
-            return new ActuationFailure(FailureCause.of(cause), what + ": " + words(), false, this);
+            FailureCause cause = FailureCause.of(causeOf(kind()));
+            return new ActuationFailure(cause, what + ": " + words(), false, this);
+        }
+    }
+
+    /** As a failure is told by programs. */
+    static FailureCause.Kind causeOf(GuestFailure.Kind kind) {
+        return switch (kind) {
+            case SILENT -> FailureCause.Kind.TIMED_OUT;
+            case LOST, OURS -> FailureCause.Kind.CONNECTION_LOST;
+            default -> FailureCause.Kind.REFUSED;
+        };
+    }
+
+    /** What is done at a guest, of which any part may fail. */
+    @FunctionalInterface
+    interface Attempt<T> {
+        T make() throws Refused, ActuationFailure, IOException, InterruptedException;
+    }
+
+    /**
+     * Does it; whatever goes wrong becomes the reason why a step has failed.
+     *
+     * @param could what then could not be done: "could not launch container/app"
+     */
+    static <T> T attempt(String could, Attempt<T> attempt) throws ActuationFailure, InterruptedException {
+        try {
+            return attempt.make();
+        } catch (Refused e) {
+            throw e.because(could);
+        } catch (UnreachableGuest e) {
+            throw new ActuationFailure(
+                    FailureCause.of(FailureCause.Kind.CONNECTION_LOST), could + ": " + e.getMessage(), false, e);
+        } catch (IOException e) {
+            throw new ActuationFailure(could + ": " + IoReason.withFile(e), false, e);
         }
     }
 

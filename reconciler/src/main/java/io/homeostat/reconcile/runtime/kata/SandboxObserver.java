@@ -3,6 +3,7 @@ package io.homeostat.reconcile.runtime.kata;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
 import io.homeostat.actuate.launch.LaunchDirectories;
+import io.homeostat.actuate.launch.LaunchDirectories.Launch;
 import io.homeostat.desired.model.Lifecycle.HealthCheck;
 import io.homeostat.desired.model.SandboxSpec;
 import io.homeostat.desired.model.WorkloadId;
@@ -25,17 +26,13 @@ import io.homeostat.observe.guest.GuestProbes.Responsiveness;
 import io.homeostat.observe.guest.NetworkDrift;
 import io.homeostat.observe.guest.UnreachableGuest;
 import io.homeostat.observe.health.Health;
-import io.homeostat.observe.process.LaunchDirectory;
-import io.homeostat.observe.process.LaunchNote;
 import io.homeostat.reconcile.runtime.Machine;
 import io.homeostat.reconcile.runtime.kata.Guests.Guest;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.time.Duration;
 import java.time.Instant;
-import java.util.ArrayList;
 import java.util.Comparator;
-import java.util.List;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
@@ -63,16 +60,12 @@ final class SandboxObserver implements InstanceObserver {
     public Observation<ImmutableList<ObservedInstance>> look(
             WorkloadId id, ImmutableList<Instance> instances, Checks checks) {
         try {
-            List<ObservedInstance> seen = new ArrayList<>();
-            for (Instance instance : instances) {
-                seen.add(observed(instance, true, checks));
+            ImmutableList.Builder<ObservedInstance> seen = ImmutableList.builder();
+            for (Launch launch :
+                    launches.launches(id, instances, machine.instances().apply(id))) {
+                seen.add(observed(launch.instance(), launch.remembered(), checks));
             }
-            // Also those that are over: what is left of them is no launch that nobody knows.
-            for (Instance instance : launches.forgotten(id, machine.instances().apply(id))) {
-                seen.add(observed(instance, false, checks));
-            }
-            seen.sort(Comparator.comparing(one -> one.instance().launchedAt()));
-            return Observation.seen(ImmutableList.copyOf(seen));
+            return Observation.seen(seen.build());
         } catch (UnreachableGuest e) {
             return Observation.unseen("can't see how " + id.brief() + " is: " + e.getMessage());
         } catch (IOException e) {
@@ -90,7 +83,9 @@ final class SandboxObserver implements InstanceObserver {
         if (Files.exists(launches.of(instance).endedFile())) {
             return new ObservedInstance(instance, remembered, ended(Exit.Reason.STOPPED, now()));
         }
-        Instance known = completed(instance);
+        boolean isWhole =
+                Guests.identity(instance).filter(Identity.Sandbox::created).isPresent();
+        Instance known = isWhole ? instance : launches.completed(instance);
         Optional<Identity.Sandbox> identity = Guests.identity(known);
         if (identity.isEmpty()) {
             // No guest was asked for it.
@@ -109,19 +104,6 @@ final class SandboxObserver implements InstanceObserver {
     /** Whoever does not ask for its health is told nothing of it. */
     private static Liveness asked(Liveness liveness, @Nullable SandboxSpec spec) {
         return spec == null && liveness instanceof Liveness.Running running ? running.withHealth(null) : liveness;
-    }
-
-    /** With what its launch has noted before we died. */
-    private Instance completed(Instance instance) throws IOException {
-        if (Guests.identity(instance).filter(Identity.Sandbox::created).isPresent()) {
-            return instance;
-        }
-        return new LaunchDirectory(machine.layout().launch(instance.workload(), instance.launchId()))
-                .note()
-                .map(LaunchNote::instance)
-                .map(Instance::identity)
-                .map(instance::withIdentity)
-                .orElse(instance);
     }
 
     /** We died while an agent was asked for it. Half of it may be there, and can't be made whole. */
@@ -264,14 +246,8 @@ final class SandboxObserver implements InstanceObserver {
     }
 
     private Liveness running(Instance instance, Health health, Deviation deviation, ImmutableSet<Loss> lost) {
-        Duration age = Duration.between(instance.launchedAt(), now());
         return new Liveness.Running(
-                Guests.identity(instance).orElseThrow(),
-                age.isNegative() ? Duration.ZERO : age,
-                true,
-                health,
-                lost,
-                deviation);
+                Guests.identity(instance).orElseThrow(), machine.age(instance), true, health, lost, deviation);
     }
 
     private static Liveness ended(Exit.Reason reason, Instant at) {

@@ -171,39 +171,38 @@ final class SandboxRuntime implements KindRuntime, Configurable {
     private Identity create(
             Instance instance, SandboxSpec spec, Guest guest, long scrapes, byte[] rules, Duration timeout)
             throws ActuationFailure, InterruptedException {
-        WorkloadId id = instance.workload();
-        GuestChanges changes = guest.changes(timeout);
-        String could = "could not launch " + id.brief();
         guests.begun().begin(instance.launchId());
         try {
-            if (spec.guest().policy() != null) {
-                changes.setPolicy(new String(rules, StandardCharsets.UTF_8));
-            }
-            setClock(instance, changes);
-            applyNetwork(guest, changes, spec.guest().network().toGuestNetwork());
-            Identity.Sandbox identity = new Identity.Sandbox(
-                    spec.guest().endpoint(), scrapes, false, machine.procFs().bootId());
-            // Before it is asked for: if we die now, it is looked for and not asked for again.
-            launches.write(instance.withIdentity(identity));
-            notes.writeGiven(instance, spec.guest().network());
-            if (spec.guest().sharedPidNamespace()) {
-                LaunchDirectories.mark(notes.sharedPidsFile(instance), instance);
-            }
-            changes.createSandbox(request(instance, spec));
-            Identity.Sandbox made = identity.answered();
-            launches.write(instance.withIdentity(made));
-            guests.contact(instance.launchId()).made(instance.withIdentity(made));
-            return made;
-        } catch (Refused e) {
-            throw e.because(could);
-        } catch (UnreachableGuest e) {
-            throw new ActuationFailure(
-                    FailureCause.of(FailureCause.Kind.CONNECTION_LOST), could + ": " + e.getMessage(), false, e);
-        } catch (IOException e) {
-            throw new ActuationFailure(could + ": " + IoReason.withFile(e), false, e);
+            return GuestChanges.attempt(
+                    "could not launch " + instance.workload().brief(),
+                    () -> created(instance, spec, guest, scrapes, rules, timeout));
         } finally {
             guests.begun().end(instance.launchId());
         }
+    }
+
+    private Identity created(
+            Instance instance, SandboxSpec spec, Guest guest, long scrapes, byte[] rules, Duration timeout)
+            throws Refused, ActuationFailure, IOException, InterruptedException {
+        GuestChanges changes = guest.changes(timeout);
+        if (spec.guest().policy() != null) {
+            changes.setPolicy(new String(rules, StandardCharsets.UTF_8));
+        }
+        setClock(instance, changes);
+        applyNetwork(guest, changes, spec.guest().network().toGuestNetwork());
+        Identity.Sandbox identity = new Identity.Sandbox(
+                spec.guest().endpoint(), scrapes, false, machine.procFs().bootId());
+        // Before it is asked for: if we die now, it is looked for and not asked for again.
+        launches.write(instance.withIdentity(identity));
+        notes.writeGiven(instance, spec.guest().network());
+        if (spec.guest().sharedPidNamespace()) {
+            LaunchDirectories.mark(notes.sharedPidsFile(instance), instance);
+        }
+        changes.createSandbox(request(instance, spec));
+        Identity.Sandbox made = identity.answered();
+        launches.write(instance.withIdentity(made));
+        guests.contact(instance.launchId()).made(instance.withIdentity(made));
+        return made;
     }
 
     private static CreateSandboxRequest request(Instance instance, SandboxSpec spec) {
@@ -282,29 +281,17 @@ final class SandboxRuntime implements KindRuntime, Configurable {
     }
 
     @Override
-    public Outcome configure(Step.ApplyConfig step, Instance instance) throws InterruptedException {
+    public Outcome configure(Step.ApplyConfig step, Instance instance) throws ActuationFailure, InterruptedException {
         SandboxSpec spec = (SandboxSpec) step.declared().spec();
         Guest guest = guests.at(spec.guest().agent());
-        String could = "could not give " + step.workload().brief() + " its network";
-        try {
+        return GuestChanges.attempt("could not give " + step.workload().brief() + " its network", () -> {
             applyNetwork(
                     guest,
                     guest.changes(spec.lifecycle().start().timeout()),
                     spec.guest().network().toGuestNetwork());
             notes.writeGiven(instance, spec.guest().network());
             return Outcome.done();
-        } catch (Refused e) {
-            return failed(e.because(could));
-        } catch (ActuationFailure e) {
-            return failed(e);
-        } catch (UnreachableGuest e) {
-            return new Outcome.Failed(
-                    FailureCause.of(FailureCause.Kind.CONNECTION_LOST), could + ": " + e.getMessage(), false);
-        }
-    }
-
-    private static Outcome failed(ActuationFailure e) {
-        return new Outcome.Failed(e.failureCause(), String.valueOf(e.getMessage()), e.fatal());
+        });
     }
 
     /**

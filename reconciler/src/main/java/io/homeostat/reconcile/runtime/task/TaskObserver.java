@@ -5,6 +5,7 @@ import com.google.common.base.Splitter;
 import com.google.common.collect.ImmutableList;
 import com.google.protobuf.ByteString;
 import io.homeostat.actuate.launch.LaunchDirectories;
+import io.homeostat.actuate.launch.LaunchDirectories.Launch;
 import io.homeostat.desired.model.Probe;
 import io.homeostat.desired.model.TaskSpec;
 import io.homeostat.desired.model.Workload;
@@ -26,8 +27,6 @@ import io.homeostat.observe.driver.TaskState;
 import io.homeostat.observe.limits.TaskCgroups;
 import io.homeostat.observe.limits.TaskCgroups.Occupancy;
 import io.homeostat.observe.limits.TaskGroupName;
-import io.homeostat.observe.process.LaunchDirectory;
-import io.homeostat.observe.process.LaunchNote;
 import io.homeostat.observe.usage.Meter;
 import io.homeostat.observe.usage.TaskMeter;
 import io.homeostat.proto.nomad.driver.ExitResult;
@@ -39,9 +38,6 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.time.Duration;
 import java.time.Instant;
-import java.util.ArrayList;
-import java.util.Comparator;
-import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
@@ -81,17 +77,15 @@ final class TaskObserver implements InstanceObserver {
     public Observation<ImmutableList<ObservedInstance>> look(
             WorkloadId id, ImmutableList<Instance> instances, Checks checks) {
         try {
-            List<ObservedInstance> seen = new ArrayList<>();
-            for (Instance instance : instances) {
-                Instance known = instance.identity() == null ? completed(instance) : instance;
-                seen.add(new ObservedInstance(known, true, asked(known, checks)));
+            ImmutableList.Builder<ObservedInstance> seen = ImmutableList.builder();
+            for (Launch launch :
+                    launches.launches(id, instances, machine.instances().apply(id))) {
+                Instance known = launch.instance().identity() == null
+                        ? launches.completed(launch.instance())
+                        : launch.instance();
+                seen.add(new ObservedInstance(known, launch.remembered(), asked(known, checks)));
             }
-            // Also those that are over: what is left of them is no launch that nobody knows.
-            for (Instance instance : launches.forgotten(id, machine.instances().apply(id))) {
-                seen.add(new ObservedInstance(instance, false, asked(instance, checks)));
-            }
-            seen.sort(Comparator.comparing(task -> task.instance().launchedAt()));
-            return Observation.seen(ImmutableList.copyOf(seen));
+            return Observation.seen(seen.build());
         } catch (Absent e) {
             return Observation.unseen("can't see how " + id.brief() + " is: its " + e.words());
         } catch (DriverFailure e) {
@@ -102,19 +96,6 @@ final class TaskObserver implements InstanceObserver {
             Thread.currentThread().interrupt();
             return Observation.unseen("interrupted while looking at " + id.brief());
         }
-    }
-
-    /** With the identity that a launch has noted before we died. */
-    private Instance completed(Instance instance) throws IOException {
-        return note(instance.workload(), instance.launchId())
-                .map(LaunchNote::instance)
-                .map(Instance::identity)
-                .map(instance::withIdentity)
-                .orElse(instance);
-    }
-
-    private Optional<LaunchNote> note(WorkloadId id, String launchId) throws IOException {
-        return new LaunchDirectory(machine.layout().launch(id, launchId)).note();
     }
 
     private Liveness asked(Instance instance, Checks checks)
@@ -287,8 +268,7 @@ final class TaskObserver implements InstanceObserver {
     }
 
     private Liveness running(Instance instance, Identity.Task task) {
-        Duration age = Duration.between(instance.launchedAt(), machine.clock().instant());
-        return new Liveness.Running(task, age.isNegative() ? Duration.ZERO : age, true, null);
+        return new Liveness.Running(task, machine.age(instance), true, null);
     }
 
     private Occupancy occupancy(WorkloadId id) throws IOException {
