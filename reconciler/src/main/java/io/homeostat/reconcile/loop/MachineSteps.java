@@ -163,6 +163,10 @@ public final class MachineSteps implements StepExecutor, AutoCloseable {
 
     private Outcome launch(Step.Launch step, ObservedWorkload seen) throws ActuationFailure, InterruptedException {
         WorkloadId id = step.workload();
+        if (!hasItsParent(step)) {
+            // Launched again since it was planned for; it is no failure of this one.
+            return new Outcome.Interrupted();
+        }
         KindRuntime runtime = runtimes.of(id.kind());
         ImmutableSet<String> known = instances(seen).stream()
                 .filter(process -> process.remembered() || !(process.liveness() instanceof Liveness.Ended))
@@ -194,6 +198,16 @@ public final class MachineSteps implements StepExecutor, AutoCloseable {
             undo(runtime, instance);
             throw e;
         }
+    }
+
+    /** Whether that is still there what it is to be launched in, if it ends with that. */
+    private boolean hasItsParent(Step.Launch step) {
+        Traits traits = Traits.of(step.declared());
+        return !traits.recreatedWithParent()
+                || traits.parent().stream()
+                        .flatMap(parent -> store.instances(parent).stream())
+                        .anyMatch(instance ->
+                                instance.isStarted() && instance.launchId().equals(step.parent()));
     }
 
     /** Stops, removes and forgets whatever a failed launch has left. */

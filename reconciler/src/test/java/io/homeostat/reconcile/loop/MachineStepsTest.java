@@ -9,16 +9,19 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSortedMap;
 import com.google.common.hash.Hashing;
 import io.homeostat.actuate.archive.SignatureCheck.SignaturePolicy;
 import io.homeostat.actuate.fetch.Downloader.Progress;
 import io.homeostat.actuate.limits.GroupRemover;
+import io.homeostat.desired.model.Kind;
 import io.homeostat.desired.model.Lifecycle;
 import io.homeostat.desired.model.Source;
 import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.platform.MetadataServer;
+import io.homeostat.desired.state.Identity;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.Instance.Phase;
 import io.homeostat.desired.state.StateStore;
@@ -46,6 +49,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Clock;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
@@ -134,6 +138,38 @@ class MachineStepsTest {
         assertTrue(store.instances().isEmpty());
         assertEquals(List.of(), launches());
         assertEquals(ImmutableList.of(), instances(PROCESS));
+    }
+
+    /** Which may happen between a plan and its step: the next plan waits for it. */
+    @Test
+    void whatEndsWithItsParentIsNotLaunchedInOneThatIsGone() {
+        Workload container = Written.workload("""
+                apiVersion: homeostat.io/v1
+                kind: Container
+                metadata: {name: app}
+                spec: {sandbox: guest, rootfs: {path: /rootfs}, command: [serve]}
+                """);
+        Instance sandbox = new Instance(
+                "parent",
+                new WorkloadId(Kind.SANDBOX, "guest"),
+                "hash",
+                "1",
+                null,
+                ImmutableSortedMap.of(),
+                Instant.EPOCH,
+                new Identity.Sandbox("unix:///nowhere/agent.sock", 1, true, null),
+                Phase.STARTED,
+                "");
+        Step.Launch launch = new Step.Launch(container, "hash", null, "parent");
+
+        assertInstanceOf(Outcome.Interrupted.class, steps.execute(launch, look(container.id())));
+        store.commit(Change.ofInstance(sandbox.withPhase(Phase.ENDED, "")));
+        assertInstanceOf(Outcome.Interrupted.class, steps.execute(launch, look(container.id())));
+        assertTrue(store.instances(container.id()).isEmpty());
+
+        store.commit(Change.ofInstance(sandbox));
+        Outcome.Failed failed = assertInstanceOf(Outcome.Failed.class, steps.execute(launch, look(container.id())));
+        assertTrue(failed.error().contains("/nowhere/agent.sock"), failed.error());
     }
 
     @Test

@@ -34,7 +34,6 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.Comparator;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -80,8 +79,8 @@ final class ContainerRuntime implements KindRuntime, Configurable, Signalable, E
         destroyForgotten(id, machine);
         ContainerSpec spec = (ContainerSpec) step.declared().spec();
         Instance sandbox = machine.instances().apply(spec.partOf()).stream()
-                .filter(Instance::isStarted)
-                .max(Comparator.comparing(Instance::launchedAt))
+                .filter(instance -> instance.launchId().equals(step.parent()))
+                .findFirst()
                 .orElseThrow(() -> noSandbox(spec));
         Identity.Sandbox guest = Guests.identity(sandbox).orElseThrow(() -> noSandbox(spec));
         requireSandbox(spec, guest);
