@@ -23,6 +23,7 @@ import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -59,7 +60,7 @@ public final class GuestDialer {
 
     private final ScheduledExecutorService timer;
 
-    /** @param timer for time limits; not closed */
+    /** @param timer for time limits; not closed. Once it is shut down, nobody is connected to any more */
     public GuestDialer(ScheduledExecutorService timer) {
         this.timer = timer;
     }
@@ -81,14 +82,20 @@ public final class GuestDialer {
     private Wire unix(GuestEndpoint endpoint, Path socket, int port, Duration timeout) throws UnreachableGuest {
         SocketChannel channel = open(endpoint);
         AtomicBoolean expired = new AtomicBoolean();
-        // A socket whose queue is full, and a monitor that says nothing, are waited for without an end.
-        Future<?> expiry = timer.schedule(
-                () -> {
-                    expired.set(true);
-                    close(channel);
-                },
-                timeout.toNanos(),
-                TimeUnit.NANOSECONDS);
+        Future<?> expiry;
+        try {
+            // A socket whose queue is full, and a monitor that says nothing, are waited for without an end.
+            expiry = timer.schedule(
+                    () -> {
+                        expired.set(true);
+                        close(channel);
+                    },
+                    timeout.toNanos(),
+                    TimeUnit.NANOSECONDS);
+        } catch (RejectedExecutionException e) {
+            close(channel);
+            throw notTried(endpoint, "no more connections are made", e);
+        }
         try {
             boolean _ = channel.connect(UnixDomainSocketAddress.of(socket));
             if (port != -1) {
@@ -160,7 +167,7 @@ public final class GuestDialer {
                 null);
     }
 
-    private static UnreachableGuest notTried(GuestEndpoint endpoint, @Nullable String why, IOException e) {
+    private static UnreachableGuest notTried(GuestEndpoint endpoint, @Nullable String why, Exception e) {
         return new UnreachableGuest(Reason.NOT_TRIED, endpoint + " could not be tried: " + why, e);
     }
 

@@ -62,7 +62,7 @@ public final class TtrpcChannel extends Channel implements AutoCloseable {
     /**
      * @param connection to a server; closed with this
      * @param authority what it is to, for people
-     * @param timer for deadlines; not closed
+     * @param timer for deadlines; not closed. Once it is shut down, calls that have a deadline fail
      */
     public TtrpcChannel(Wire connection, String authority, ScheduledExecutorService timer) {
         this(connection, authority, timer, 1);
@@ -155,8 +155,8 @@ public final class TtrpcChannel extends Channel implements AutoCloseable {
 
         private synchronized void set(Deadline deadline) {
             if (next == null || deadline.isBefore(next)) {
-                next = deadline;
                 Future<?> _ = deadline.runOnExpiration(() -> expire(deadline), timer);
+                next = deadline;
             }
         }
 
@@ -223,7 +223,15 @@ public final class TtrpcChannel extends Channel implements AutoCloseable {
                     finish(Status.DEADLINE_EXCEEDED.withDescription("its time was over before it began"));
                     return;
                 }
-                expiries.add(this, deadline);
+                try {
+                    expiries.add(this, deadline);
+                } catch (RejectedExecutionException e) {
+                    // Whoever owns the timer is about to close this too.
+                    finish(Status.UNAVAILABLE
+                            .withDescription("calls to " + authority + " are no longer made")
+                            .withCause(e));
+                    return;
+                }
             }
             context.addListener(this, MoreExecutors.directExecutor());
             if (!asksOnce()) {

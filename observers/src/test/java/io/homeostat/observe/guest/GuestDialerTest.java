@@ -103,6 +103,16 @@ class GuestDialerTest {
     }
 
     @Test
+    void whenItsOwnerHasEndedNobodyIsTried() {
+        timer.shutdownNow();
+
+        UnreachableGuest failure = failure(unix(), LONG);
+
+        assertEquals(Reason.NOT_TRIED, failure.reason());
+        assertEquals(unix() + " could not be tried: no more connections are made", failure.getMessage());
+    }
+
+    @Test
     void aMonitorIsAskedForAPortAndWhatFollowsItsAnswerIsTheGuests() throws Exception {
         // Firecracker tells a port of this machine.
         CompletableFuture<String> asked = monitor("OK 1073741824\nfrom the guest\n");

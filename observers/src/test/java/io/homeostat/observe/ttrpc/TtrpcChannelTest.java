@@ -268,6 +268,19 @@ class TtrpcChannelTest {
         assertFalse(channel.isOpen());
     }
 
+    /** Nothing would ever end it. */
+    @Test
+    void whenTheTimerIsShutDownACallWithADeadlineFails() {
+        timer.shutdownNow();
+
+        for (int call = 0; call < 2; call++) {
+            Status status =
+                    failure(health().withDeadlineAfter(Duration.ofDays(1)).check(CheckRequest.getDefaultInstance()));
+            assertEquals(Code.UNAVAILABLE, status.getCode());
+            assertEquals("calls to guest are no longer made", status.getDescription());
+        }
+    }
+
     @Test
     void closingItFailsWhatIsUnderWay() throws Exception {
         Future<HealthCheckResponse> answer = check();
