@@ -71,6 +71,18 @@ final class SandboxTest {
     }
 
     @Test
+    void whatItsGuestUsesIsShown() {
+        homeostat.declare("guest.yaml", guest.sandbox().with("metrics.interval", "1s"));
+        Agent _ = homeostat.agent();
+
+        eventually().until(() -> {
+            JsonNode metrics = homeostat.status(SANDBOX).path("metrics");
+            return metrics.path("memoryBytes").asLong() == 1L << 30
+                    && metrics.path("cpuPercent").asDouble() > 0;
+        });
+    }
+
+    @Test
     void aNetworkThatSomebodyHasChangedIsPutBackInPlace() {
         guest.agent().plugIn("eth0", MAC);
         homeostat.applied(withNetwork());

@@ -25,4 +25,9 @@ public sealed interface Observation<T> {
             case Unseen<T>(String why) -> new Unseen<>(why);
         };
     }
+
+    /** For whom nothing seen is as good as this. */
+    default T orElse(T other) {
+        return this instanceof Seen<T>(T value) ? value : other;
+    }
 }

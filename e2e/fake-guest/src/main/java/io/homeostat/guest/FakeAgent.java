@@ -618,9 +618,22 @@ public final class FakeAgent extends AgentServiceImplBase {
         answer(
                 answers,
                 () -> Metrics.newBuilder()
-                        .setMetrics("# TYPE kata_agent_scrape_count counter\nkata_agent_scrape_count "
-                                + scrapes.incrementAndGet() + "\n")
+                        .setMetrics(metrics(scrapes.incrementAndGet()))
                         .build());
+    }
+
+    /** As if it worked a tenth of a second from one time to the next, with a GiB of two in use. */
+    private static String metrics(int scrape) {
+        return """
+                # TYPE kata_agent_scrape_count counter
+                kata_agent_scrape_count %d
+                # TYPE kata_guest_cpu_time gauge
+                kata_guest_cpu_time{cpu="total",item="idle"} 5000
+                kata_guest_cpu_time{cpu="total",item="user"} %d
+                # TYPE kata_guest_meminfo gauge
+                kata_guest_meminfo{item="mem_available"} 1073741824
+                kata_guest_meminfo{item="mem_total"} 2147483648
+                """.formatted(scrape, 10 * scrape);
     }
 
     @Override

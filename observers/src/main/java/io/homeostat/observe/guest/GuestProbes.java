@@ -27,8 +27,6 @@ import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 
 /**
  * What is found out about a guest by calls that change nothing in it. There is no list of containers, nor of anything else, so each thing
@@ -42,8 +40,6 @@ public final class GuestProbes {
 
     /** An id that nobody has, and that any agent takes for one. */
     private static final String NOBODY = "homeostat-nobody";
-
-    private static final Pattern SCRAPES = Pattern.compile("(?m)^kata_agent_scrape_count ([0-9]{1,18})(\\.0)?$");
 
     private final GuestConnection connection;
     private final Duration timeout;
@@ -152,20 +148,22 @@ public final class GuestProbes {
                 failure -> failure.kind() == Kind.NO_CONTAINER ? Optional.of(Optional.empty()) : Optional.empty());
     }
 
+    /** What it measures of itself and its guest. */
+    public Observation<GuestMetrics> metrics() {
+        return ask(
+                "GetMetrics",
+                (channel, deadline) -> GuestMetrics.parse(agent(channel, deadline)
+                        .getMetrics(GetMetricsRequest.getDefaultInstance())
+                        .getMetrics()),
+                failure -> Optional.empty());
+    }
+
     /**
      * How often this agent was asked for its metrics, this time included: less than before means that it is another one, which knows
      * nothing of what runs in the guest. Empty when it does not count.
      */
     public Observation<OptionalLong> scrapes() {
-        return ask(
-                "GetMetrics",
-                (channel, deadline) -> {
-                    Matcher count = SCRAPES.matcher(agent(channel, deadline)
-                            .getMetrics(GetMetricsRequest.getDefaultInstance())
-                            .getMetrics());
-                    return count.find() ? OptionalLong.of(Long.parseLong(count.group(1))) : OptionalLong.empty();
-                },
-                failure -> Optional.empty());
+        return metrics().map(GuestMetrics::scrapes);
     }
 
     /** How its network differs from a declaration. What the agent does not tell is no difference. */

@@ -25,6 +25,7 @@ import io.homeostat.observe.health.Health;
 import io.homeostat.observe.usage.Meter;
 import io.homeostat.proto.kata.CgroupStats;
 import io.homeostat.reconcile.runtime.Machine;
+import io.homeostat.reconcile.runtime.kata.GuestMeter.Use;
 import io.homeostat.reconcile.runtime.kata.Guests.Guest;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -273,7 +274,20 @@ final class ContainerObserver implements InstanceObserver {
 
     @Override
     public Optional<Meter> meter(WorkloadId id) {
-        return Optional.of(new ContainerMeter(containers));
+        return Optional.of(new GuestMeter(this::usage));
+    }
+
+    private Optional<Use> usage(Instance launch) {
+        return Containers.identity(launch)
+                .filter(Identity.Container::started)
+                .flatMap(container -> containers
+                        .guest(container)
+                        .probes(GuestMeter.TIMEOUT)
+                        .usage(container.containerId())
+                        .map(counted -> counted.map(stats -> new Use(
+                                stats.getCpuStats().getCpuUsage().getTotalUsage(),
+                                stats.getMemoryStats().getUsage().getUsage())))
+                        .orElse(Optional.empty()));
     }
 
     @Override

@@ -21,12 +21,15 @@ import io.homeostat.observe.ObservedInstance.Liveness;
 import io.homeostat.observe.ObservedInstance.Loss;
 import io.homeostat.observe.Observer.Checks;
 import io.homeostat.observe.SelfDescription;
+import io.homeostat.observe.guest.GuestMetrics;
 import io.homeostat.observe.guest.GuestProbes;
 import io.homeostat.observe.guest.GuestProbes.Responsiveness;
 import io.homeostat.observe.guest.NetworkDrift;
 import io.homeostat.observe.guest.UnreachableGuest;
 import io.homeostat.observe.health.Health;
+import io.homeostat.observe.usage.Meter;
 import io.homeostat.reconcile.runtime.Machine;
+import io.homeostat.reconcile.runtime.kata.GuestMeter.Use;
 import io.homeostat.reconcile.runtime.kata.Guests.Guest;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -265,6 +268,30 @@ final class SandboxObserver implements InstanceObserver {
                 .max(Comparator.comparing(Instance::launchedAt))
                 .flatMap(Guests::identity)
                 .map(identity -> SandboxDescription.of(guests.of(identity).probes(USUAL.timeout())));
+    }
+
+    /** What the guest as a whole uses. */
+    @Override
+    public Optional<Meter> meter(WorkloadId id) {
+        return Optional.of(new GuestMeter(this::usage));
+    }
+
+    private Optional<Use> usage(Instance launch) {
+        return Guests.identity(launch)
+                .filter(Identity.Sandbox::created)
+                .flatMap(sandbox -> guests.of(sandbox)
+                        .probes(GuestMeter.TIMEOUT)
+                        .metrics()
+                        .map(SandboxObserver::use)
+                        .orElse(Optional.empty()));
+    }
+
+    private static Optional<Use> use(GuestMetrics metrics) {
+        return metrics.processorNanos().isPresent() && metrics.memoryBytes().isPresent()
+                ? Optional.of(new Use(
+                        metrics.processorNanos().getAsLong(),
+                        metrics.memoryBytes().getAsLong()))
+                : Optional.empty();
     }
 
     @Override
