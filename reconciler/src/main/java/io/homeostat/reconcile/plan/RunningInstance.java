@@ -2,6 +2,7 @@ package io.homeostat.reconcile.plan;
 
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
+import com.google.common.collect.ImmutableSet;
 import com.google.common.collect.ImmutableSortedMap;
 import com.google.common.collect.ImmutableSortedSet;
 import io.homeostat.desired.model.Lifecycle.HealthCheck;
@@ -291,13 +292,16 @@ final class RunningInstance {
             return !repair(
                     Drift.of(running.deviation()), "it had been changed just before, and was restarted for that");
         }
-        if (attempts.restartToConfigure()) {
+        ImmutableSet<String> takenBack = target.traits().takenBackFrom(instance.configHash());
+        if (attempts.restartToConfigure() || !takenBack.isEmpty()) {
             if (!plan.waitIf(rollout.preconditions().restart())) {
                 rollout.restart(
                         instance,
                         Cause.REPLACED,
                         Reason.CONFIG_CHANGED,
-                        "config changed, which it takes only at Start");
+                        takenBack.isEmpty()
+                                ? "config changed, which it takes only at Start"
+                                : String.join(" and ", takenBack) + " can't be taken back while it runs");
             }
             return false;
         }

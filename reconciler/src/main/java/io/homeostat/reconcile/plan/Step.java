@@ -111,6 +111,10 @@ public sealed interface Step {
             return Traits.of(declared).config();
         }
 
+        public String configHash() {
+            return Traits.of(declared).configHash();
+        }
+
         public Duration timeout() {
             return declared.lifecycle().start().timeout();
         }
@@ -130,6 +134,10 @@ public sealed interface Step {
     record ApplyConfig(Workload declared) implements Step {
         public @Nullable Config config() {
             return Traits.of(declared).config();
+        }
+
+        public String configHash() {
+            return Traits.of(declared).configHash();
         }
 
         @Override

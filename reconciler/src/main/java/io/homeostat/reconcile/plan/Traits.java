@@ -1,10 +1,12 @@
 package io.homeostat.reconcile.plan;
 
+import com.google.common.base.Splitter;
 import com.google.common.cache.Cache;
 import com.google.common.cache.CacheBuilder;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
+import com.google.common.collect.ImmutableSortedSet;
 import com.google.common.hash.Hasher;
 import com.google.common.hash.Hashing;
 import io.homeostat.desired.model.Config;
@@ -18,6 +20,7 @@ import io.homeostat.observe.files.FileContent;
 import java.nio.charset.StandardCharsets;
 import java.util.Optional;
 import java.util.function.Consumer;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -29,6 +32,7 @@ import org.jspecify.annotations.Nullable;
  * @param completion what shows that the run of a one-shot is over
  * @param hasHealth whether an instance can be asked how it is
  * @param config what a running instance can be given anew; null when there is nothing, or when it takes another launch
+ * @param irrevocable parts of the config that an instance that has them can only be rid of by another launch
  * @param reload how a running instance is made to read its files again, and which; null when it is not
  * @param limiting when limits can be set
  * @param inputs what can't change while an instance runs, in the order in which it is named as a reason for another launch
@@ -42,6 +46,7 @@ public record Traits(
         Completion completion,
         boolean hasHealth,
         @Nullable Config config,
+        ImmutableSortedSet<String> irrevocable,
         @Nullable Reload reload,
         Limiting limiting,
         ImmutableList<LaunchInput> inputs,
@@ -49,6 +54,8 @@ public record Traits(
         Optional<WorkloadId> parent,
         boolean recreatedWithParent,
         ImmutableList<WorkloadId> hosts) {
+    private static final String PLUS = "+";
+
     /** By identity: a pass asks for those of the same declaration dozens of times, and they contain digests. */
     private static final Cache<WorkloadSpec, Traits> KNOWN =
             CacheBuilder.newBuilder().weakKeys().build();
@@ -60,6 +67,7 @@ public record Traits(
                 Completion.EXIT,
                 false,
                 null,
+                ImmutableSortedSet.of(),
                 null,
                 limiting,
                 inputs,
@@ -85,7 +93,19 @@ public record Traits(
     }
 
     public Traits withConfig(@Nullable Config given) {
-        return with(next -> next.config = given);
+        return withConfig(given, ImmutableSortedSet.of());
+    }
+
+    /**
+     * Of what can be given another configuration while it runs, but not taken back all of it.
+     *
+     * @param kept names, without plus signs, of those parts that can't be
+     */
+    public Traits withConfig(@Nullable Config given, ImmutableSortedSet<String> kept) {
+        return with(next -> {
+            next.config = given;
+            next.irrevocable = kept;
+        });
     }
 
     public Traits withReload(@Nullable Reload how) {
@@ -117,6 +137,7 @@ public record Traits(
         private Completion completion;
         private boolean hasHealth;
         private @Nullable Config config;
+        private ImmutableSortedSet<String> irrevocable;
         private @Nullable Reload reload;
         private ImmutableList<LaunchInput> inputs;
         private Optional<WorkloadId> parent;
@@ -128,6 +149,7 @@ public record Traits(
             completion = of.completion;
             hasHealth = of.hasHealth;
             config = of.config;
+            irrevocable = of.irrevocable;
             reload = of.reload;
             limiting = of.limiting;
             inputs = of.inputs;
@@ -143,6 +165,7 @@ public record Traits(
                     completion,
                     hasHealth,
                     config,
+                    irrevocable,
                     reload,
                     limiting,
                     inputs,
@@ -270,8 +293,18 @@ public record Traits(
         return reload == null ? ImmutableSet.of() : ImmutableSet.copyOf(reload.watch());
     }
 
-    /** Empty when there is nothing that a running instance could be given. */
+    /** Of the config, with what of it can't be taken back. Empty when there is nothing that a running instance could be given. */
     public String configHash() {
-        return Config.hash(config);
+        return Config.hash(config)
+                + irrevocable.stream().map(part -> PLUS + part).collect(Collectors.joining());
+    }
+
+    /** What an instance can't be rid of that has been given a config, and that is no part of this one. */
+    ImmutableSet<String> takenBackFrom(String configHash) {
+        return Splitter.on(PLUS)
+                .splitToStream(configHash)
+                .skip(1)
+                .filter(part -> !irrevocable.contains(part))
+                .collect(ImmutableSet.toImmutableSet());
     }
 }

@@ -1,6 +1,5 @@
 package io.homeostat.reconcile.record;
 
-import io.homeostat.desired.model.Config;
 import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.model.Source;
 import io.homeostat.desired.state.EventType;
@@ -129,9 +128,9 @@ public final class OutcomeRecorder {
         Instance instance = onlyInstance(situation);
         switch (outcome) {
             case Outcome.Done done -> {
-                notes.put(instance.withPhase(Phase.STARTED, Config.hash(step.config())));
+                notes.put(instance.withPhase(Phase.STARTED, step.configHash()));
                 notes.event(EventType.PLUGIN_STARTED, instance.revision(), words(instance));
-                String config = Config.hash(step.config());
+                String config = step.configHash();
                 if (notes.history().attempts().restartToConfigure()) {
                     notes.event(EventType.PLUGIN_CONFIG_APPLIED, instance.revision(), "by a restart");
                     notes.applied(config);
@@ -171,14 +170,14 @@ public final class OutcomeRecorder {
             case Outcome.Done done -> {
                 tellOfApply(notes, notes.history().attempts().configure(), instance.revision(), "");
                 notes.event(EventType.PLUGIN_CONFIG_APPLIED, instance.revision(), "the running instance has taken it");
-                notes.applied(Config.hash(step.config()));
-                notes.put(instance.withPhase(Phase.STARTED, Config.hash(step.config())));
+                notes.applied(step.configHash());
+                notes.put(instance.withPhase(Phase.STARTED, step.configHash()));
                 notes.attempts(attempts -> attempts.withConfigure(Failures.NONE));
             }
             case Outcome.Failed(FailureCause cause, String error, boolean fatal) -> {
                 tellOfApply(notes, notes.history().attempts().configure(), instance.revision(), "");
                 notes.failure(EventType.PLUGIN_CONFIG_APPLY_FAILED, instance.revision(), cause, error);
-                notes.applied(Config.hash(step.config()));
+                notes.applied(step.configHash());
                 notes.installFailed(instance.revision(), cause, error);
                 notes.attempts(
                         attempts -> attempts.withConfigure(attempts.configure().failed(situation.now(), error, fatal)));

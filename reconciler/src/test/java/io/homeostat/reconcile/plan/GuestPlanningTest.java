@@ -43,6 +43,8 @@ import java.util.Optional;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /** What is planned when a guest has changed, hangs, or is not the one that it was. */
 class GuestPlanningTest {
@@ -60,26 +62,28 @@ class GuestPlanningTest {
 
     private final Workload workload = Written.workload(SANDBOX);
 
-    private Situation seen(Workload declared, Liveness liveness, WorkloadHistory history) {
+    private Situation seen(Workload launched, Workload declared, Liveness liveness, WorkloadHistory history) {
         Declaration declaration =
                 new Declaration(declared, SourceName.APPLIED, 1, "hash-" + declared.hashCode(), ImmutableList.of());
         Instance instance = new Instance(
                 "launch",
-                workload.id(),
-                "hash-" + workload.hashCode(),
-                workload.revision(),
+                launched.id(),
+                "hash-" + launched.hashCode(),
+                launched.revision(),
                 null,
-                LaunchInputs.of(workload),
+                LaunchInputs.of(launched),
                 NOW.minusSeconds(60),
-                new Identity.Sandbox("vsock://3:1024", 1, true, "boot"),
+                liveness instanceof Liveness.Running running
+                        ? running.identity()
+                        : new Identity.Sandbox("vsock://3:1024", 1, true, "boot"),
                 Phase.STARTED,
-                Traits.of(workload).configHash(),
+                Traits.of(launched).configHash(),
                 ImmutableSortedMap.of());
         return new Situation(
                 declaration,
                 Policy.NONE,
                 new ObservedWorkload(
-                        workload.id(),
+                        launched.id(),
                         Observation.seen(ImmutableList.of()),
                         Observation.seen(Optional.empty()),
                         Observation.seen(ImmutableList.of(new ObservedInstance(instance, true, liveness))),
@@ -98,7 +102,8 @@ class GuestPlanningTest {
     }
 
     private Situation learned(Workload declared, Liveness liveness, WorkloadHistory history) {
-        return ObservationRecorder.observed(seen(declared, liveness, history)).situation();
+        return ObservationRecorder.observed(seen(workload, declared, liveness, history))
+                .situation();
     }
 
     private Situation learned(Liveness liveness) {
@@ -180,6 +185,35 @@ class GuestPlanningTest {
                 "restart CONFIG_DRIFTED: stop launch (changed from outside: it is paused)",
                 words(Planner.plan(learned(
                         workload, changed, before.withAttempts(before.attempts().withRestartToConfigure(true))))));
+    }
+
+    /** A running container can be limited, and be limited otherwise, and is never without a limit again. */
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', textBlock = """
+            {}                         | {}                        | none AT_DESIRED_STATE: ()
+            {}                         | {memory: 64Mi, pids: 9}   | configure CONFIG_CHANGED: applyConfig (config changed)
+            {memory: 64Mi}             | {memory: 32Mi, cpu: 10%}  | configure CONFIG_CHANGED: applyConfig (config changed)
+            {memory: 64Mi}             | {cpu: 10%}                | restart CONFIG_CHANGED: stop launch (limits.memory can't be taken back while it runs)
+            {cpu: 10%, pids: 9}        | {}                        | restart CONFIG_CHANGED: stop launch (limits.cpu and limits.pids can't be taken back while it runs)
+            """)
+    void aLimitThatIsLiftedTakesAnotherLaunchAndThePlanSaysSo(String before, String now, String expected) {
+        assertEquals(expected, words(Planner.plan(limited(container(before), container(now)))));
+    }
+
+    private Situation limited(Workload launched, Workload declared) {
+        Liveness running = new Liveness.Running(
+                new Identity.Container("vsock://3:1024", "app-1", true, "boot"), Duration.ofMinutes(1), true, WELL);
+        return ObservationRecorder.observed(seen(launched, declared, running, WorkloadHistory.NONE))
+                .situation();
+    }
+
+    private static Workload container(String limits) {
+        return Written.workload("""
+                apiVersion: homeostat.io/v1
+                kind: Container
+                metadata: {name: app}
+                spec: {sandbox: guest, rootfs: {path: /rootfs}, command: [app], limits: %s}
+                """.formatted(limits));
     }
 
     @Test

@@ -2,6 +2,7 @@ package io.homeostat.desired.model.guest;
 
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSortedMap;
+import com.google.common.collect.ImmutableSortedSet;
 import io.homeostat.desired.model.schema.Cpu;
 import io.homeostat.desired.model.schema.Fields.Default;
 import io.homeostat.desired.model.schema.Fields.Doc;
@@ -164,11 +165,24 @@ public record ContainerSettings(
             return new InPlace(memory, cpu, pids, paused);
         }
 
+        /** Which limits it has, by their fields. */
+        public ImmutableSortedSet<String> limits() {
+            ImmutableSortedSet.Builder<String> limits = ImmutableSortedSet.naturalOrder();
+            if (memory != null) {
+                limits.add("limits.memory");
+            }
+            if (cpu != null) {
+                limits.add("limits.cpu");
+            }
+            if (pids != null) {
+                limits.add("limits.pids");
+            }
+            return limits.build();
+        }
+
         /** Whether the next one lacks a limit that this one has: no agent lifts one. */
         public boolean isLiftedBy(InPlace next) {
-            return (memory != null && next.memory == null)
-                    || (cpu != null && next.cpu == null)
-                    || (pids != null && next.pids == null);
+            return !next.limits().containsAll(limits());
         }
     }
 

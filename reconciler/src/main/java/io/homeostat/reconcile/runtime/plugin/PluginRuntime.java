@@ -4,7 +4,6 @@ import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
 import io.homeostat.actuate.ActuationFailure;
 import io.homeostat.actuate.launch.PluginProtocol;
-import io.homeostat.desired.model.Config;
 import io.homeostat.desired.model.Lifecycle;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
@@ -59,7 +58,7 @@ final class PluginRuntime implements KindRuntime, Startable, Configurable, Reloa
         if (!(reply instanceof PluginReply.Done)) {
             return new Outcome.Failed(reply.cause(), "the plugin did not start: " + reply.words(), false);
         }
-        note(instance.withPhase(Phase.STARTED, Config.hash(step.config())));
+        note(instance.withPhase(Phase.STARTED, step.configHash()));
         return Outcome.done();
     }
 
@@ -68,7 +67,7 @@ final class PluginRuntime implements KindRuntime, Startable, Configurable, Reloa
         PluginReply reply = plugins.apply(socket(instance), step.config(), APPLY_TIMEOUT);
         return switch (reply) {
             case PluginReply.Done done -> {
-                note(instance.withPhase(Phase.STARTED, Config.hash(step.config())));
+                note(instance.withPhase(Phase.STARTED, step.configHash()));
                 yield Outcome.done();
             }
             case PluginReply.Unimplemented unimplemented -> new Outcome.Unsupported();
