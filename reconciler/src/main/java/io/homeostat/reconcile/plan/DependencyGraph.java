@@ -6,7 +6,6 @@ import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
 import com.google.common.collect.ImmutableSetMultimap;
-import com.google.common.collect.Iterables;
 import com.google.common.collect.Sets;
 import com.google.common.collect.Streams;
 import com.google.common.graph.Traverser;
@@ -51,6 +50,8 @@ public final class DependencyGraph {
             Reason.SIGNATURE_MISSING,
             Reason.FACTS_UNKNOWN,
             Reason.CANNOT_OBSERVE);
+
+    private static final ImmutableSet<Reason> UNBOOTED = Sets.immutableEnumSet(Reason.GUEST_LOST);
 
     /** Others, as long as what has failed counts: who asks for another try has them forgotten, before anybody looks again. */
     private static final ImmutableSet<Reason> FAILED =
@@ -128,7 +129,14 @@ public final class DependencyGraph {
                 stoppedBefore(id, look),
                 down(id, host, look, changing),
                 parent(declared.workload(), host, now),
-                lastKnownGood == null ? null : parent(lastKnownGood.workload(), host, now));
+                lastKnownGood == null ? null : parent(lastKnownGood.workload(), host, now),
+                Stream.concat(
+                                Traits.of(declared.workload()).hosts().stream(),
+                                lastKnownGood == null
+                                        ? Stream.empty()
+                                        : Traits.of(lastKnownGood.workload()).hosts().stream())
+                        .filter(other -> isDaemon(other) && isThere(look.apply(other)))
+                        .collect(ImmutableSet.toImmutableSet()));
     }
 
     private static Function<WorkloadId, Remembered> once(Function<WorkloadId, Remembered> memory) {
@@ -342,7 +350,8 @@ public final class DependencyGraph {
 
     /**
      * Others that count against a workload's {@code maxDisruption} now; the parameters are those of {@link #of}. Not those that wait for
-     * just this one, or each would wait for the other: after the loss of the database what runs is not known to be good.
+     * just this one, or each would wait for the other: after the loss of the database what runs is not known to be good, and a guest whose
+     * agent was started again takes a new boot.
      */
     public ImmutableList<Need> down(
             WorkloadId id, HostFacts host, Function<WorkloadId, Remembered> memory, Predicate<WorkloadId> changing) {
@@ -363,11 +372,24 @@ public final class DependencyGraph {
                     return !is(Condition.Type.DISABLED, neighbour)
                             && (changing.test(other) || !isWell(other, host, neighbour));
                 })
-                .filter(other -> !awaited
-                        || !Iterables.contains(Traverser.forGraph(needs::get).breadthFirst(other), id))
+                .filter(other -> Streams.stream(Traverser.forGraph(needs::get).breadthFirst(other))
+                        .noneMatch(needed -> (awaited && needed.equals(id)) || awaitsBoot(needed, id, look)))
                 .sorted()
                 .map(other -> new Need(other, isStuck(other, host, look) ? Need.State.STUCK : Need.State.COMING))
                 .collect(ImmutableList.toImmutableList());
+    }
+
+    /** Whether it is in a machine that only a new boot heals, and that runs in that host. One that is gone is not healed by it. */
+    private boolean awaitsBoot(WorkloadId guest, WorkloadId host, Function<WorkloadId, Remembered> look) {
+        return desired.get(guest)
+                .filter(one -> Traits.of(one.workload()).hosts().contains(host))
+                .map(_ -> look.apply(guest))
+                .filter(one -> isHeld(one, UNBOOTED) && isThere(one))
+                .isPresent();
+    }
+
+    private static boolean isThere(Remembered workload) {
+        return workload.instances().stream().anyMatch(Instance::isStarted);
     }
 
     private boolean isDaemon(WorkloadId id) {

@@ -16,6 +16,7 @@ import org.jspecify.annotations.Nullable;
  * @param down others that count against its {@code maxDisruption} now
  * @param parent the workload whose instance an instance of this one is part of; null when there is none
  * @param lastGoodParent the same of the last good revision
+ * @param hosts those of {@link Traits#hosts} that run, and are to run on: what has come to its end is not what a machine runs in
  */
 public record Relations(
         ImmutableList<Need> needs,
@@ -23,7 +24,8 @@ public record Relations(
         ImmutableList<WorkloadId> leaving,
         ImmutableList<Need> down,
         @Nullable Parent parent,
-        @Nullable Parent lastGoodParent) {
+        @Nullable Parent lastGoodParent,
+        ImmutableSet<WorkloadId> hosts) {
     /** Of a workload that has nothing to do with any other. */
     public static final Relations NONE =
             new Relations(ImmutableList.of(), ImmutableList.of(), ImmutableList.of(), ImmutableList.of());
@@ -46,7 +48,8 @@ public record Relations(
                 leaving,
                 down,
                 lastGoodParent,
-                lastGoodParent);
+                lastGoodParent,
+                hosts);
     }
 
     /** Whether an instance, of what is declared or of the last good revision, has to end with the one that it was launched in. */
@@ -63,6 +66,17 @@ public record Relations(
             ImmutableList<WorkloadId> leaving,
             ImmutableList<Need> down) {
         this(needs, cycle, leaving, down, null, null);
+    }
+
+    /** Of a workload that is in no machine of its own. */
+    public Relations(
+            ImmutableList<Need> needs,
+            ImmutableList<WorkloadId> cycle,
+            ImmutableList<WorkloadId> leaving,
+            ImmutableList<Need> down,
+            @Nullable Parent parent,
+            @Nullable Parent lastGoodParent) {
+        this(needs, cycle, leaving, down, parent, lastGoodParent, ImmutableSet.of());
     }
 
     /**

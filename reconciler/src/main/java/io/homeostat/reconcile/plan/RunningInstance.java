@@ -128,11 +128,13 @@ final class RunningInstance {
             return false;
         }
         Drift drift = Drift.of(Loss.GUEST_AGENT);
-        ImmutableList<WorkloadId> hosts = target.traits().hosts();
+        ImmutableList<WorkloadId> hosts = target.traits().hosts().stream()
+                .filter(situation.relations().hosts()::contains)
+                .collect(ImmutableList.toImmutableList());
         if (hosts.isEmpty()) {
             plan.waitFor(
                     drift.reason(),
-                    drift.words() + "; boot it anew (what it runs in is no Process that it depends on)",
+                    drift.words() + "; boot it anew (what it runs in is no Process that it depends on and that runs)",
                     situation.now().plus(target.lifecycle().health().interval()),
                     Wait.Kind.RETRY);
             return true;

@@ -10,6 +10,7 @@ import com.google.common.collect.ImmutableSet;
 import com.google.common.collect.ImmutableSortedMap;
 import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.model.DesiredState;
+import io.homeostat.desired.model.Kind;
 import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadId;
@@ -253,6 +254,64 @@ class DependencyGraphTest {
                         new Need(shop, Need.State.COMING),
                         new Need(web, Need.State.COMING)),
                 relations(dependencies, db).down());
+    }
+
+    /** Each would wait for the other. */
+    @Test
+    void aGuestThatOnlyABootHealsDoesNotKeepWhatItRunsInFromBeingRestarted() {
+        WorkloadId guest = new WorkloadId(Kind.SANDBOX, "guest");
+        WorkloadId app = new WorkloadId(Kind.CONTAINER, "app");
+        DependencyGraph dependencies =
+                dependencies(process("db", "maxDisruption: {label: tier}", "front"), sandbox(), container());
+        remember(DB, healthy(1), "this-boot");
+        assertEquals(
+                List.of(new Need(app, Need.State.COMING), new Need(guest, Need.State.COMING)),
+                relations(dependencies, DB).down());
+
+        remember(guest, isNotConverged(Reason.GUEST_LOST), "this-boot");
+        assertEquals(List.of(), relations(dependencies, DB).down());
+
+        remembered.put(guest, new Remembered(isNotConverged(Reason.GUEST_LOST), ImmutableList.of(), null));
+        assertEquals(2, relations(dependencies, DB).down().size(), "one that is gone is healed by no boot");
+    }
+
+    @Test
+    void aGuestRunsInWhatIsDeclaredToRunOnAndDoes() {
+        WorkloadId guest = new WorkloadId(Kind.SANDBOX, "guest");
+        DependencyGraph dependencies = dependencies(process("db", ""), sandbox());
+        assertEquals(ImmutableSet.of(), relations(dependencies, guest).hosts());
+
+        remember(DB, healthy(1), "this-boot");
+
+        assertEquals(ImmutableSet.of(DB), relations(dependencies, guest).hosts());
+        DependencyGraph prepared =
+                dependencies(process("db", "execution: {type: oneShot, triggers: {startup: true}}"), sandbox());
+        assertEquals(ImmutableSet.of(), relations(prepared, guest).hosts());
+    }
+
+    private static WorkloadHistory isNotConverged(Reason why) {
+        return WorkloadHistory.NONE
+                .withAttempts(1, Attempts.of("hash"))
+                .withConditions(ImmutableList.of(
+                        new Condition(Condition.Type.CONVERGED, Condition.Status.FALSE, why, "", Example.NOW)));
+    }
+
+    private static Workload sandbox() {
+        return Written.workload("""
+                apiVersion: homeostat.io/v1
+                kind: Sandbox
+                metadata: {name: guest, labels: {tier: front}}
+                spec: {endpoint: "vsock://3:1024", dependsOn: [process/db]}
+                """);
+    }
+
+    private static Workload container() {
+        return Written.workload("""
+                apiVersion: homeostat.io/v1
+                kind: Container
+                metadata: {name: app, labels: {tier: front}}
+                spec: {sandbox: guest, rootfs: {path: /rootfs}, command: [app]}
+                """);
     }
 
     @Test

@@ -61,6 +61,19 @@ class GuestPlanningTest {
             """;
 
     private final Workload workload = Written.workload(SANDBOX);
+    private Relations relations = in(MACHINE);
+
+    /** Of what runs in these. */
+    private static Relations in(WorkloadId... hosts) {
+        return new Relations(
+                ImmutableList.of(),
+                ImmutableList.of(),
+                ImmutableList.of(),
+                ImmutableList.of(),
+                null,
+                null,
+                ImmutableSet.copyOf(hosts));
+    }
 
     private Situation seen(Workload launched, Workload declared, Liveness liveness, WorkloadHistory history) {
         Declaration declaration =
@@ -90,7 +103,7 @@ class GuestPlanningTest {
                         Observation.seen(ObservedLimits.NONE),
                         Observation.seen(false)),
                 HostFacts.of("boot", "instance"),
-                Relations.NONE,
+                relations,
                 ImmutableSet.of(),
                 history.attempts().hash().isEmpty()
                         ? history.withAttempts(1, Attempts.of(declaration.hash()))
@@ -293,8 +306,18 @@ class GuestPlanningTest {
 
         assertEquals(
                 "FALSE GUEST_LOST: the agent of its guest was started again, and only a new boot of the guest heals that;"
-                        + " boot it anew (what it runs in is no Process that it depends on)",
+                        + " boot it anew (what it runs in is no Process that it depends on and that runs)",
                 condition(situation, Condition.Type.CONVERGED));
+    }
+
+    /** What is done may have prepared the machine; to run it once more would boot nothing. */
+    @Test
+    void whatDoesNotRunIsNotLaunchedAgainToBootAGuest() {
+        relations = in();
+
+        WorkloadPlan plan = Planner.plan(learned(running(WELL, Deviation.NONE, Loss.GUEST_AGENT)));
+
+        assertEquals("wait GUEST_LOST: wait", words(plan).substring(0, "wait GUEST_LOST: wait".length()));
     }
 
     @Test
