@@ -59,7 +59,17 @@ final class Achievability {
     }
 
     boolean hasItsParent(Workload workload) {
-        return Traits.of(workload).parent().stream().allMatch(this::becomesWhatItIsToBe);
+        return Traits.of(workload).parent().stream().allMatch(this::becomesWhatItIsToBe) && hasItsMachine(workload);
+    }
+
+    /** Whether what it runs in becomes well and runs on; of what is done, nothing is left to run in. */
+    private boolean hasItsMachine(Workload workload) {
+        return Traits.of(workload).hosts().stream()
+                .allMatch(host -> desired.declaration(host)
+                        .filter(declared ->
+                                !OneShotChecks.isOneShot(declared) && !machine.completes(declared.workload()))
+                        .filter(this::becomesWell)
+                        .isPresent());
     }
 
     private boolean becomesWhatItIsToBe(WorkloadId id) {
@@ -89,6 +99,7 @@ final class Achievability {
         return works
                 && !isRolledBack(declared)
                 && !isDisabled(declared)
+                && hasItsMachine(declared.workload())
                 && needs(declared.workload()).allMatch(this::becomesWell);
     }
 

@@ -1,6 +1,8 @@
 package io.homeostat.reconcile.sim;
 
 import java.util.Locale;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 
 /** What a revision is like. Fixed by its name, so that a history can be read. */
 enum Behaviour {
@@ -34,10 +36,19 @@ enum Behaviour {
     /** How long the work of a one-shot takes, in steady milliseconds from birth. */
     static final long TAKES = 5_000;
 
+    /** Revisions that are hashes of what is declared, and what they would be called. */
+    private static final Map<String, String> NAMES = new ConcurrentHashMap<>();
+
+    /** Says what a revision that is a hash is like; each has one name, always the same. */
+    static void name(String revision, String name) {
+        NAMES.put(revision, name);
+    }
+
     /** Of a revision, or of the key of its archive, which is the revision in lower case. */
     static Behaviour of(String revision) {
+        String name = NAMES.getOrDefault(revision, revision);
         for (Behaviour behaviour : values()) {
-            if (revision.toUpperCase(Locale.ROOT).startsWith(behaviour.name())) {
+            if (name.toUpperCase(Locale.ROOT).startsWith(behaviour.name())) {
                 return behaviour;
             }
         }

@@ -1,9 +1,7 @@
 package io.homeostat.reconcile.sim;
 
 import com.google.common.collect.ImmutableList;
-import io.homeostat.desired.model.Config;
 import io.homeostat.desired.model.Declaration;
-import io.homeostat.desired.model.PluginSpec;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.history.Condition;
@@ -194,9 +192,9 @@ final class ConvergenceChecks {
         Invariant.CONVERGES.require(
                 process.lost.isEmpty() && machine.disk.isWhole(id, process.launched.directory()),
                 () -> id + " runs without " + process.lost + " or from damaged files: " + process);
-        if (declared.workload().spec() instanceof PluginSpec plugin) {
+        if (Kinds.isGivenAnew(declared.workload())) {
             Invariant.CONVERGES.require(
-                    Config.hash(plugin.config()).equals(process.configHash),
+                    Traits.of(declared.workload()).configHash().equals(process.configHash),
                     () -> id + " runs with a wrong configuration: " + process);
             Invariant.CONVERGES.require(
                     !process.deviates, () -> id + " runs with what somebody has changed: " + process);

@@ -47,11 +47,9 @@ final class DryRunCheck {
                 desired.withdraw(id);
             } else {
                 String revision = "GOOD-" + random.nextInt(4);
-                boolean works = machine.disk.behaviour(id, revision).isGood();
-                desired.declare(
-                        SourceName.CONTROL_PLANE,
-                        id,
-                        Wish.of(works ? revision : "GOOD-fresh", ImmutableList.of(), "config0"));
+                Wish wish = Wish.of(revision, ImmutableList.of(), "config0");
+                boolean works = machine.behaviour(wish.workload(id)).isGood();
+                desired.declare(SourceName.CONTROL_PLANE, id, works ? wish : wish.revised("GOOD-fresh"));
             }
             int commits = machine.store.commits();
             List<String> foretold = planOf(id).stream()
@@ -77,11 +75,10 @@ final class DryRunCheck {
     private boolean rests(WorkloadId id) {
         Declaration declared = desired.declaration(id).orElse(null);
         boolean endsByItself = endsByItself(id);
-        // Whatever becomes of that becomes of the task's launch, which waits for it.
-        boolean driverMayChange = Kinds.isTask(id)
-                && desired.declaration(FakeProcesses.DRIVER).isPresent()
-                && (endsByItself(FakeProcesses.DRIVER)
-                        || !(loop.last(FakeProcesses.DRIVER) instanceof PassResult.Settled));
+        // Whatever becomes of these becomes of its launch, which waits for them.
+        boolean othersMayChange = places(id).stream()
+                .anyMatch(place -> desired.declaration(place).isPresent()
+                        && (endsByItself(place) || !(loop.last(place) instanceof PassResult.Settled)));
         List<FakeProcess> living = machine.living(id);
         boolean runs = living.size() == 1
                 && machine.disk.isWhole(id, living.get(0).launched.directory())
@@ -104,7 +101,18 @@ final class DryRunCheck {
         // What was found again by an agent that had forgotten it, and is wanted by nobody, may be stopped before its
         // driver is there.
         boolean known = machine.store.instances(id).stream().allMatch(Instance::isStarted);
-        return !endsByItself && !driverMayChange && known && !isUnderWay(id) && well && (declared == null || runs);
+        return !endsByItself && !othersMayChange && known && !isUnderWay(id) && well && (declared == null || runs);
+    }
+
+    /** Who runs it, and what it is in. */
+    private static ImmutableList<WorkloadId> places(WorkloadId id) {
+        if (Kinds.isTask(id)) {
+            return ImmutableList.of(FakeProcesses.DRIVER);
+        }
+        if (Kinds.isContainer(id)) {
+            return ImmutableList.of(FakeProcesses.SANDBOX, FakeProcesses.MONITOR);
+        }
+        return Kinds.isSandbox(id) ? ImmutableList.of(FakeProcesses.MONITOR) : ImmutableList.of();
     }
 
     private boolean endsByItself(WorkloadId id) {

@@ -1,8 +1,9 @@
 package io.homeostat.reconcile.sim;
 
+import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
-import io.homeostat.desired.model.Config;
+import io.homeostat.desired.model.Lifecycle.Limits;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.Identity.ProcessIdentity;
 import io.homeostat.desired.state.Instance;
@@ -138,6 +139,16 @@ final class FakeExecutor implements StepExecutor {
         if (Kinds.isTask(id) && !processes.isDriven()) {
             return new Outcome.Failed(FailureCause.of(FailureCause.Kind.NO_CONNECTION), "no driver", false);
         }
+        if (Kinds.isContainer(id) && !hasItsSandbox(step)) {
+            return new Outcome.Interrupted();
+        }
+        ImmutableList<WorkloadId> hosts = Traits.of(step.declared()).hosts();
+        boolean answers = Kinds.isContainer(id)
+                ? processes.isKnownToItsAgent(String.valueOf(step.parent()))
+                : hosts.stream().noneMatch(host -> processes.living(host).isEmpty());
+        if (!answers) {
+            return new Outcome.Failed(FailureCause.of(FailureCause.Kind.NO_CONNECTION), "nobody answers", false);
+        }
         Instance instance = new Instance(
                 "launch-" + ++launches,
                 id,
@@ -148,7 +159,7 @@ final class FakeExecutor implements StepExecutor {
                 clock.instant(),
                 null,
                 Phase.INTENDED,
-                "");
+                Kinds.isToldToStart(id) ? "" : Traits.of(step.declared()).configHash());
         store.commit(Change.ofInstance(instance));
         agentMayDie(id, "between writing a launch down and spawning it");
         boolean fatal = Behaviour.of(instance.revision()) == Behaviour.UNLAUNCHABLE;
@@ -163,6 +174,8 @@ final class FakeExecutor implements StepExecutor {
         FakeProcess process =
                 processes.launch(instance, disk.behaviour(id, instance.revision()), clock.steadyMillis() + takes);
         process.limits = step.declared().lifecycle().limits();
+        process.configHash = instance.configHash();
+        process.hosts = hosts;
         process.exitOnDisk = !faults.strikes(Fault.EXIT_NOT_RECORDED, id);
         disk.residue.add(id);
         agentMayDie(id, "while a process is being born");
@@ -172,6 +185,13 @@ final class FakeExecutor implements StepExecutor {
         return process.identity == null
                 ? new Outcome.Failed(FailureCause.of(FailureCause.Kind.NO_PROCESS), "no process came of it", false)
                 : Outcome.launched(instance.withIdentity(Objects.requireNonNull(process.named())));
+    }
+
+    /** Whether that is still there, as far as is known, what it is to be launched in. */
+    private boolean hasItsSandbox(Step.Launch step) {
+        return store.instances(FakeProcesses.SANDBOX).stream()
+                .anyMatch(
+                        instance -> instance.isStarted() && instance.launchId().equals(step.parent()));
     }
 
     private static ImmutableSet<String> launchIds(ObservedWorkload seen) {
@@ -204,7 +224,7 @@ final class FakeExecutor implements StepExecutor {
             clock.advance(step.timeout());
             return new Outcome.Failed(FailureCause.of(FailureCause.Kind.TIMED_OUT), "no answer", false);
         }
-        process.configHash = Config.hash(step.config());
+        process.configHash = step.configHash();
         disk.worked(process);
         agentMayDie(id, "before it notes that a plugin has started");
         process.note = instance.withPhase(Phase.STARTED, process.configHash);
@@ -217,18 +237,34 @@ final class FakeExecutor implements StepExecutor {
         if (process.behaviour == Behaviour.APPLY_UNSUPPORTED) {
             return new Outcome.Unsupported();
         }
-        boolean refuses = process.behaviour == Behaviour.APPLY_ERROR;
+        Limits limits = step.declared().lifecycle().limits();
+        if (Kinds.isContainer(step.workload()) && isLifted(process.limits, limits)) {
+            return new Outcome.Unsupported();
+        }
+        boolean refuses = process.behaviour == Behaviour.APPLY_ERROR || !isReached(process);
         if (!process.alive()
                 || !process.lost.isEmpty()
                 || refuses
                 || faults.strikes(Fault.APPLY_IS_REFUSED, step.workload())) {
             return new Outcome.Failed(FailureCause.of(FailureCause.Kind.REFUSED), "not accepted", false);
         }
-        process.configHash = Config.hash(step.config());
+        process.configHash = step.configHash();
         process.deviates = false;
+        process.limits = Kinds.isContainer(step.workload()) ? limits : process.limits;
         agentMayDie(step.workload(), "before it notes that a plugin has its configuration");
         process.note = process.note.withPhase(Phase.STARTED, process.configHash);
         return Outcome.done();
+    }
+
+    /** No agent lifts a limit. */
+    private static boolean isLifted(Limits before, Limits now) {
+        return (before.memory() != null && now.memory() == null) || (before.cpu() != null && now.cpu() == null);
+    }
+
+    /** Whether whoever runs it knows of it. */
+    private boolean isReached(FakeProcess process) {
+        return !Kinds.isContainer(process.launched.workload())
+                || processes.isKnownToItsAgent(FakeProcess.parent(process.launched));
     }
 
     private Outcome limit(Step.SetLimits step) {
@@ -242,7 +278,7 @@ final class FakeExecutor implements StepExecutor {
     private Outcome stop(Step.Stop step) {
         WorkloadId id = step.workload();
         FakeProcess process = rules.beforeStop(step);
-        if (Kinds.leavesRemains(id)) {
+        if (Kinds.leavesRemains(id) && !Kinds.isOfGuest(id)) {
             // Its stop is not to be repeated.
             store.commit(Change.ofInstance(step.instance().withPhase(Phase.STOPPING, "")));
         }
@@ -253,8 +289,12 @@ final class FakeExecutor implements StepExecutor {
         if (faults.strikes(Fault.STOP_FAILS, id)) {
             return new Outcome.Failed(FailureCause.of(FailureCause.Kind.UNKILLABLE), "still there", false);
         }
+        if (process.alive() && !isReached(process)) {
+            return new Outcome.Failed(
+                    FailureCause.of(FailureCause.Kind.UNKILLABLE), "its agent has no such one", false);
+        }
         ProcessIdentity known =
-                Kinds.isTask(id) ? process.identity : step.instance().process();
+                Kinds.isRunByOthers(id) ? process.identity : step.instance().process();
         if (known != null) {
             processes.signal(known);
             process.stopped = true;

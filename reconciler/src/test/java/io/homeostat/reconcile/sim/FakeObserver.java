@@ -198,6 +198,11 @@ final class FakeObserver implements Observer {
         if (!plugin && process.behaviour != Behaviour.NEVER_LISTENS && (stayedAlive || listens)) {
             disk.worked(process);
         }
+        if (Kinds.isContainer(instance.workload())
+                && !processes.isKnownToItsAgent(FakeProcess.parent(process.launched))) {
+            // What it is like nobody can tell.
+            return running(process, name, age, true, spec == null ? null : health(Verdict.DEGRADED, 0));
+        }
         if (instance.phase() == Phase.STARTED && !process.lost.isEmpty()) {
             return bereft(process, Duration.ofMillis(age), spec);
         }
@@ -221,7 +226,8 @@ final class FakeObserver implements Observer {
     /** A started process that has lost a file; nobody can ask it without its socket. */
     private Liveness bereft(FakeProcess process, Duration age, @Nullable WorkloadSpec spec) {
         boolean unreachable = process.lost.contains(ObservedInstance.Loss.SOCKET);
-        Verdict verdict = unreachable ? Verdict.UNKNOWN : process.feels;
+        boolean forgotten = process.lost.contains(ObservedInstance.Loss.GUEST_AGENT);
+        Verdict verdict = unreachable ? Verdict.UNKNOWN : forgotten ? Verdict.DEGRADED : process.feels;
         process.doubted |= DOUBTS.contains(verdict);
         Health health = health(verdict, process.code(age.toMillis()));
         return new Liveness.Running(
@@ -233,7 +239,8 @@ final class FakeObserver implements Observer {
     }
 
     private static boolean answers(FakeProcess process, WorkloadSpec spec, boolean listens) {
-        if (Kinds.isToldToStart(process.launched.workload())) {
+        WorkloadId id = process.launched.workload();
+        if (Kinds.isToldToStart(id) || Kinds.isSandbox(id)) {
             return listens;
         }
         return Declarations.address(spec.probe())

@@ -1,9 +1,11 @@
 package io.homeostat.reconcile.sim;
 
+import com.google.common.collect.ImmutableList;
 import com.google.common.collect.Maps;
 import io.homeostat.desired.model.Kind;
 import io.homeostat.desired.model.Lifecycle.Limits;
 import io.homeostat.desired.model.Workload;
+import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.Identity;
 import io.homeostat.desired.state.Identity.ProcessIdentity;
 import io.homeostat.desired.state.Instance;
@@ -60,6 +62,9 @@ final class FakeProcess {
     /** In steady milliseconds, when it is over. */
     long endedAt;
 
+    /** The processes of this machine that its guest runs in. */
+    ImmutableList<WorkloadId> hosts = ImmutableList.of();
+
     String configHash = "";
     /** Whether somebody has changed what it was given. */
     boolean deviates;
@@ -83,11 +88,16 @@ final class FakeProcess {
     }
 
     /**
-     * Before a plugin was started it has no socket that anybody relies on; a program of no protocol has none at all. What a task prints is
-     * copied to a log that it does not know.
+     * Before a plugin was started it has no socket that anybody relies on; a program of no protocol has none at all. What somebody else
+     * runs for us prints what is copied to a log that it does not know; only a sandbox has an agent to lose.
      */
     void lose(Loss loss) {
-        if ((loss == Loss.LOG && !Kinds.isTask(launched)) || starts > 0) {
+        boolean has = switch (loss) {
+            case SOCKET -> starts > 0;
+            case LOG -> !Kinds.isRunByOthers(launched.workload()) || starts > 0;
+            case GUEST_AGENT -> Kinds.isSandbox(launched.workload());
+        };
+        if (has) {
             lost.add(loss);
         }
     }
@@ -147,9 +157,25 @@ final class FakeProcess {
     /** As an instance of its kind is found again; null until it is born. */
     @Nullable
     Identity named() {
-        return identity != null && Kinds.isTask(launched)
-                ? new Identity.Task(Wish.DRIVER, launched.launchId(), "handle", null, bootId)
-                : identity;
+        ProcessIdentity born = identity;
+        WorkloadId id = launched.workload();
+        if (born == null || !Kinds.isRunByOthers(id)) {
+            return born;
+        }
+        if (Kinds.isTask(id)) {
+            return new Identity.Task(Wish.DRIVER, launched.launchId(), "handle", null, bootId);
+        }
+        return Kinds.isSandbox(id)
+                ? new Identity.Sandbox("unix:///run/guest.sock", born.startTicks(), true, bootId)
+                : new Identity.Container("unix:///run/guest.sock", launched.launchId(), true, bootId);
+    }
+
+    /** Whether it ends when this one does, because it is in it: a container in its sandbox, a guest in the process that runs it. */
+    boolean isIn(FakeProcess other) {
+        WorkloadId id = launched.workload();
+        return Kinds.isContainer(id)
+                ? other.launched.launchId().equals(parent(launched))
+                : hosts.contains(other.launched.workload());
     }
 
     boolean unborn() {

@@ -25,6 +25,12 @@ final class FakeProcesses {
     /** Of all tasks. */
     static final WorkloadId DRIVER = new WorkloadId(Kind.DRIVER, Wish.DRIVER);
 
+    /** In which a guest runs that is declared so. */
+    static final WorkloadId MONITOR = WorkloadId.process("gamma");
+
+    /** Of all containers. */
+    static final WorkloadId SANDBOX = new WorkloadId(Kind.SANDBOX, Wish.SANDBOX);
+
     private final VirtualClock clock;
     private final Map<String, FakeProcess> launches = new LinkedHashMap<>();
     /** Who is alive under which number. */
@@ -72,6 +78,10 @@ final class FakeProcesses {
         long now = clock.steadyMillis();
         for (FakeProcess process : launches.values()) {
             if (process.unborn() && process.bornAt <= now) {
+                if (isPlaceGone(process)) {
+                    end(process, gone(), 0);
+                    continue;
+                }
                 process.identity = inhabit();
                 launched++;
             }
@@ -155,6 +165,36 @@ final class FakeProcesses {
         ended.add(process);
         process.endedAt = clock.steadyMillis();
         process.survivors = survivors;
+        for (FakeProcess part : launches.values()) {
+            if (part.isIn(process)) {
+                part.survivors = 0;
+                if (part.alive()) {
+                    end(part, gone(), 0);
+                }
+            }
+        }
+    }
+
+    private Exit gone() {
+        return new Exit(null, null, Exit.Reason.GUEST_GONE, clock.instant());
+    }
+
+    /** Whether that has ended what it is being made in. */
+    private boolean isPlaceGone(FakeProcess process) {
+        return Kinds.isContainer(process.launched.workload()) && !isAlive(FakeProcess.parent(process.launched))
+                || process.hosts.stream().anyMatch(host -> living(host).isEmpty());
+    }
+
+    /** Whether a launch is there and has not ended. */
+    boolean isAlive(String launchId) {
+        FakeProcess process = launches.get(launchId);
+        return process != null && process.alive();
+    }
+
+    /** Whether the agent that has made a sandbox still answers for it. */
+    boolean isKnownToItsAgent(String launchId) {
+        FakeProcess sandbox = launches.get(launchId);
+        return sandbox != null && sandbox.alive() && sandbox.lost.isEmpty();
     }
 
     /** Ends whoever bears this identity; whoever else has its number by now is not concerned. */

@@ -1,6 +1,8 @@
 package io.homeostat.reconcile.sim;
 
 import io.homeostat.desired.model.Kind;
+import io.homeostat.desired.model.PluginSpec;
+import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.reconcile.plan.KindTraits;
@@ -21,11 +23,39 @@ final class Kinds {
     }
 
     static boolean hasArchive(WorkloadId id) {
-        return !id.kind().equals(TimerKind.TIMER) && !isTask(id);
+        return !id.kind().equals(TimerKind.TIMER) && !isTask(id) && !isOfGuest(id);
+    }
+
+    static boolean isSandbox(WorkloadId id) {
+        return id.kind().equals(Kind.SANDBOX);
+    }
+
+    static boolean isContainer(WorkloadId id) {
+        return id.kind().equals(Kind.CONTAINER);
+    }
+
+    /** Whether it is in another machine, and all that is known of it is what that tells. */
+    static boolean isOfGuest(WorkloadId id) {
+        return isSandbox(id) || isContainer(id);
+    }
+
+    /** Whether somebody else runs it for us, so that its instance is no process. */
+    static boolean isRunByOthers(WorkloadId id) {
+        return isTask(id) || isOfGuest(id);
+    }
+
+    /** Whether it can be given something else while it runs, whatever that is. */
+    static boolean isGivenAnew(Workload workload) {
+        return workload.spec() instanceof PluginSpec || isOfGuest(workload.id());
     }
 
     static boolean isTask(WorkloadId id) {
         return id.kind().equals(Kind.TASK);
+    }
+
+    /** Whether others need it for as long as it is declared. */
+    static boolean isNeverDone(WorkloadId id) {
+        return id.kind().equals(Kind.DRIVER) || isSandbox(id);
     }
 
     static boolean isTask(Instance instance) {

@@ -259,6 +259,10 @@ final class Loop {
         @Override
         public void starting(Step step) {
             story.tell(() -> "  " + step.workload() + " " + step.word());
+            if (step instanceof Step.Reboot reboot) {
+                // Done by other passes, not by the executor.
+                machine.rules.beforeReboot(reboot);
+            }
         }
 
         @Override

@@ -114,9 +114,18 @@ final class OrderRules {
                         && !isDisabled(other)
                         && !isThere(other, lookedAt.getOrDefault(other, 0L)))
                 .filter(other -> isKnownToServe(id) || !waitsFor(other, id))
+                .filter(other -> !awaitsBoot(other, id))
                 .toList();
         Invariant.NEVER_MORE_DOWN_THAN_ALLOWED.require(
                 down.size() < disruption.count(), () -> step + " while these are down: " + down);
+    }
+
+    /** Whether it is in a machine, or needs one, that runs in this one and that only a new boot heals. */
+    private boolean awaitsBoot(WorkloadId other, WorkloadId host) {
+        return processes.living(FakeProcesses.SANDBOX).stream()
+                .filter(guest -> !guest.lost.isEmpty() && guest.hosts.contains(host))
+                .map(guest -> guest.launched.workload())
+                .anyMatch(guest -> other.equals(guest) || waitsFor(other, guest));
     }
 
     /** Whether others that depend on it may start, as far as is known. */

@@ -19,9 +19,15 @@ final class Orders {
 
     private final SplittableRandom random;
 
-    /** @param random of its own, so that the rest of a history is what it would be without */
-    Orders(SplittableRandom random) {
+    private final ImmutableList<WorkloadId> ids;
+
+    /**
+     * @param random of its own, so that the rest of a history is what it would be without
+     * @param ids of what is declared
+     */
+    Orders(SplittableRandom random, ImmutableList<WorkloadId> ids) {
         this.random = random;
+        this.ids = ids;
     }
 
     /** The same, or one of these instead. */
@@ -44,9 +50,9 @@ final class Orders {
 
     private Wish.Order order(WorkloadId id) {
         // Only on those before it, so that there are no circles.
-        ImmutableList<String> dependsOn = Scenario.IDS.stream()
-                .limit(Scenario.IDS.indexOf(id))
-                .filter(other -> strikes(25))
+        ImmutableList<String> dependsOn = ids.stream()
+                .limit(ids.indexOf(id))
+                .filter(other -> strikes(isWhatItRunsIn(id, other) ? 80 : 25))
                 .map(WorkloadId::toString)
                 .collect(ImmutableList.toImmutableList());
         return new Wish.Order(
@@ -54,6 +60,10 @@ final class Orders {
                 strikes(25) ? new MaxDisruption(Wish.LABEL, 1 + random.nextInt(2)) : null,
                 strikes(15) ? window() : null,
                 id.kind().equals(TimerKind.TIMER) && strikes(50) ? Scenario.IDS.getFirst() : null);
+    }
+
+    private static boolean isWhatItRunsIn(WorkloadId id, WorkloadId other) {
+        return Kinds.isSandbox(id) && other.equals(FakeProcesses.MONITOR);
     }
 
     /** Histories begin at midnight and take an hour, as long as nobody sets the clock: open, open for a while, closed. */

@@ -13,19 +13,23 @@ import io.homeostat.desired.state.history.Exit;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.ObservedInstance;
 import io.homeostat.observe.ObservedInstance.Liveness;
+import io.homeostat.observe.ObservedInstance.Loss;
 import io.homeostat.observe.ObservedWorkload;
 import io.homeostat.observe.Observer;
 import io.homeostat.observe.Observer.Checks;
 import io.homeostat.observe.files.FileContent;
+import io.homeostat.observe.health.Health;
 import io.homeostat.observe.host.HostFacts;
 import io.homeostat.observe.host.HostFacts.HostFact;
 import io.homeostat.reconcile.plan.Step;
 import io.homeostat.reconcile.record.Outcome;
 import java.time.Instant;
 import java.util.Optional;
+import java.util.function.BiFunction;
 import java.util.function.Predicate;
 import java.util.function.UnaryOperator;
 import java.util.stream.LongStream;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
 /** A simulation that never fails proves nothing: bugs that are put into the agent are found, named, and made small. */
@@ -103,6 +107,28 @@ class PlantedBugTest {
     }
 
     @Test
+    void whoTakesWhatAGuestDoesNotTellOfForEndedIsFound() {
+        Failure failure = find(new Agent(PlantedBugTest::endingWhatIsNotToldOf, UnaryOperator.identity()));
+
+        assertTrue(
+                ImmutableSet.of(Invariant.NEVER_TWO, Invariant.NOTHING_ALIVE_IS_FORGOTTEN)
+                        .contains(failure.violation().invariant()),
+                failure.violation()::getMessage);
+        Failure small = failure.shrunk();
+        assertTrue(small.fate().moments().size() <= A_FEW, small::report);
+    }
+
+    @Test
+    void whoDoesNotBootAGuestWhoseAgentWasStartedAgainIsFound() {
+        Failure failure = find(new Agent(PlantedBugTest::blindForAgents, UnaryOperator.identity()));
+
+        assertEquals(Invariant.CONVERGES, failure.violation().invariant(), failure.violation()::getMessage);
+        Failure small = failure.shrunk();
+        assertTrue(small.fate().moments().size() <= A_FEW, small::report);
+        assertTrue(small.report().contains("loss=GUEST_AGENT"), small::report);
+    }
+
+    @Test
     void aReportSaysWhatBrokeWhyThatMattersAndHowToSeeItAgain() {
         Failure failure = find(Agent.withHands(hands ->
                 (step, seen) -> step instanceof Step.Stop ? Outcome.done("stopped") : hands.execute(step, seen)));
@@ -151,20 +177,68 @@ class PlantedBugTest {
                         && drivers.stream().allMatch(driver -> driver.liveness() instanceof Liveness.Ended));
     }
 
+    /** Sees no container that its guest does not tell of. */
+    private static Observer endingWhatIsNotToldOf(Observer eyes) {
+        return seeingEnds(
+                eyes,
+                seen -> Kinds.isContainer(seen.id())
+                        && running(seen)
+                                .anyMatch(running -> running.health() != null
+                                        && running.health().verdict() == Health.Verdict.DEGRADED));
+    }
+
+    private static Stream<Liveness.Running> running(ObservedWorkload seen) {
+        return seen.instances() instanceof Observation.Seen<ImmutableList<ObservedInstance>>(var all)
+                ? all.stream()
+                        .map(ObservedInstance::liveness)
+                        .filter(Liveness.Running.class::isInstance)
+                        .map(Liveness.Running.class::cast)
+                : Stream.empty();
+    }
+
+    /** Takes every agent of a guest for the one that it was. */
+    private static Observer blindForAgents(Observer eyes) {
+        return seeing(
+                eyes,
+                (seen, instances) ->
+                        seen.instances() instanceof Observation.Seen<ImmutableList<ObservedInstance>>(var all)
+                                ? seen.withInstances(all.stream()
+                                        .map(one -> one.liveness() instanceof Liveness.Running running
+                                                        && running.lost().contains(Loss.GUEST_AGENT)
+                                                ? new ObservedInstance(
+                                                        one.instance(),
+                                                        one.remembered(),
+                                                        new Liveness.Running(
+                                                                running.identity(),
+                                                                running.age(),
+                                                                true,
+                                                                running.health() == null
+                                                                        ? null
+                                                                        : Health.healthy(Instant.EPOCH)))
+                                                : one)
+                                        .collect(ImmutableList.toImmutableList()))
+                                : seen);
+    }
+
     /** Takes everything that is remembered of a workload for ended, where it is seen like that. */
     private static Observer seeingEnds(Observer eyes, Predicate<ObservedWorkload> where) {
+        Exit exit = new Exit(null, null, Exit.Reason.UNKNOWN, Instant.EPOCH);
+        return seeing(
+                eyes,
+                (seen, instances) -> where.test(seen)
+                        ? seen.withInstances(instances.stream()
+                                .map(instance -> new ObservedInstance(instance, true, new Liveness.Ended(exit)))
+                                .collect(ImmutableList.toImmutableList()))
+                        : seen);
+    }
+
+    /** Looks as these eyes do, and takes workloads for something else. */
+    private static Observer seeing(
+            Observer eyes, BiFunction<ObservedWorkload, ImmutableList<Instance>, ObservedWorkload> mistake) {
         return new Observer() {
             @Override
             public ObservedWorkload look(WorkloadId id, ImmutableList<Instance> instances, Checks checks) {
-                ObservedWorkload seen = eyes.look(id, instances, checks);
-                return where.test(seen) ? seen.withInstances(allEnded(instances)) : seen;
-            }
-
-            private ImmutableList<ObservedInstance> allEnded(ImmutableList<Instance> instances) {
-                Exit exit = new Exit(null, null, Exit.Reason.UNKNOWN, Instant.EPOCH);
-                return instances.stream()
-                        .map(instance -> new ObservedInstance(instance, true, new Liveness.Ended(exit)))
-                        .collect(ImmutableList.toImmutableList());
+                return mistake.apply(eyes.look(id, instances, checks), instances);
             }
 
             @Override

@@ -1,6 +1,5 @@
 package io.homeostat.reconcile.sim;
 
-import io.homeostat.desired.model.Kind;
 import io.homeostat.desired.model.Lifecycle.Restart.Policy;
 import java.util.SplittableRandom;
 
@@ -19,7 +18,7 @@ final class Policies {
     WorldEvent instead(WorldEvent event) {
         return switch (event) {
             case WorldEvent.Declare(var source, var id, var wish)
-            when wish.execution().triggers() == null && !id.kind().equals(Kind.DRIVER) ->
+            when wish.execution().triggers() == null && !Kinds.isNeverDone(id) ->
                 new WorldEvent.Declare(source, id, restarted(wish));
             case WorldEvent.RetryNow(var id) when strikes(50) -> new WorldEvent.Start(id);
             case WorldEvent.SetLimits(var id, var limits) when strikes(30) -> new WorldEvent.Start(id);

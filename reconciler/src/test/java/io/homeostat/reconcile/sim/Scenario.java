@@ -10,7 +10,7 @@ import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.model.schema.Cpu;
 import io.homeostat.desired.model.schema.Size;
-import io.homeostat.observe.ObservedInstance;
+import io.homeostat.observe.ObservedInstance.Loss;
 import io.homeostat.observe.health.Health;
 import io.homeostat.reconcile.runtime.timer.TimerKind;
 import io.homeostat.reconcile.sim.Wish.Probing;
@@ -29,10 +29,16 @@ record Scenario(long seed, boolean hints, int harshness, ImmutableList<Moment> m
     static final ImmutableList<WorkloadId> IDS = ImmutableList.of(
             WorkloadId.plugin("alpha"),
             WorkloadId.plugin("beta"),
-            WorkloadId.process("gamma"),
+            FakeProcesses.MONITOR,
             new WorkloadId(TimerKind.TIMER, "delta"),
             FakeProcesses.DRIVER,
-            new WorkloadId(Kind.TASK, "zeta"));
+            new WorkloadId(Kind.TASK, "zeta"),
+            FakeProcesses.SANDBOX,
+            new WorkloadId(Kind.CONTAINER, "theta"));
+
+    /** A machine in this one, and what runs in it. */
+    private static final ImmutableList<WorkloadId> OF_A_GUEST =
+            ImmutableList.of(FakeProcesses.MONITOR, FakeProcesses.SANDBOX, IDS.getLast());
 
     private static final int REVISIONS = 3;
 
@@ -65,18 +71,25 @@ record Scenario(long seed, boolean hints, int harshness, ImmutableList<Moment> m
 
     static Scenario of(long seed) {
         SplittableRandom random = new SplittableRandom(seed);
-        Orders orders = new Orders(new SplittableRandom(~seed));
         Policies policies = new Policies(new SplittableRandom(Long.reverse(seed)));
         boolean hints = random.nextInt(4) > 0;
         int harshness = new int[] {0, 50, 100, 100, 200}[random.nextInt(5)];
         int count = 15 + random.nextInt(25);
+        // These need each other so much that little would happen to them if all else happened, too.
+        boolean guest = random.nextInt(4) == 0;
+        ImmutableList<WorkloadId> ids = guest ? OF_A_GUEST : IDS;
+        Orders orders = new Orders(new SplittableRandom(~seed), ids);
         ImmutableList.Builder<Moment> moments = ImmutableList.builder();
         for (int number = 0; number < count; number++) {
-            WorkloadId id = IDS.get(random.nextInt(IDS.size()));
+            WorkloadId id = ids.get(random.nextInt(ids.size()));
+            long luck = random.nextLong();
+            WorldEvent event = guest && number < ids.size()
+                    ? new WorldEvent.Declare(source(random), ids.get(number), good(random))
+                    : ofGuests(event(random, id));
             moments.add(new Moment(
                     number,
-                    random.nextLong(),
-                    policies.instead(orders.instead(event(random, id))),
+                    luck,
+                    policies.instead(orders.instead(event)),
                     when(random),
                     hints && random.nextInt(100) < 70,
                     pause(random)));
@@ -129,9 +142,7 @@ record Scenario(long seed, boolean hints, int harshness, ImmutableList<Moment> m
         } else if (roll < 71) {
             return new WorldEvent.DamageInstalls(id);
         } else if (roll < 73) {
-            return new WorldEvent.DeleteOpenFile(
-                    id,
-                    any(new ObservedInstance.Loss[] {ObservedInstance.Loss.SOCKET, ObservedInstance.Loss.LOG}, random));
+            return new WorldEvent.DeleteOpenFile(id, any(new Loss[] {Loss.SOCKET, Loss.LOG}, random));
         } else if (roll < 76) {
             return new WorldEvent.RecyclePid(id);
         } else if (roll < 79) {
@@ -159,6 +170,21 @@ record Scenario(long seed, boolean hints, int harshness, ImmutableList<Moment> m
         return new WorldEvent.Deviate(id);
     }
 
+    /** What is in a guest has no files here that anybody could spoil: there its agent is started again. */
+    private static WorldEvent ofGuests(WorldEvent event) {
+        return switch (event) {
+            case WorldEvent.MoveLink(var id) when Kinds.isOfGuest(id) -> lossOfAgent();
+            case WorldEvent.DeleteInstalls(var id) when Kinds.isOfGuest(id) -> lossOfAgent();
+            case WorldEvent.DamageInstalls(var id) when Kinds.isOfGuest(id) -> lossOfAgent();
+            case WorldEvent.DeleteOpenFile(var id, var loss) when Kinds.isOfGuest(id) -> lossOfAgent();
+            default -> event;
+        };
+    }
+
+    private static WorldEvent lossOfAgent() {
+        return new WorldEvent.DeleteOpenFile(FakeProcesses.SANDBOX, Loss.GUEST_AGENT);
+    }
+
     private static SourceName source(SplittableRandom random) {
         int roll = random.nextInt(100);
         if (roll < 50) {
@@ -183,9 +209,12 @@ record Scenario(long seed, boolean hints, int harshness, ImmutableList<Moment> m
         return Duration.ofMillis(random.nextLong(-bound, bound));
     }
 
+    private static Wish good(SplittableRandom random) {
+        return Wish.of("GOOD-" + random.nextInt(REVISIONS), ImmutableList.of(), "config" + random.nextInt(2));
+    }
+
     private static Wish wish(SplittableRandom random, WorkloadId id) {
-        // A driver is never done.
-        return random.nextInt(100) < 75 || id.kind().equals(Kind.DRIVER) ? daemon(random, id) : oneShot(random, id);
+        return random.nextInt(100) < 75 || Kinds.isNeverDone(id) ? daemon(random, id) : oneShot(random, id);
     }
 
     private static Wish oneShot(SplittableRandom random, WorkloadId id) {

@@ -1,9 +1,7 @@
 package io.homeostat.reconcile.sim;
 
 import com.google.common.collect.ImmutableList;
-import io.homeostat.desired.model.Config;
 import io.homeostat.desired.model.Declaration;
-import io.homeostat.desired.model.PluginSpec;
 import io.homeostat.desired.model.ProcessSpec;
 import io.homeostat.desired.model.Source;
 import io.homeostat.desired.model.Workload;
@@ -183,8 +181,8 @@ final class StepRules {
         if (process == null || !process.alive() || process.doubted || process.deviates || !process.lost.isEmpty()) {
             return false;
         }
-        boolean sameConfig = !(spec instanceof PluginSpec plugin)
-                || (Config.hash(plugin.config()).equals(instance.configHash())
+        boolean sameConfig = !Kinds.isGivenAnew(wanted)
+                || (Traits.of(wanted).configHash().equals(instance.configHash())
                         && instance.configHash().equals(process.configHash));
         boolean wellByItsProbe = !(spec instanceof ProcessSpec asked)
                 || Declarations.address(asked.probe())
@@ -267,7 +265,7 @@ final class StepRules {
         FakeProcess process = processes.of(one.instance().launchId());
         boolean itself = process != null
                 && one.liveness() instanceof Liveness.Running running
-                && running.identity().equals(process.identity)
+                && running.identity().equals(process.named())
                 && running.identity().equals(one.instance().identity());
         if (process == null || !itself) {
             throw new Invariant.Violation(Invariant.NEVER_A_FOREIGN_PROCESS, step + " is sent to " + one);
@@ -280,7 +278,15 @@ final class StepRules {
     }
 
     void beforeApply(FakeProcess process) {
-        Invariant.NOTHING_BEFORE_START.require(process.starts == 1, () -> "configured before its start: " + process);
+        Invariant.NOTHING_BEFORE_START.require(
+                process.starts == 1 || !Kinds.isToldToStart(process.launched.workload()),
+                () -> "configured before its start: " + process);
+    }
+
+    void beforeReboot(Step.Reboot step) {
+        Invariant.THE_WELL_ARE_LEFT_ALONE.require(
+                processes.launches(step.workload()).stream().anyMatch(guest -> !guest.lost.isEmpty()),
+                () -> "boots a guest whose agent was not started again: " + step);
     }
 
     /** The launch that is to be stopped. */

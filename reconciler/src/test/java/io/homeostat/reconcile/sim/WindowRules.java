@@ -9,6 +9,7 @@ import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.Instance.Phase;
+import io.homeostat.desired.state.history.WorkloadHistory.FailedRevision;
 import io.homeostat.desired.state.history.WorkloadHistory.LastKnownGood;
 import io.homeostat.observe.install.Installation;
 import io.homeostat.reconcile.plan.Step;
@@ -49,7 +50,7 @@ final class WindowRules {
             return;
         }
         boolean changes = switch (step) {
-            case Step.Launch launch -> launch.hash().equals(declared.hash());
+            case Step.Launch launch -> launch.hash().equals(declared.hash()) && !runsMeanwhile(declared);
             case Step.Stop stop ->
                 stop.cause() == Step.Stop.Cause.REPLACED && isWell(stop.instance()) && !isAskedFor(stop.instance());
             case Step.ApplyConfig apply ->
@@ -68,6 +69,16 @@ final class WindowRules {
         MaintenanceWindow window =
                 declared == null ? null : declared.workload().lifecycle().maintenanceWindow();
         return window == null ? Optional.empty() : window.opensAfter(since);
+    }
+
+    /** Whether it was rolled back and runs on, or again, until what takes its place is here. */
+    private boolean runsMeanwhile(Declaration declared) {
+        return store.remembered(declared.id())
+                .undone(declared.hash())
+                .filter(undone -> undone.replacedAt() == null)
+                .map(FailedRevision::meanwhile)
+                .filter(good -> good.hash().equals(declared.hash()))
+                .isPresent();
     }
 
     /** Whether somebody wants it to be launched again, at any time. */

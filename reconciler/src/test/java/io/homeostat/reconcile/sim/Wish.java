@@ -5,6 +5,7 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSortedMap;
 import io.homeostat.desired.model.Config;
+import io.homeostat.desired.model.ContainerSpec;
 import io.homeostat.desired.model.DriverSpec;
 import io.homeostat.desired.model.Kind;
 import io.homeostat.desired.model.Lifecycle;
@@ -25,11 +26,14 @@ import io.homeostat.desired.model.Probe;
 import io.homeostat.desired.model.ProcessSettings;
 import io.homeostat.desired.model.ProcessSpec;
 import io.homeostat.desired.model.Program;
+import io.homeostat.desired.model.SandboxSpec;
 import io.homeostat.desired.model.Source;
 import io.homeostat.desired.model.TaskSpec;
 import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.model.WorkloadSpec;
+import io.homeostat.desired.model.guest.ContainerSettings;
+import io.homeostat.desired.model.guest.SandboxSettings;
 import io.homeostat.reconcile.runtime.timer.TimerKind;
 import io.homeostat.reconcile.runtime.timer.TimerSpec;
 import java.time.Duration;
@@ -60,6 +64,9 @@ public record Wish(
 
     /** By which tasks are run. */
     static final String DRIVER = "epsilon";
+
+    /** What containers are in. */
+    static final String SANDBOX = "eta";
 
     private static final ImmutableSortedMap<String, String> LABELS = ImmutableSortedMap.of(LABEL, "all");
 
@@ -178,7 +185,7 @@ public record Wish(
                 null,
                 Program.Install.DYNAMIC);
         Lifecycle lifecycle = new Lifecycle(
-                limits,
+                limits(id.kind()),
                 new Start(Duration.ofSeconds(30), 3, 2),
                 new Stop(Duration.ofSeconds(30)),
                 new HealthCheck(Duration.ofSeconds(10), Duration.ofSeconds(2), 3),
@@ -207,6 +214,12 @@ public record Wish(
         if (kind.equals(Kind.TASK)) {
             return task(lifecycle);
         }
+        if (kind.equals(Kind.SANDBOX)) {
+            return sandbox(lifecycle);
+        }
+        if (kind.equals(Kind.CONTAINER)) {
+            return container(lifecycle);
+        }
         return kind.equals(TimerKind.TIMER)
                 ? new TimerSpec(
                         revision,
@@ -230,6 +243,56 @@ public record Wish(
                 null,
                 lifecycle,
                 null);
+    }
+
+    private SandboxSpec sandbox(Lifecycle lifecycle) {
+        SandboxSettings settings = new SandboxSettings(
+                "unix:///run/guest.sock",
+                revision,
+                arguments,
+                false,
+                new SandboxSettings.Network(
+                        ImmutableList.of(),
+                        config == null
+                                ? ImmutableList.of()
+                                : ImmutableList.of(new SandboxSettings.Route("0.0.0.0/0", null, config)),
+                        ImmutableList.of()),
+                ImmutableList.of(),
+                ImmutableList.of(),
+                null);
+        SandboxSpec spec = new SandboxSpec(settings, lifecycle);
+        Behaviour.name(spec.revision(), revision);
+        return spec;
+    }
+
+    private ContainerSpec container(Lifecycle lifecycle) {
+        ContainerSettings settings = new ContainerSettings(
+                SANDBOX,
+                revision,
+                new ContainerSettings.RootFs("/rootfs", null, false),
+                new ContainerSettings.Program(
+                        ImmutableList.<String>builder()
+                                .add("/bin/app")
+                                .addAll(arguments)
+                                .build(),
+                        ImmutableSortedMap.of(),
+                        "/",
+                        new ContainerSettings.User(0, 0, ImmutableList.of()),
+                        false,
+                        ImmutableList.of(),
+                        ImmutableList.of(),
+                        ImmutableList.of(),
+                        ImmutableSortedMap.of()),
+                "config1".equals(config));
+        return new ContainerSpec(settings, null, lifecycle, null);
+    }
+
+    /** Whom a guest limits, and by what; nobody limits a machine as a whole. */
+    private Limits limits(Kind kind) {
+        if (kind.equals(Kind.SANDBOX)) {
+            return Limits.NONE;
+        }
+        return kind.equals(Kind.CONTAINER) ? new Limits(limits.memory(), limits.cpu(), false) : limits;
     }
 
     private static @Nullable ObjectNode keys(String key, @Nullable String value) {

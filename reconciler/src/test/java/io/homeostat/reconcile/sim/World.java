@@ -90,6 +90,10 @@ final class World implements StepExecutor, Observer {
                             process.feels == Health.Verdict.UNKNOWN || process.feels == Health.Verdict.DEGRADED)
                     .forEach(process -> process.feels = Health.Verdict.HEALTHY);
         }
+        // Whoever runs the machine boots it, where that can't be done from here.
+        machine.living(FakeProcesses.SANDBOX).stream()
+                .filter(sandbox -> sandbox.hosts.isEmpty() && !sandbox.lost.isEmpty())
+                .forEach(sandbox -> machine.processes.kill(sandbox, 0));
     }
 
     @Override
@@ -213,10 +217,15 @@ final class World implements StepExecutor, Observer {
             // Only of what can be given it again.
             case WorldEvent.Deviate change ->
                 machine.living(change.id()).stream()
-                        .filter(process -> Kinds.isToldToStart(process.launched.workload()))
+                        .filter(process -> Kinds.isToldToStart(process.launched.workload())
+                                || Kinds.isOfGuest(process.launched.workload()))
                         .forEach(process -> process.deviates = true);
             case WorldEvent.RecyclePid recycle -> machine.processes.recycle(recycle.id());
-            case WorldEvent.SetLimits set -> machine.living(set.id()).forEach(process -> process.limits = set.limits());
+            // Those of what is in a guest only the guest tells.
+            case WorldEvent.SetLimits set ->
+                machine.living(set.id()).stream()
+                        .filter(process -> !Kinds.isOfGuest(process.launched.workload()))
+                        .forEach(process -> process.limits = set.limits());
             case WorldEvent.SetFact set -> machine.host.set(set.fact(), set.value());
             case WorldEvent.HideFact hide -> machine.host.hide(hide.fact());
             case WorldEvent.ShowFact show -> machine.host.show(show.fact());
