@@ -23,6 +23,7 @@ import io.homeostat.observe.host.HostFacts.HostFact;
 import io.homeostat.reconcile.loop.StepExecutor;
 import io.homeostat.reconcile.loop.WorkloadPass;
 import io.homeostat.reconcile.plan.Step;
+import io.homeostat.reconcile.plan.Traits;
 import io.homeostat.reconcile.record.Outcome;
 import org.jspecify.annotations.Nullable;
 
@@ -91,8 +92,12 @@ final class World implements StepExecutor, Observer {
                     .forEach(process -> process.feels = Health.Verdict.HEALTHY);
         }
         // Whoever runs the machine boots it, where that can't be done from here.
+        ImmutableList<WorkloadId> hosts = desired.declaration(FakeProcesses.SANDBOX)
+                .map(declared -> Traits.of(declared.workload()).hosts())
+                .orElse(ImmutableList.of());
         machine.living(FakeProcesses.SANDBOX).stream()
-                .filter(sandbox -> sandbox.hosts.isEmpty() && !sandbox.lost.isEmpty())
+                .filter(sandbox -> !sandbox.lost.isEmpty())
+                .filter(sandbox -> hosts.isEmpty() || !sandbox.hosts.equals(hosts))
                 .forEach(sandbox -> machine.processes.kill(sandbox, 0));
     }
 
