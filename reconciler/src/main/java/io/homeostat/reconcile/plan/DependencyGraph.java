@@ -51,11 +51,11 @@ public final class DependencyGraph {
             Reason.FACTS_UNKNOWN,
             Reason.CANNOT_OBSERVE);
 
-    private static final ImmutableSet<Reason> UNBOOTED = Sets.immutableEnumSet(Reason.GUEST_LOST);
-
     /** Others, as long as what has failed counts: who asks for another try has them forgotten, before anybody looks again. */
     private static final ImmutableSet<Reason> FAILED =
             Sets.immutableEnumSet(Reason.GIVEN_UP, Reason.STEP_FAILED, Reason.RUN_FAILED);
+
+    private static final ImmutableSet<Reason> UNBOOTED = Sets.immutableEnumSet(Reason.GUEST_LOST);
 
     private final DesiredState desired;
     private final ImmutableSetMultimap<WorkloadId, WorkloadId> needs;
