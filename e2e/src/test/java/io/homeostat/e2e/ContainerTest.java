@@ -26,6 +26,8 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Containers: made and started once, followed to their end with all that they print, changed in place where that is possible. */
 final class ContainerTest {
@@ -159,6 +161,12 @@ final class ContainerTest {
         assertEquals(128 * MEBIBYTE, guest.agent().resources(first).getMemory().getLimit());
         assertEquals(first, id());
 
+        homeostat
+                .run(
+                        "plan",
+                        "-f",
+                        homeostat.file("lifted.yaml", guest.sandbox(), idle()).toString())
+                .says("limits.cpu and limits.memory can't be taken back while it runs");
         homeostat.applied(guest.sandbox(), idle());
         assertNotEquals(first, id());
         assertFalse(guest.agent().resources(id()).hasMemory());
@@ -190,6 +198,19 @@ final class ContainerTest {
         homeostat.applied(guest.sandbox(), idle().with("frozen", true));
         homeostat.run("delete", APP).exits(0);
         assertEquals(1, guest.fake().calls().count("CreateContainer"));
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void aTerminalHasTheCallersSizeAndEachKeyIsTheCommands(boolean agent) {
+        if (agent) {
+            Agent _ = running(idle());
+        } else {
+            homeostat.applied(guest.sandbox(), idle());
+        }
+        homeostat.file("inside", Terminal.INSIDE);
+
+        Terminal.talksTo(homeostat, "$HS exec -it container/app -- sh $PWD/inside");
     }
 
     @Test

@@ -4,7 +4,6 @@ import static io.homeostat.e2e.Patience.eventually;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
-import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import java.nio.file.Files;
@@ -21,21 +20,6 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** Commands and signals for what runs, with an agent and without one. */
 final class ExecTest {
     private static final String WEB = "task/web";
-
-    /** A pseudo terminal of 40 rows and 100 columns, in which this line is typed; its mode before and after go to files. */
-    private static final String AT_TERMINAL = """
-            cat >line <<'END'
-            stty rows 40 cols 100
-            stty -g >before
-            tty >tty
-            %s
-            echo "status $?"
-            stty -g >after
-            END
-            mkfifo keys
-            script -qfec "sh ./line" /dev/null <keys | tee shown &
-            exec 3>keys
-            """;
 
     @TempDir
     static Path directory;
@@ -112,38 +96,9 @@ final class ExecTest {
     @ValueSource(booleans = {true, false})
     void aTerminalHasTheCallersSizeAndEachKeyIsTheCommands(boolean agent) {
         begin(agent);
-        homeostat.file("inside", """
-                until [ "$(stty size)" = "40 100" ]; do sleep 0.1; done
-                echo ready
-                read typed
-                echo "got $typed"
-                until [ "$(stty size)" = "50 120" ]; do sleep 0.1; done
-                trap 'echo interrupted; exit 5' INT
-                echo waiting
-                while :; do sleep 0.1; done
-                """);
+        homeostat.file("inside", Terminal.INSIDE);
 
-        Result result = atTerminal("$HS exec -it task/web -- sh $PWD/inside", """
-                until grep -q ready shown; do sleep 0.1; done
-                printf 'some words\\r' >&3
-                until grep -q 'got some' shown; do sleep 0.1; done
-                stty -F $(cat tty) rows 50 cols 120
-                until grep -q waiting shown; do sleep 0.1; done
-                printf '\\003' >&3
-                """);
-
-        result.says("got some words").says("interrupted").says("status 5");
-    }
-
-    /** @param keys what happens meanwhile; what is written to descriptor 3 is typed */
-    private Result atTerminal(String line, String keys) {
-        assumeTrue(Files.isExecutable(Path.of("/usr/bin/script")), "no script(1) here, which makes terminals");
-        return shell(AT_TERMINAL.formatted(line) + keys + """
-                until grep -q '^status' shown; do sleep 0.1; done
-                exec 3>&-
-                wait
-                cmp before after && echo 'as before'
-                """).says("as before");
+        Terminal.talksTo(homeostat, "$HS exec -it task/web -- sh $PWD/inside");
     }
 
     @ParameterizedTest
@@ -160,7 +115,8 @@ final class ExecTest {
         homeostat.environment("AGENT", Long.toString(agent.pid()));
         homeostat.file("inside", "echo running; while :; do sleep 0.1; done");
 
-        atTerminal(
+        Terminal.typed(
+                        homeostat,
                         "sh -c 'echo $$ >exec; exec $HS exec -it task/web -- sh $PWD/inside'",
                         "until grep -q running shown; do sleep 0.1; done; " + end + "\n")
                 .says(status)

@@ -567,9 +567,11 @@ public final class FakeAgent extends AgentServiceImplBase {
     @Override
     public void ttyWinResize(TtyWinResizeRequest request, StreamObserver<Empty> answers) {
         locked(answers, () -> {
-            if (!process(request.getContainerId(), request.getExecId()).hasTerminal()) {
+            FakeProcess process = process(request.getContainerId(), request.getExecId());
+            if (!process.hasTerminal()) {
                 throw refusal(Status.UNAVAILABLE, "\"no tty\"");
             }
+            process.resize(request.getRow(), request.getColumn());
             return Empty.getDefaultInstance();
         });
     }

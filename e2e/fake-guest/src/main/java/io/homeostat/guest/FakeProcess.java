@@ -8,14 +8,19 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** A process of a container. Before it is started it waits, as the first one of a container does. */
 final class FakeProcess {
     private static final int SIGKILL = 9;
     private static final int SIGTERM = 15;
+
+    private static final Path SCRIPT = Path.of("/usr/bin/script");
 
     private final Process spec;
     private final boolean first;
@@ -33,7 +38,7 @@ final class FakeProcess {
 
     void start() throws IOException {
         List<String> args = spec.getArgsList().isEmpty() ? List.of("sh") : spec.getArgsList();
-        ProcessBuilder builder = new ProcessBuilder(args);
+        ProcessBuilder builder = new ProcessBuilder(hasTerminal() ? atTerminal(args) : args);
         builder.environment().clear();
         for (String variable : spec.getEnvList()) {
             int equals = variable.indexOf('=');
@@ -44,6 +49,62 @@ final class FakeProcess {
         begun.countDown();
         CompletableFuture<java.lang.Process> _ =
                 started.onExit().whenComplete((ended, _) -> status.complete(ended.exitValue()));
+    }
+
+    /** Only script(1) makes a terminal without native code; where it is not, neither is the terminal. */
+    private static List<String> atTerminal(List<String> args) {
+        if (!Files.isExecutable(SCRIPT)) {
+            return args;
+        }
+        String quoted = args.stream()
+                .map(word -> "'" + word.replace("'", "'\\''") + "'")
+                .collect(Collectors.joining(" "));
+        return List.of(SCRIPT.toString(), "-q", "-e", "-f", "-c", "exec " + quoted, "/dev/null");
+    }
+
+    /** Does nothing as long as there is no terminal. */
+    void resize(int rows, int columns) throws IOException, InterruptedException {
+        java.lang.Process of = process;
+        Optional<Path> terminal = of == null ? Optional.empty() : terminal(of);
+        if (terminal.isPresent()) {
+            int _ = new ProcessBuilder(
+                            "stty",
+                            "-F",
+                            terminal.get().toString(),
+                            "rows",
+                            String.valueOf(rows),
+                            "cols",
+                            String.valueOf(columns))
+                    .redirectErrorStream(true)
+                    .start()
+                    .waitFor();
+        }
+    }
+
+    /** It is there a moment after the process is. */
+    private static Optional<Path> terminal(java.lang.Process of) throws InterruptedException {
+        for (int looks = 0; looks < 500 && of.isAlive(); looks++) {
+            try (Stream<ProcessHandle> below = of.descendants()) {
+                Optional<Path> terminal = below.map(one -> Path.of("/proc", String.valueOf(one.pid()), "fd", "0"))
+                        .flatMap(FakeProcess::target)
+                        .filter(path -> path.startsWith("/dev/pts"))
+                        .findFirst();
+                if (terminal.isPresent()) {
+                    return terminal;
+                }
+            }
+            Thread.sleep(10);
+        }
+        return Optional.empty();
+    }
+
+    private static Stream<Path> target(Path link) {
+        try {
+            return Stream.of(Files.readSymbolicLink(link));
+        } catch (IOException e) {
+            // It has ended.
+            return Stream.empty();
+        }
     }
 
     long processorNanos() {
