@@ -96,26 +96,12 @@ class PlantedBugTest {
 
     @Test
     void whoTakesTheTasksOfADriverForEndedWithItIsFound() {
-        Failure failure = find(new Agent(PlantedBugTest::endingTasksWithTheirDriver, UnaryOperator.identity()));
-
-        assertTrue(
-                ImmutableSet.of(Invariant.NEVER_TWO, Invariant.NOTHING_ALIVE_IS_FORGOTTEN)
-                        .contains(failure.violation().invariant()),
-                failure.violation()::getMessage);
-        Failure small = failure.shrunk();
-        assertTrue(small.fate().moments().size() <= A_FEW, small::report);
+        requireSecondLaunchIsFound(PlantedBugTest::endingTasksWithTheirDriver);
     }
 
     @Test
     void whoTakesWhatAGuestDoesNotTellOfForEndedIsFound() {
-        Failure failure = find(new Agent(PlantedBugTest::endingWhatIsNotToldOf, UnaryOperator.identity()));
-
-        assertTrue(
-                ImmutableSet.of(Invariant.NEVER_TWO, Invariant.NOTHING_ALIVE_IS_FORGOTTEN)
-                        .contains(failure.violation().invariant()),
-                failure.violation()::getMessage);
-        Failure small = failure.shrunk();
-        assertTrue(small.fate().moments().size() <= A_FEW, small::report);
+        requireSecondLaunchIsFound(PlantedBugTest::endingWhatIsNotToldOf);
     }
 
     @Test
@@ -151,6 +137,18 @@ class PlantedBugTest {
         assertFalse(one.story().isEmpty());
         assertEquals(one.story(), other.story());
         assertEquals(one.struck(), other.struck());
+    }
+
+    /** Of who takes for ended what is not. */
+    private static void requireSecondLaunchIsFound(UnaryOperator<Observer> eyes) {
+        Failure failure = find(new Agent(eyes, UnaryOperator.identity()));
+
+        assertTrue(
+                ImmutableSet.of(Invariant.NEVER_TWO, Invariant.NOTHING_ALIVE_IS_FORGOTTEN)
+                        .contains(failure.violation().invariant()),
+                failure.violation()::getMessage);
+        Failure small = failure.shrunk();
+        assertTrue(small.fate().moments().size() <= A_FEW, small::report);
     }
 
     private static Failure find(Agent agent) {
