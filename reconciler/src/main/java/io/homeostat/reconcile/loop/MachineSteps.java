@@ -163,7 +163,7 @@ public final class MachineSteps implements StepExecutor, AutoCloseable {
 
     private Outcome launch(Step.Launch step, ObservedWorkload seen) throws ActuationFailure, InterruptedException {
         WorkloadId id = step.workload();
-        if (!hasItsParent(step)) {
+        if (!step.hasItsParent(store::instances)) {
             // Launched again since it was planned for; it is no failure of this one.
             return new Outcome.Interrupted();
         }
@@ -198,16 +198,6 @@ public final class MachineSteps implements StepExecutor, AutoCloseable {
             undo(runtime, instance);
             throw e;
         }
-    }
-
-    /** Whether that is still there what it is to be launched in, if it ends with that. */
-    private boolean hasItsParent(Step.Launch step) {
-        Traits traits = Traits.of(step.declared());
-        return !traits.recreatedWithParent()
-                || traits.parent().stream()
-                        .flatMap(parent -> store.instances(parent).stream())
-                        .anyMatch(instance ->
-                                instance.isStarted() && instance.launchId().equals(step.parent()));
     }
 
     /** Stops, removes and forgets whatever a failed launch has left. */

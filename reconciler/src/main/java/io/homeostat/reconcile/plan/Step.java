@@ -13,6 +13,7 @@ import io.homeostat.desired.state.Instance;
 import io.homeostat.observe.files.FileContent;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /** One thing to do about one workload: idempotent, and repeated as often as it takes. */
@@ -88,6 +89,20 @@ public sealed interface Step {
                     .putAll(LaunchInputs.recorded(declared, parent))
                     .putAll(LaunchInputs.ofFiles(read))
                     .buildOrThrow();
+        }
+
+        /**
+         * Whether that is still there what it is to be launched in, if it ends with that.
+         *
+         * @param instances what is remembered of those of a workload now
+         */
+        public boolean hasItsParent(Function<WorkloadId, ImmutableList<Instance>> instances) {
+            Traits traits = Traits.of(declared);
+            return !traits.recreatedWithParent()
+                    || traits.parent().stream()
+                            .flatMap(whole -> instances.apply(whole).stream())
+                            .anyMatch(instance ->
+                                    instance.isStarted() && instance.launchId().equals(parent));
         }
 
         @Override

@@ -139,7 +139,7 @@ final class FakeExecutor implements StepExecutor {
         if (Kinds.isTask(id) && !processes.isDriven()) {
             return new Outcome.Failed(FailureCause.of(FailureCause.Kind.NO_CONNECTION), "no driver", false);
         }
-        if (Kinds.isContainer(id) && !hasItsSandbox(step)) {
+        if (Kinds.isContainer(id) && !step.hasItsParent(store::instances)) {
             return new Outcome.Interrupted();
         }
         ImmutableList<WorkloadId> hosts = Traits.of(step.declared()).hosts();
@@ -185,13 +185,6 @@ final class FakeExecutor implements StepExecutor {
         return process.identity == null
                 ? new Outcome.Failed(FailureCause.of(FailureCause.Kind.NO_PROCESS), "no process came of it", false)
                 : Outcome.launched(instance.withIdentity(Objects.requireNonNull(process.named())));
-    }
-
-    /** Whether that is still there, as far as is known, what it is to be launched in. */
-    private boolean hasItsSandbox(Step.Launch step) {
-        return store.instances(FakeProcesses.SANDBOX).stream()
-                .anyMatch(
-                        instance -> instance.isStarted() && instance.launchId().equals(step.parent()));
     }
 
     private static ImmutableSet<String> launchIds(ObservedWorkload seen) {

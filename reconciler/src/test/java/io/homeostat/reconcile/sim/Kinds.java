@@ -4,7 +4,6 @@ import io.homeostat.desired.model.Kind;
 import io.homeostat.desired.model.PluginSpec;
 import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadId;
-import io.homeostat.desired.state.Instance;
 import io.homeostat.reconcile.plan.KindTraits;
 import io.homeostat.reconcile.runtime.timer.TimerKind;
 
@@ -56,9 +55,5 @@ final class Kinds {
     /** Whether others need it for as long as it is declared. */
     static boolean isNeverDone(WorkloadId id) {
         return id.kind().equals(Kind.DRIVER) || isSandbox(id);
-    }
-
-    static boolean isTask(Instance instance) {
-        return isTask(instance.workload());
     }
 }
