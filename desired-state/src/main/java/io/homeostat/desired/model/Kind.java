@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Kind implements Comparable<Kind> {
     public static final Kind PLUGIN = new Kind("Plugin", "plugins", PluginSpec.class, "errors.log", true);
-    public static final Kind PROCESS = new Kind("Process", "processes", ProcessSpec.class);
+    public static final Kind PROCESS = new Kind("Process", "processes", ProcessSpec.class, "errors.log", false);
     public static final Kind TASK = new Kind("Task", "tasks", TaskSpec.class);
     public static final Kind DRIVER = new Kind("Driver", "drivers", DriverSpec.class);
     public static final Kind SANDBOX = new Kind("Sandbox", "sandboxes", SandboxSpec.class);

@@ -9,6 +9,8 @@ public enum SourceName {
     APPLIED("applied"),
     /** Tasks that a Nomad client has given to {@code homeostat nomad-driver}. */
     NOMAD("nomad"),
+    /** Containers that whoever runs a virtual machine has asked {@code homeostat guest} for in it. */
+    GUEST("guest"),
     FILES("files"),
     LOCAL("local");
 

@@ -13,13 +13,13 @@ import io.homeostat.reconcile.command.DeleteCommand;
 import io.homeostat.reconcile.command.DescribeCommand;
 import io.homeostat.reconcile.command.EventsCommand;
 import io.homeostat.reconcile.command.ExecCommand;
+import io.homeostat.reconcile.command.FrontEndCommand;
 import io.homeostat.reconcile.command.GetCommand;
 import io.homeostat.reconcile.command.HistoryCommand;
 import io.homeostat.reconcile.command.HoldCommand;
 import io.homeostat.reconcile.command.HoldCommand.Hold;
 import io.homeostat.reconcile.command.InspectCommand;
 import io.homeostat.reconcile.command.LogsCommand;
-import io.homeostat.reconcile.command.NomadDriverCommand;
 import io.homeostat.reconcile.command.PlanCommand;
 import io.homeostat.reconcile.command.RollbackCommand;
 import io.homeostat.reconcile.command.SignalCommand;
@@ -479,7 +479,7 @@ public enum Verb {
     static Command asked(CommandRequest request) {
         // Typed it is a program of its own, which asks for this.
         return request.hasNomadDriver()
-                ? NomadDriverCommand.of(request.getNomadDriver())
+                ? FrontEndCommand.of(request.getNomadDriver())
                 : valueOf(request.getCommandCase().name()).asked.command(request);
     }
 }

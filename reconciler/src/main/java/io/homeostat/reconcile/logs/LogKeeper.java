@@ -52,15 +52,16 @@ public final class LogKeeper {
     /**
      * Checks the logs of all workloads that have a state directory, once.
      *
-     * @param bytesPerWorkload the bound for all logs of a workload with their copies, at least 4096; a fifth is for the log of errors, if it has one
+     * @param bytesPerWorkload the bound for all logs of a workload with their copies, at least 4096; a fifth is for the log of errors, where there is one
      */
     public synchronized void keep(long bytesPerWorkload) {
         Set<Path> seen = new HashSet<>();
         for (Kind kind : Kind.all()) {
             for (Path state : states(layout.workloadStates(kind), seen)) {
                 String errorLog = kind.errorLog();
-                long errors = errorLog == null ? 0 : bytesPerWorkload / 5;
-                if (errorLog != null) {
+                long errors = 0;
+                if (errorLog != null && !isMissing(state.resolve(errorLog))) {
+                    errors = bytesPerWorkload / 5;
                     keep(kind, state, errorLog, errors, seen);
                 }
                 keep(kind, state, Layout.logName(kind), bytesPerWorkload - errors, seen);

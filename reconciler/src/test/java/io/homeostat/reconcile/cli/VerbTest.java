@@ -13,9 +13,10 @@ import io.homeostat.proto.agent.CommandRequest;
 import io.homeostat.proto.agent.CommandRequest.CommandCase;
 import io.homeostat.proto.agent.NomadDriverRequest;
 import io.homeostat.reconcile.command.Command;
+import io.homeostat.reconcile.command.FrontEnd;
+import io.homeostat.reconcile.command.FrontEndCommand;
 import io.homeostat.reconcile.command.HoldCommand;
 import io.homeostat.reconcile.command.HoldCommand.Hold;
-import io.homeostat.reconcile.command.NomadDriverCommand;
 import io.homeostat.reconcile.command.Selection;
 import io.homeostat.reconcile.command.environment.DocumentFormat;
 import io.homeostat.reconcile.command.environment.Environment;
@@ -154,10 +155,10 @@ class VerbTest {
     @Test
     void anAgentIsAskedForWhatTheDriverForNomadWants() {
         WorkloadId task = WorkloadId.process("a");
-        for (NomadDriverCommand wanted : List.of(
-                NomadDriverCommand.declare("alloc/web/1", "{}"),
-                NomadDriverCommand.withdraw(task),
-                NomadDriverCommand.about(ImmutableList.of(task), true))) {
+        for (FrontEndCommand wanted : List.of(
+                FrontEndCommand.declare(FrontEnd.NOMAD_DRIVER, "alloc/web/1", "{}"),
+                FrontEndCommand.withdraw(FrontEnd.GUEST, task),
+                FrontEndCommand.about(FrontEnd.NOMAD_DRIVER, ImmutableList.of(task), true))) {
             CommandRequest.Builder request = CommandRequest.newBuilder();
             wanted.write(request);
 
@@ -170,6 +171,7 @@ class VerbTest {
         for (NomadDriverRequest.Builder wrong : List.of(
                 NomadDriverRequest.newBuilder().setTask("t").setDocument("{}").addWithdraw("process/a"),
                 NomadDriverRequest.newBuilder().setDocument("{}"),
+                NomadDriverRequest.newBuilder().setFrontEnd("no such one"),
                 NomadDriverRequest.newBuilder().addWorkloads("a"))) {
             CommandRequest request =
                     CommandRequest.newBuilder().setNomadDriver(wrong).build();

@@ -265,6 +265,7 @@ sealed class SqliteStateReader implements StateReader permits SqliteStateStore {
                         case APPLIED -> "apply it again, or delete " + id;
                         case CONTROL_PLANE -> "move the database away; what can be observed is adopted again";
                         case NOMAD -> "stop the task in Nomad; its driver withdraws " + id;
+                        case GUEST -> "remove the container where it is declared; then it is withdrawn here, too";
                         case FILES, LOCAL ->
                             "move the database away; the agent reads " + row.getString("origin")
                                     + " again, and what can be observed is adopted";

@@ -9,6 +9,7 @@ import io.homeostat.proto.nomad.driver.TaskConfig;
 import io.homeostat.proto.nomad.driver.TaskHandle;
 import io.homeostat.proto.nomad.driver.TaskState;
 import io.homeostat.proto.nomad.driver.TaskStatus;
+import io.homeostat.reconcile.agent.frontend.WorkloadLook;
 import io.homeostat.reconcile.command.output.Json;
 import java.io.IOException;
 import java.time.DateTimeException;
@@ -25,10 +26,10 @@ final class DrivenTask {
     private final TaskSettings settings;
     private final Instant startedAt;
     private final CompletableFuture<Ending> end = new CompletableFuture<>();
-    private volatile TaskLook last;
+    private volatile WorkloadLook last;
 
     /** @param config with its configuration for this driver */
-    DrivenTask(TaskConfig config, TaskSettings settings, Instant startedAt, TaskLook last) {
+    DrivenTask(TaskConfig config, TaskSettings settings, Instant startedAt, WorkloadLook last) {
         this.config = config;
         this.settings = settings;
         this.startedAt = startedAt;
@@ -41,7 +42,7 @@ final class DrivenTask {
      * @param look how it is now, of the workload with that id
      * @throws IllegalArgumentException when this driver has not made it
      */
-    static DrivenTask recovered(TaskHandle handle, TaskLook look) {
+    static DrivenTask recovered(TaskHandle handle, WorkloadLook look) {
         State state = State.of(handle);
         TaskConfig config = handle.getConfig().toBuilder()
                 .setMsgpackDriverConfig(state.config())
@@ -104,11 +105,11 @@ final class DrivenTask {
         return last.workload();
     }
 
-    TaskLook last() {
+    WorkloadLook last() {
         return last;
     }
 
-    void seen(TaskLook look) {
+    void seen(WorkloadLook look) {
         last = look;
     }
 

@@ -1,8 +1,10 @@
 package io.homeostat.reconcile.agent.nomad;
 
-import com.fasterxml.jackson.databind.JsonNode;
 import io.homeostat.proto.nomad.driver.ExitResult;
+import io.homeostat.reconcile.agent.frontend.WorkloadLook;
+import io.homeostat.reconcile.agent.frontend.WorkloadLook.End;
 import java.time.Instant;
+import org.jspecify.annotations.Nullable;
 
 /**
  * How a task has ended, as Nomad wants to know it.
@@ -14,26 +16,24 @@ record Ending(ExitResult result, String error, Instant at) {
     private static final int KILL = 9;
 
     /** Of an exit as the agent tells it. A signal makes an exit code, too, as drivers of Nomad have it. */
-    static Ending of(JsonNode exit) {
-        boolean outOfMemory = exit.path("reason").asText().equals("OOM_KILLED");
-        int signal = exit.path("signal").asInt();
+    static Ending of(End end) {
+        int signal = end.outOfMemory() && end.signal() == 0 && end.code() == null ? KILL : end.signal();
         // Of a plugin that was told to stop nothing else is known.
-        boolean stopped = exit.path("reason").asText().equals("STOPPED");
-        boolean isKnown = exit.hasNonNull("code") || signal > 0 || outOfMemory || stopped;
-        if (outOfMemory && signal == 0 && !exit.hasNonNull("code")) {
-            signal = KILL;
-        }
+        boolean isKnown = end.code() != null || signal > 0 || end.stopped();
+        int otherwise = signal > 0 ? BY_SIGNAL + signal : end.stopped() ? 0 : -1;
         return new Ending(
                 ExitResult.newBuilder()
-                        .setExitCode(
-                                exit.hasNonNull("code")
-                                        ? exit.path("code").asInt()
-                                        : signal > 0 ? BY_SIGNAL + signal : stopped ? 0 : -1)
+                        .setExitCode(end.code() != null ? end.code() : otherwise)
                         .setSignal(signal)
-                        .setOomKilled(outOfMemory)
+                        .setOomKilled(end.outOfMemory())
                         .build(),
                 isKnown ? "" : "it ended while nobody was looking; its exit status is not known",
-                Instant.parse(exit.path("at").asText()));
+                end.at());
+    }
+
+    /** Of a look; null as long as no process has ended. */
+    static @Nullable Ending of(WorkloadLook look) {
+        return look.end() == null ? null : of(look.end());
     }
 
     /** Of which nothing is known but why. */

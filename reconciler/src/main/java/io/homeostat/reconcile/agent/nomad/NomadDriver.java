@@ -3,6 +3,8 @@ package io.homeostat.reconcile.agent.nomad;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.observe.driver.DriverSession;
 import io.homeostat.observe.goplugin.HostEnvironment;
+import io.homeostat.reconcile.agent.frontend.AgentLink;
+import io.homeostat.reconcile.command.FrontEnd;
 import io.homeostat.reconcile.command.environment.CommandFailure;
 import io.homeostat.reconcile.command.environment.Environment;
 import io.homeostat.reconcile.command.environment.ExitStatus;
@@ -10,10 +12,8 @@ import io.homeostat.reconcile.command.environment.GlobalOptions;
 import io.homeostat.reconcile.command.environment.UserDirectories;
 import io.homeostat.reconcile.command.output.Console;
 import java.io.IOException;
-import java.net.URISyntaxException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.security.CodeSource;
 import java.util.Optional;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
@@ -125,7 +125,10 @@ public final class NomadDriver {
         if (tasks == null) {
             Layout layout = layout();
             tasks = new NomadTasks(
-                    new AgentLink(layout, agentConfig(layout), program(), log), events, log, environment.clock());
+                    new AgentLink(FrontEnd.NOMAD_DRIVER, layout, agentConfig(layout), AgentLink.program(), log::info),
+                    events,
+                    log,
+                    environment.clock());
         }
         return tasks;
     }
@@ -135,25 +138,10 @@ public final class NomadDriver {
             return settings.agentConfig();
         }
         try {
-            return Optional.of(AgentLink.configOfItsOwn(layout.stateDir()));
+            return Optional.of(AgentLink.configOfItsOwn(FrontEnd.NOMAD_DRIVER, layout.stateDir()));
         } catch (IOException e) {
             throw new CommandFailure(
                     "cannot write into the state directory " + layout.stateDir() + ": " + CommandFailure.reason(e), e);
-        }
-    }
-
-    /** The start script of the distribution that this runs from. */
-    private static Path program() {
-        CodeSource source = NomadDriver.class.getProtectionDomain().getCodeSource();
-        try {
-            Path library = Path.of(source.getLocation().toURI());
-            Path program = library.resolveSibling("../bin/homeostat").normalize();
-            if (Files.isExecutable(program)) {
-                return program;
-            }
-            throw new CommandFailure("this does not run from a distribution of homeostat: there is no " + program);
-        } catch (URISyntaxException e) {
-            throw new CommandFailure("where this runs from is no path: " + e.getMessage(), e);
         }
     }
 }

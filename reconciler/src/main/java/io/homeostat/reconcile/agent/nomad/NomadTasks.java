@@ -12,9 +12,12 @@ import io.homeostat.desired.state.Identity.ProcessIdentity;
 import io.homeostat.observe.process.ProcFs;
 import io.homeostat.proto.nomad.driver.TaskConfig;
 import io.homeostat.proto.nomad.driver.TaskHandle;
+import io.homeostat.reconcile.agent.frontend.AgentLink;
+import io.homeostat.reconcile.agent.frontend.WorkloadLook;
+import io.homeostat.reconcile.agent.frontend.WorkloadWatch;
+import io.homeostat.reconcile.command.FrontEndCommand;
 import io.homeostat.reconcile.command.HoldCommand;
 import io.homeostat.reconcile.command.HoldCommand.Hold;
-import io.homeostat.reconcile.command.NomadDriverCommand;
 import io.homeostat.reconcile.command.Selection;
 import io.homeostat.reconcile.command.environment.CommandFailure;
 import java.io.IOException;
@@ -59,8 +62,6 @@ final class NomadTasks {
 
     private static final String RUNS = "the task still runs, and is only destroyed by force";
     private static final Duration LOOK = Duration.ofMillis(50);
-    private static final Duration SHORTEST_PAUSE = Duration.ofMillis(100);
-    private static final Duration LONGEST_PAUSE = Duration.ofSeconds(5);
 
     private final AgentLink agent;
     private final TaskEvents events;
@@ -70,15 +71,14 @@ final class NomadTasks {
     private final Map<String, DrivenTask> tasks = new ConcurrentHashMap<>();
     private final Map<String, TaskOutput> outputs = new ConcurrentHashMap<>();
     private final Map<String, Object> turns = new ConcurrentHashMap<>();
-    private final Thread watcher;
-    private boolean changed;
+    private final WorkloadWatch watch;
 
     NomadTasks(AgentLink agent, TaskEvents events, HostLog log, InstantSource clock) {
         this.agent = agent;
         this.events = events;
         this.log = log;
         this.clock = clock;
-        this.watcher = Thread.ofVirtual().name("tasks").start(this::watch);
+        this.watch = WorkloadWatch.begin(agent, this::followed, this::seen, log::warn);
     }
 
     /** The task of that id; throws the status that a client expects when there is none. */
@@ -115,7 +115,7 @@ final class NomadTasks {
                 boolean declared = agent.look(workload).known();
                 if (!declared) {
                     // With another id Nomad has given up the others, whether it could say so or not.
-                    for (TaskLook former : agent.former(config.getId())) {
+                    for (WorkloadLook former : agent.former(config.getId())) {
                         log.warn(former.workload() + " is a former start of task " + config.getId()
                                 + " that was not destroyed, and is removed");
                         withdraw(former.workload());
@@ -139,16 +139,16 @@ final class NomadTasks {
      * Declares it, if it is not, and returns what has become of it. Once it may be declared, nothing but that or the end of the call ends
      * the wait: Nomad would start another one.
      */
-    private TaskLook decided(String id, String document, WorkloadId workload, boolean before)
+    private WorkloadLook decided(String id, String document, WorkloadId workload, boolean before)
             throws InterruptedException {
         boolean declared = before;
         boolean begun = before;
-        Duration pause = SHORTEST_PAUSE;
+        Duration pause = WorkloadWatch.SHORTEST_PAUSE;
         while (true) {
-            @Nullable TaskLook look = null;
+            @Nullable WorkloadLook look = null;
             try {
                 if (!declared) {
-                    agent.run(NomadDriverCommand.declare(id, document));
+                    agent.declare(id, document);
                     declared = true;
                     begun = true;
                 }
@@ -172,12 +172,12 @@ final class NomadTasks {
                 return look;
             }
             Thread.sleep(pause);
-            pause = longer(pause);
+            pause = WorkloadWatch.longer(pause);
         }
     }
 
-    private @Nullable TaskLook decisive(WorkloadId workload) throws InterruptedException {
-        AtomicReference<@Nullable TaskLook> decisive = new AtomicReference<>();
+    private @Nullable WorkloadLook decisive(WorkloadId workload) throws InterruptedException {
+        AtomicReference<@Nullable WorkloadLook> decisive = new AtomicReference<>();
         agent.follow(ImmutableList.of(workload), look -> {
             if (!isDecided(look)) {
                 return true;
@@ -188,8 +188,9 @@ final class NomadTasks {
         return decisive.get();
     }
 
-    private DrivenTask launched(TaskConfig config, TaskSettings settings, TaskLook look) throws InterruptedException {
-        if (look.process() == null && look.ending() == null) {
+    private DrivenTask launched(TaskConfig config, TaskSettings settings, WorkloadLook look)
+            throws InterruptedException {
+        if (look.process() == null && look.end() == null) {
             abandon(look.workload());
             String problem = look.problem().isEmpty()
                     ? "it was stopped or paused on this machine before it was started"
@@ -202,9 +203,9 @@ final class NomadTasks {
         return task;
     }
 
-    private static boolean isDecided(TaskLook look) {
+    private static boolean isDecided(WorkloadLook look) {
         return look.process() != null
-                || look.ending() != null
+                || look.end() != null
                 || look.over()
                 || !look.known()
                 || !look.problem().isEmpty();
@@ -220,7 +221,7 @@ final class NomadTasks {
                     return;
                 } catch (CommandFailure e) {
                     log.warn(workload + " was not started, and is not removed: " + e.getMessage());
-                    Thread.sleep(SHORTEST_PAUSE);
+                    Thread.sleep(WorkloadWatch.SHORTEST_PAUSE);
                 }
             }
         } finally {
@@ -241,7 +242,7 @@ final class NomadTasks {
                                 .resolve(task.workload().name()),
                         log));
         tasks.put(id, task);
-        changed();
+        watch.changed();
     }
 
     /**
@@ -258,7 +259,7 @@ final class NomadTasks {
             }
             // Nomad would start another one if this failed for one that lives.
             Instant last = clock.instant().plus(RECOVERY);
-            Duration pause = SHORTEST_PAUSE;
+            Duration pause = WorkloadWatch.SHORTEST_PAUSE;
             while (true) {
                 try {
                     recover(handle, workload);
@@ -270,13 +271,13 @@ final class NomadTasks {
                     log.warn("how task " + id + " is is not known for a moment: " + e.getMessage());
                 }
                 Thread.sleep(pause);
-                pause = longer(pause);
+                pause = WorkloadWatch.longer(pause);
             }
         }
     }
 
     private void recover(TaskHandle handle, WorkloadId workload) throws InterruptedException {
-        TaskLook look = agent.look(workload);
+        WorkloadLook look = agent.look(workload);
         // An agent that has just been started has yet to see it.
         for (long looks = ADOPTION.dividedBy(LOOK); looks > 0 && look.known() && !isSettled(look); looks--) {
             Thread.sleep(LOOK);
@@ -287,10 +288,10 @@ final class NomadTasks {
         }
         if (look.over() && Files.exists(mark(workload))) {
             throw TaskFailures.failed("the task has ended"
-                    + (look.ending() == null ? "" : ": " + look.ending().words()));
+                    + (look.end() == null ? "" : ": " + Ending.of(look.end()).words()));
         }
         if (!look.over()) {
-            agent.run(NomadDriverCommand.resume(handle.getConfig().getId(), workload));
+            agent.resume(handle.getConfig().getId(), workload);
         }
         register(DrivenTask.recovered(handle, look));
     }
@@ -311,7 +312,7 @@ final class NomadTasks {
         }
     }
 
-    private static boolean isSettled(TaskLook look) {
+    private static boolean isSettled(WorkloadLook look) {
         return look.process() != null || look.over();
     }
 
@@ -324,9 +325,9 @@ final class NomadTasks {
         try {
             if (task.settings().plugin()) {
                 // It is asked by its protocol first; the signal is for one that does not answer.
-                agent.run(NomadDriverCommand.declare(
+                agent.declare(
                         id,
-                        TaskDocument.of(task.config(), task.settings(), timeout, timeout.isZero() ? KILL : TERMINATE)));
+                        TaskDocument.of(task.config(), task.settings(), timeout, timeout.isZero() ? KILL : TERMINATE));
             } else {
                 // Nobody restarts it meanwhile, and how it ends is its own end.
                 hold(Hold.PAUSE, task, LEEWAY);
@@ -358,12 +359,12 @@ final class NomadTasks {
 
     private void hold(Hold hold, DrivenTask task, Duration timeout) throws InterruptedException {
         agent.run(new HoldCommand(
-                hold, Selection.of(ImmutableList.of(task.workload())), NomadDriverCommand.STOPPED, timeout));
+                hold, Selection.of(ImmutableList.of(task.workload())), FrontEndCommand.STOPPED, timeout));
     }
 
     /** Asks its process to end, and kills it when it has not after that time. */
     private void end(DrivenTask task, Duration timeout, String signal) throws InterruptedException {
-        TaskLook look = agent.look(task.workload());
+        WorkloadLook look = agent.look(task.workload());
         ProcessIdentity process = look.process();
         if (process == null || !sent(process, signal)) {
             return;
@@ -445,14 +446,14 @@ final class NomadTasks {
             if (output != null) {
                 output.forget();
             }
-            changed();
+            watch.changed();
         }
         turns.remove(id);
     }
 
     private void withdraw(WorkloadId workload) throws InterruptedException {
         if (agent.look(workload).known()) {
-            agent.run(NomadDriverCommand.withdraw(workload));
+            agent.withdraw(workload);
             awaitRemoval(workload);
         }
         try {
@@ -476,80 +477,30 @@ final class NomadTasks {
         return turns.computeIfAbsent(id, same -> new Object());
     }
 
-    private synchronized void changed() {
-        changed = true;
-        notifyAll();
-        watcher.interrupt();
+    private ImmutableList<WorkloadId> followed() {
+        return tasks.values().stream()
+                .filter(task -> !task.hasEnded())
+                .map(DrivenTask::workload)
+                .collect(ImmutableList.toImmutableList());
     }
 
-    /** Waits for the first task, too. */
-    private synchronized ImmutableList<WorkloadId> followed() throws InterruptedException {
-        while (true) {
-            changed = false;
-            ImmutableList<WorkloadId> running = tasks.values().stream()
-                    .filter(task -> !task.hasEnded())
-                    .map(DrivenTask::workload)
-                    .collect(ImmutableList.toImmutableList());
-            if (!running.isEmpty()) {
-                return running;
-            }
-            while (!changed) {
-                wait();
-            }
-        }
-    }
-
-    private void watch() {
-        Duration pause = SHORTEST_PAUSE;
-        while (true) {
-            try {
-                agent.follow(followed(), look -> {
-                    seen(look);
-                    return true;
-                });
-                pause = SHORTEST_PAUSE;
-            } catch (InterruptedException e) {
-                // There are others to follow now.
-                pause = SHORTEST_PAUSE;
-            } catch (CommandFailure e) {
-                log.warn("how tasks are is not known for a moment: " + e.getMessage());
-                pause = sleep(pause);
-            }
-        }
-    }
-
-    /** Returns how long to sleep the next time. */
-    private static Duration sleep(Duration pause) {
-        try {
-            Thread.sleep(pause);
-        } catch (InterruptedException e) {
-            return SHORTEST_PAUSE;
-        }
-        return longer(pause);
-    }
-
-    private static Duration longer(Duration pause) {
-        Duration next = pause.multipliedBy(2);
-        return next.compareTo(LONGEST_PAUSE) > 0 ? LONGEST_PAUSE : next;
-    }
-
-    private void seen(TaskLook look) {
+    private void seen(WorkloadLook look) {
         tasks.values().stream()
                 .filter(task -> task.workload().equals(look.workload()) && !task.hasEnded())
                 .forEach(task -> seen(task, look));
     }
 
-    private void seen(DrivenTask task, TaskLook look) {
-        TaskLook before = task.last();
+    private void seen(DrivenTask task, WorkloadLook look) {
+        WorkloadLook before = task.last();
         task.seen(look);
         if (look.restarts() > before.restarts()) {
             events.tell(
                     task.config(),
                     "Homeostat has restarted it"
-                            + (look.ending() == null
+                            + (look.end() == null
                                     ? ""
                                     : "; its process ended with "
-                                            + look.ending().words()));
+                                            + Ending.of(look.end()).words()));
         }
         if (!look.problem().isEmpty() && !look.problem().equals(before.problem())) {
             events.tell(task.config(), look.problem());
@@ -557,8 +508,8 @@ final class NomadTasks {
         if (!look.over() && look.known()) {
             return;
         }
-        Ending ending = look.ending() != null
-                ? look.ending()
+        Ending ending = look.end() != null
+                ? Ending.of(look.end())
                 : Ending.unknown("it was removed, and nothing is known of its end", clock.instant());
         // Its last lines first: whoever hears of the end stops reading.
         Thread.ofVirtual().name("end").start(() -> {
@@ -570,7 +521,7 @@ final class NomadTasks {
             } finally {
                 if (task.ended(ending)) {
                     log.info("task " + task.config().getId() + " has ended: " + ending.words());
-                    changed();
+                    watch.changed();
                 }
             }
         });

@@ -5,7 +5,6 @@ import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
 import com.google.common.collect.Iterables;
 import com.google.common.collect.Sets;
-import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.Identity.ProcessIdentity;
 import io.homeostat.desired.state.Instance;
@@ -37,15 +36,17 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What the driver for Nomad asks an agent for: to declare or withdraw tasks under the source {@code nomad}, and to say what has become of
- * them. It waits for nothing; the driver does, and may ask again.
+ * What a front end asks an agent for: to declare or withdraw workloads under its source, and to say what has become of them. It waits for
+ * nothing; the front end does, and may ask again.
  *
- * @param task as Nomad calls it. Without a document: with workloads, a stop of them that was broken off is over; without, how what is
+ * @param frontEnd whose declarations these are
+ * @param task the origin of a declaration: what the front end is asked for, as whoever asks it calls that. Without a document: with workloads, a stop of them that was broken off is over; without, how what is
  *     declared of the same task by other ids is
  * @param document to declare; empty when there is none
  * @param follow whether to go on with each change
  */
-public record NomadDriverCommand(
+public record FrontEndCommand(
+        FrontEnd frontEnd,
         String task,
         String document,
         ImmutableList<WorkloadId> withdrawn,
@@ -59,29 +60,29 @@ public record NomadDriverCommand(
     private static final Duration PAUSE = Duration.ofMillis(50);
 
     /** A request for JSON to go on about these. */
-    public static NomadDriverCommand about(ImmutableList<WorkloadId> workloads, boolean follow) {
-        return new NomadDriverCommand("", "", ImmutableList.of(), workloads, follow);
+    public static FrontEndCommand about(FrontEnd frontEnd, ImmutableList<WorkloadId> workloads, boolean follow) {
+        return new FrontEndCommand(frontEnd, "", "", ImmutableList.of(), workloads, follow);
     }
 
-    public static NomadDriverCommand declare(String task, String document) {
-        return new NomadDriverCommand(task, document, ImmutableList.of(), ImmutableList.of(), false);
+    public static FrontEndCommand declare(FrontEnd frontEnd, String task, String document) {
+        return new FrontEndCommand(frontEnd, task, document, ImmutableList.of(), ImmutableList.of(), false);
     }
 
-    /** A request for JSON about what the same task of the same allocation was declared as, under other ids. */
-    public static NomadDriverCommand former(String task) {
-        return new NomadDriverCommand(task, "", ImmutableList.of(), ImmutableList.of(), false);
+    /** A request for JSON about what is declared of other origins that are the same up to their last slash. */
+    public static FrontEndCommand former(FrontEnd frontEnd, String task) {
+        return new FrontEndCommand(frontEnd, task, "", ImmutableList.of(), ImmutableList.of(), false);
     }
 
     /** Ends the pause of a stop that nobody will finish. What is to be done for it then is done by whoever enforces. */
-    public static NomadDriverCommand resume(String task, WorkloadId workload) {
-        return new NomadDriverCommand(task, "", ImmutableList.of(), ImmutableList.of(workload), false);
+    public static FrontEndCommand resume(FrontEnd frontEnd, String task, WorkloadId workload) {
+        return new FrontEndCommand(frontEnd, task, "", ImmutableList.of(), ImmutableList.of(workload), false);
     }
 
-    public static NomadDriverCommand withdraw(WorkloadId workload) {
-        return new NomadDriverCommand("", "", ImmutableList.of(workload), ImmutableList.of(), false);
+    public static FrontEndCommand withdraw(FrontEnd frontEnd, WorkloadId workload) {
+        return new FrontEndCommand(frontEnd, "", "", ImmutableList.of(workload), ImmutableList.of(), false);
     }
 
-    public static NomadDriverCommand of(NomadDriverRequest request) {
+    public static FrontEndCommand of(NomadDriverRequest request) {
         int parts = (request.getDocument().isEmpty() ? 0 : 1)
                 + (request.getWithdrawList().isEmpty() ? 0 : 1)
                 + (request.getWorkloadsList().isEmpty() ? 0 : 1);
@@ -91,7 +92,10 @@ public record NomadDriverCommand(
         if (!request.getDocument().isEmpty() && request.getTask().isEmpty()) {
             throw new UsageException("task: it has to be said whose document this is");
         }
-        return new NomadDriverCommand(
+        return new FrontEndCommand(
+                FrontEnd.ofCommand(request.getFrontEnd())
+                        .orElseThrow(() -> new UsageException("front_end: there is no '" + request.getFrontEnd()
+                                + "', or this agent is too old for it")),
                 request.getTask(),
                 request.getDocument(),
                 RequestFields.workloads(request.getWithdrawList()),
@@ -102,6 +106,7 @@ public record NomadDriverCommand(
     @Override
     public void write(CommandRequest.Builder request) {
         request.setNomadDriver(NomadDriverRequest.newBuilder()
+                .setFrontEnd(frontEnd == FrontEnd.NOMAD_DRIVER ? "" : frontEnd.command())
                 .setTask(task)
                 .setDocument(document)
                 .addAllWithdraw(RequestFields.words(withdrawn))
@@ -194,7 +199,7 @@ public record NomadDriverCommand(
                                 .forEach(id -> store.resume(id, "the stop was broken off", now)));
     }
 
-    /** An id is ALLOCATION/TASK/START. */
+    /** Of Nomad an id is ALLOCATION/TASK/START. */
     private ImmutableList<WorkloadId> formerly(StateReader reader) {
         int end = task.lastIndexOf('/');
         if (end <= task.indexOf('/')) {
@@ -202,7 +207,7 @@ public record NomadDriverCommand(
         }
         String same = task.substring(0, end + 1);
         return reader.declarations().stream()
-                .filter(one -> one.source() == SourceName.NOMAD
+                .filter(one -> one.source() == frontEnd.source()
                         && one.origin().startsWith(same)
                         && !one.origin().equals(task))
                 .map(one -> one.workload().id())
@@ -213,7 +218,7 @@ public record NomadDriverCommand(
         Instant now = workspace.environment().clock().instant();
         workspace.enforcer().declare(store -> {
             ImmutableSet<String> origins = store.declarations().stream()
-                    .filter(one -> one.source() == SourceName.NOMAD
+                    .filter(one -> one.source() == frontEnd.source()
                             && withdrawn.contains(one.workload().id()))
                     .map(StoredDeclaration::origin)
                     .collect(ImmutableSet.toImmutableSet());
@@ -225,13 +230,13 @@ public record NomadDriverCommand(
     }
 
     /** Of these origins nothing else stays; all others are left as they are. */
-    private static ImmutableSet<WorkloadId> replace(
+    private ImmutableSet<WorkloadId> replace(
             StateStore store, ImmutableList<ToApply> documents, ImmutableSet<String> origins, Instant now) {
         ImmutableSet<String> others = store.declarations().stream()
-                .filter(one -> one.source() == SourceName.NOMAD && !origins.contains(one.origin()))
+                .filter(one -> one.source() == frontEnd.source() && !origins.contains(one.origin()))
                 .map(StoredDeclaration::origin)
                 .collect(ImmutableSet.toImmutableSet());
-        return store.replace(new SourceContent(SourceName.NOMAD, documents, others, ImmutableList.of()), now);
+        return store.replace(new SourceContent(frontEnd.source(), documents, others, ImmutableList.of()), now);
     }
 
     private static void tell(ImmutableList<WorkloadId> asked, Workspace workspace, Map<WorkloadId, String> told) {

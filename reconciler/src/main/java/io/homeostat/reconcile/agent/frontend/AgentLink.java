@@ -1,4 +1,4 @@
-package io.homeostat.reconcile.agent.nomad;
+package io.homeostat.reconcile.agent.frontend;
 
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
@@ -18,71 +18,93 @@ import io.homeostat.proto.agent.Presentation;
 import io.homeostat.reconcile.agent.api.ApiClient;
 import io.homeostat.reconcile.agent.api.ApiException;
 import io.homeostat.reconcile.command.Command;
-import io.homeostat.reconcile.command.NomadDriverCommand;
+import io.homeostat.reconcile.command.FrontEnd;
+import io.homeostat.reconcile.command.FrontEndCommand;
 import io.homeostat.reconcile.command.environment.AgentFile;
 import io.homeostat.reconcile.command.environment.CommandFailure;
 import io.homeostat.reconcile.command.environment.ExitStatus;
 import java.io.ByteArrayOutputStream;
 import java.io.File;
 import java.io.IOException;
+import java.net.URISyntaxException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.security.CodeSource;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.Consumer;
 import java.util.function.Predicate;
 
 /**
- * The agent that enforces what the tasks of Nomad are declared in. When none runs on the state directory one is started, in a session of
- * its own: it outlives this process, as it would any other that has started it.
+ * The agent that enforces what a front end declares. When none runs on the state directory one is started, in a session of its own: it
+ * outlives this process, as it would any other that has started it.
  */
-final class AgentLink {
+public final class AgentLink {
     private static final Duration START = Duration.ofSeconds(30);
     private static final Duration LOOK = Duration.ofMillis(20);
-    private static final String LOG = "nomad-driver-agent.log";
     private static final long MOST_LOG = 4L << 20;
-    private static final String CONFIG = "nomad-driver-agent.yaml";
 
-    /** Declares nothing: a state directory that only Nomad's tasks are in. */
+    /** Declares nothing: a state directory that only what a front end declares is in. */
     private static final String NOTHING_ELSE =
             "sources: {files: [], local: {directories: []}}\nmetrics: {listen: \"\"}\n";
 
+    private final FrontEnd frontEnd;
     private final Layout layout;
     private final Optional<Path> config;
     private final Path program;
-    private final HostLog log;
+    private final Consumer<String> say;
+    private final String log;
 
     /**
      * @param config of an agent that is started; empty: the usual one
      * @param program the command {@code homeostat}
+     * @param say told when one has been found or started
      */
-    AgentLink(Layout layout, Optional<Path> config, Path program, HostLog log) {
+    public AgentLink(FrontEnd frontEnd, Layout layout, Optional<Path> config, Path program, Consumer<String> say) {
+        this.frontEnd = frontEnd;
         this.layout = layout;
         this.config = config;
         this.program = program;
-        this.log = log;
+        this.say = say;
+        this.log = frontEnd.command() + "-agent.log";
     }
 
-    Layout layout() {
+    public Layout layout() {
         return layout;
     }
 
-    /** Writes the configuration of an agent for which nothing but tasks of Nomad is declared, and returns its path. */
-    static Path configOfItsOwn(Path stateDir) throws IOException {
+    /** Writes the configuration of an agent for which nothing but by this front end is declared, and returns its path. */
+    public static Path configOfItsOwn(FrontEnd frontEnd, Path stateDir) throws IOException {
         Files.createDirectories(
                 stateDir, PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
-        Path file = stateDir.resolve(CONFIG);
+        Path file = stateDir.resolve(frontEnd.command() + "-agent.yaml");
         byte[] content = NOTHING_ELSE.getBytes(StandardCharsets.UTF_8);
         // An agent may be reading it.
         if (!Files.exists(file) || !Arrays.equals(content, Files.readAllBytes(file))) {
             new LocalDisk().replace(file, content);
         }
         return file;
+    }
+
+    /** The start script of the distribution that this runs from. */
+    public static Path program() {
+        CodeSource source = AgentLink.class.getProtectionDomain().getCodeSource();
+        try {
+            Path library = Path.of(source.getLocation().toURI());
+            Path program = library.resolveSibling("../bin/homeostat").normalize();
+            if (Files.isExecutable(program)) {
+                return program;
+            }
+            throw new CommandFailure("this does not run from a distribution of homeostat: there is no " + program);
+        } catch (URISyntaxException e) {
+            throw new CommandFailure("where this runs from is no path: " + e.getMessage(), e);
+        }
     }
 
     /**
@@ -100,7 +122,7 @@ final class AgentLink {
             for (long looks = START.dividedBy(LOOK); looks > 0; looks--) {
                 running = AgentFile.running(layout);
                 if (running.isPresent()) {
-                    log.info("an agent enforces what is declared in " + layout.stateDir() + ", pid "
+                    say.accept("an agent enforces what is declared in " + layout.stateDir() + ", pid "
                             + running.get().identity().pid());
                     return running.get();
                 }
@@ -110,7 +132,7 @@ final class AgentLink {
                     return AgentFile.running(layout)
                             .orElseThrow(() -> new CommandFailure("the agent on " + layout.stateDir()
                                     + " ended with exit status " + agent.exitValue() + "; "
-                                    + layout.stateDir().resolve(LOG) + " says why"));
+                                    + layout.stateDir().resolve(log) + " says why"));
                 }
                 Thread.sleep(LOOK);
             }
@@ -118,7 +140,7 @@ final class AgentLink {
             throw new CommandFailure("cannot start " + program + " run: " + CommandFailure.reason(e), e);
         }
         throw new CommandFailure("the agent on " + layout.stateDir() + " is not ready after " + START.toSeconds()
-                + " s; " + layout.stateDir().resolve(LOG) + " says why");
+                + " s; " + layout.stateDir().resolve(log) + " says why");
     }
 
     private Process start() throws IOException {
@@ -133,9 +155,9 @@ final class AgentLink {
                 "--run-dir",
                 layout.runDir().toString()));
         config.ifPresent(file -> command.addAll(List.of("--config", file.toString())));
-        Path written = layout.stateDir().resolve(LOG);
+        Path written = layout.stateDir().resolve(log);
         if (Files.exists(written) && Files.size(written) > MOST_LOG) {
-            Files.move(written, written.resolveSibling(LOG + ".1"), StandardCopyOption.REPLACE_EXISTING);
+            Files.move(written, written.resolveSibling(log + ".1"), StandardCopyOption.REPLACE_EXISTING);
         }
         File output = written.toFile();
         ProcessBuilder builder = new ProcessBuilder(command)
@@ -153,17 +175,17 @@ final class AgentLink {
         return builder.start();
     }
 
-    /** What the same task is declared as under other ids; starts an agent when none runs. */
-    List<TaskLook> former(String task) throws InterruptedException {
-        List<TaskLook> looks = new ArrayList<>();
-        follow(NomadDriverCommand.former(task), looks::add);
+    /** What is declared of other origins that are the same up to their last slash; starts an agent when none runs. */
+    public List<WorkloadLook> former(String task) throws InterruptedException {
+        List<WorkloadLook> looks = new ArrayList<>();
+        follow(FrontEndCommand.former(frontEnd, task), looks::add);
         return looks;
     }
 
-    /** How a task is; starts an agent when none runs. */
-    TaskLook look(WorkloadId workload) throws InterruptedException {
-        List<TaskLook> looks = new ArrayList<>();
-        follow(NomadDriverCommand.about(ImmutableList.of(workload), false), looks::add);
+    /** How a workload is; starts an agent when none runs. */
+    public WorkloadLook look(WorkloadId workload) throws InterruptedException {
+        List<WorkloadLook> looks = new ArrayList<>();
+        follow(FrontEndCommand.about(frontEnd, ImmutableList.of(workload), false), looks::add);
         if (looks.isEmpty()) {
             throw new CommandFailure("the agent says nothing of " + workload);
         }
@@ -171,15 +193,16 @@ final class AgentLink {
     }
 
     /**
-     * Hands on how tasks are, and each change, until the thread is interrupted, the agent goes away or the reader has enough.
+     * Hands on how workloads are, and each change, until the thread is interrupted, the agent goes away or the reader has enough.
      *
      * @param goesOn whether the reader wants more
      */
-    void follow(ImmutableList<WorkloadId> workloads, Predicate<TaskLook> goesOn) throws InterruptedException {
-        follow(NomadDriverCommand.about(workloads, true), goesOn);
+    public void follow(ImmutableList<WorkloadId> workloads, Predicate<WorkloadLook> goesOn)
+            throws InterruptedException {
+        follow(FrontEndCommand.about(frontEnd, workloads, true), goesOn);
     }
 
-    private void follow(NomadDriverCommand command, Predicate<TaskLook> goesOn) throws InterruptedException {
+    private void follow(FrontEndCommand command, Predicate<WorkloadLook> goesOn) throws InterruptedException {
         ObjectMapper mapper = new ObjectMapper();
         ByteArrayOutputStream line = new ByteArrayOutputStream();
         run(command, bytes -> {
@@ -190,7 +213,7 @@ final class AgentLink {
                     continue;
                 }
                 try {
-                    more &= goesOn.test(TaskLook.of(mapper.readTree(line.toByteArray())));
+                    more &= goesOn.test(WorkloadLook.of(mapper.readTree(line.toByteArray())));
                 } catch (JsonProcessingException e) {
                     throw new CommandFailure("the agent answers with what is no JSON; is it of another version?", e);
                 } catch (IOException e) {
@@ -202,8 +225,26 @@ final class AgentLink {
         });
     }
 
+    /**
+     * Declares a workload; the same again changes nothing. Starts an agent when none runs, as all of these.
+     *
+     * @param origin what it comes from, as whoever asks the front end for it calls that
+     */
+    public void declare(String origin, String document) throws InterruptedException {
+        run(FrontEndCommand.declare(frontEnd, origin, document));
+    }
+
+    public void withdraw(WorkloadId workload) throws InterruptedException {
+        run(FrontEndCommand.withdraw(frontEnd, workload));
+    }
+
+    /** Ends the pause of a stop that nobody will finish. */
+    public void resume(String origin, WorkloadId workload) throws InterruptedException {
+        run(FrontEndCommand.resume(frontEnd, origin, workload));
+    }
+
     /** The same for what prints nothing of interest. */
-    void run(Command command) throws InterruptedException {
+    public void run(Command command) throws InterruptedException {
         run(command, bytes -> true);
     }
 
@@ -275,7 +316,7 @@ final class AgentLink {
     }
 
     /** Whether what was asked for may have been done, or be done yet. */
-    static boolean isOpen(CommandFailure failure) {
+    public static boolean isOpen(CommandFailure failure) {
         return failure.getCause() instanceof ApiException e
                 && (e.kind() == ApiException.Kind.UNANSWERED || e.kind() == ApiException.Kind.LOST);
     }
