@@ -11,6 +11,7 @@ import io.homeostat.proto.nomad.driver.ExecTaskStreamingRequest.Setup;
 import io.homeostat.proto.nomad.driver.ExecTaskStreamingRequest.TerminalSize;
 import io.homeostat.proto.nomad.driver.ExecTaskStreamingResponse;
 import io.homeostat.proto.nomad.driver.ExitResult;
+import io.homeostat.reconcile.agent.frontend.BoundedCommand;
 import io.homeostat.reconcile.command.environment.CommandFailure;
 import java.io.File;
 import java.io.IOException;
@@ -86,7 +87,7 @@ final class ExecSession implements StreamObserver<ExecTaskStreamingRequest> {
         over();
         Process running = process;
         if (running != null) {
-            TaskExec.kill(running);
+            BoundedCommand.kill(running);
         }
         out.fail(failure);
     }
@@ -125,7 +126,7 @@ final class ExecSession implements StreamObserver<ExecTaskStreamingRequest> {
             Thread.ofVirtual().name("exec output").start(() -> serve(started));
         }
         process = started;
-        out.whenCancelled(() -> TaskExec.kill(started));
+        out.whenCancelled(() -> BoundedCommand.kill(started));
     }
 
     /** A size of 0 is none. */
@@ -243,7 +244,7 @@ final class ExecSession implements StreamObserver<ExecTaskStreamingRequest> {
         over();
         Process running = process;
         if (running != null) {
-            TaskExec.kill(running);
+            BoundedCommand.kill(running);
         }
     }
 

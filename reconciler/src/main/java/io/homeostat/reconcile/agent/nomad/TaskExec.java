@@ -3,23 +3,18 @@ package io.homeostat.reconcile.agent.nomad;
 import com.github.benmanes.caffeine.cache.Ticker;
 import com.google.common.base.Splitter;
 import com.google.common.collect.ImmutableList;
-import com.google.protobuf.ByteString;
 import io.grpc.Status;
 import io.homeostat.actuate.launch.ProgramScript;
-import io.homeostat.actuate.stop.Signals;
 import io.homeostat.desired.state.Identity.ProcessIdentity;
 import io.homeostat.observe.limits.CgroupLayout;
 import io.homeostat.observe.process.Executables;
 import io.homeostat.observe.process.ProcFs;
-import io.homeostat.observe.process.ProcFs.Stat;
 import io.homeostat.observe.process.SystemCharset;
 import io.homeostat.proto.nomad.driver.ExecTaskResponse;
 import io.homeostat.proto.nomad.driver.ExitResult;
-import java.io.ByteArrayOutputStream;
+import io.homeostat.reconcile.agent.frontend.BoundedCommand;
 import java.io.File;
 import java.io.IOException;
-import java.io.InputStream;
-import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -28,7 +23,6 @@ import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
 
 /**
@@ -36,11 +30,6 @@ import java.util.function.BooleanSupplier;
  * write there. Each has a session of its own.
  */
 final class TaskExec {
-    private static final int SIGKILL = 9;
-    private static final int MOST_OUTPUT = 2 << 20;
-    private static final int CHUNK = 16 << 10;
-    private static final Duration LOOK = Duration.ofMillis(50);
-    private static final Duration LAST_OUTPUT = Duration.ofSeconds(5);
     private static final ProcFs PROC_FS = new ProcFs();
 
     /** Joins the groups whose files come before "--", and becomes what follows. */
@@ -162,100 +151,27 @@ final class TaskExec {
     }
 
     /**
-     * Runs a command without input. What it leaves in the background goes on, and its output is not waited for. Of each output the first
-     * two MiB are kept.
+     * Runs a command without input.
      *
      * @param timeout 0 for none
      * @throws io.grpc.StatusRuntimeException when the command itself has not ended in time, or the call was given up; then it is killed
      */
     static ExecTaskResponse run(ProcessBuilder builder, Duration timeout, Ticker ticker, BooleanSupplier isCancelled)
             throws IOException, InterruptedException {
-        long began = ticker.read();
-        Process process = builder.start();
-        boolean finished = false;
-        try {
-            process.getOutputStream().close();
-            Output stdout = new Output(process.getInputStream());
-            Output stderr = new Output(process.getErrorStream());
-            while (!process.waitFor(LOOK.toMillis(), TimeUnit.MILLISECONDS)) {
-                if (isCancelled.getAsBoolean()) {
-                    throw Status.CANCELLED
-                            .withDescription("the call was given up, and the command is killed")
-                            .asRuntimeException();
-                }
-                if (timeout.isPositive() && ticker.read() - began >= timeout.toNanos()) {
-                    throw TaskFailures.failed(
-                            "the command has not ended after " + timeout.toMillis() + " ms, and is killed");
-                }
-            }
-            finished = true;
-            boolean _ = stdout.awaitEnd(LAST_OUTPUT) && stderr.awaitEnd(LAST_OUTPUT);
-            return ExecTaskResponse.newBuilder()
-                    .setStdout(stdout.bytes())
-                    .setStderr(stderr.bytes())
-                    .setResult(ExitResult.newBuilder().setExitCode(process.exitValue()))
-                    .build();
-        } finally {
-            if (!finished) {
-                kill(process);
-            }
-        }
-    }
-
-    /** The beginning of an output: what is too much for one answer is read and dropped. */
-    private static final class Output {
-        private final ByteArrayOutputStream bytes = new ByteArrayOutputStream();
-        private final Thread thread;
-
-        Output(InputStream from) {
-            // Not a virtual one: what was left in the background may keep it waiting.
-            thread = Thread.ofPlatform().daemon().name("exec output").start(() -> read(from));
-        }
-
-        private void read(InputStream from) {
-            byte[] chunk = new byte[CHUNK];
-            try (from) {
-                for (int length = from.read(chunk); length >= 0; length = from.read(chunk)) {
-                    add(chunk, length);
-                }
-            } catch (IOException e) {
-                // It was killed while it was being read: that is its end, too.
-                return;
-            }
-        }
-
-        private synchronized void add(byte[] chunk, int length) {
-            bytes.write(chunk, 0, Math.min(length, MOST_OUTPUT - bytes.size()));
-        }
-
-        boolean awaitEnd(Duration within) throws InterruptedException {
-            return thread.join(within);
-        }
-
-        synchronized ByteString bytes() {
-            return ByteString.copyFrom(bytes.toByteArray());
-        }
-    }
-
-    /** Kills a command and all that it has started, except what has lost its parent and got a session of its own. */
-    static void kill(Process process) {
-        List<ProcessHandle> below = process.descendants().toList();
-        process.destroyForcibly();
-        below.forEach(ProcessHandle::destroyForcibly);
-        try {
-            // Their number is not given to another process as long as any of them lives. What it is now, if it is not
-            // ours, is a stranger.
-            if (!process.isAlive() && PROC_FS.stat(process.pid()).isPresent()) {
-                return;
-            }
-            Signals signals = new Signals(PROC_FS);
-            for (Stat one : PROC_FS.processes()) {
-                if (one.session() == process.pid()) {
-                    boolean _ = signals.send(one.pid(), one.startTicks(), SIGKILL);
-                }
-            }
-        } catch (IOException e) {
-            throw new UncheckedIOException("what a command has started could not be killed", e);
-        }
+        return switch (BoundedCommand.run(builder, timeout, ticker, isCancelled)) {
+            case BoundedCommand.Ended ended ->
+                ExecTaskResponse.newBuilder()
+                        .setStdout(ended.stdout())
+                        .setStderr(ended.stderr())
+                        .setResult(ExitResult.newBuilder().setExitCode(ended.exitStatus()))
+                        .build();
+            case BoundedCommand.Cancelled _ ->
+                throw Status.CANCELLED
+                        .withDescription("the call was given up, and the command is killed")
+                        .asRuntimeException();
+            case BoundedCommand.TimedOut _ ->
+                throw TaskFailures.failed(
+                        "the command has not ended after " + timeout.toMillis() + " ms, and is killed");
+        };
     }
 }
