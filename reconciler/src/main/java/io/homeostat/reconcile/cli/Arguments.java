@@ -65,6 +65,10 @@ record Arguments(Typed whole, Typed command) {
                 Arguments.<List<String>>option(command, Syntax.FILES).orElse(List.of()));
     }
 
+    Optional<String> text(String option) {
+        return option(command, option);
+    }
+
     Optional<String> config() {
         return option(command, Syntax.CONFIG);
     }

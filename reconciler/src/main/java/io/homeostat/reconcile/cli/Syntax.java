@@ -48,6 +48,8 @@ final class Syntax {
     static final String ALL = "--all";
     static final String OUTPUT = "-o";
     static final String CONFIG = "--config";
+    static final String LISTEN = "--listen";
+    static final String RUNTIME = "--runtime";
     static final String STATE_DIR = "--state-dir";
     static final String RUN_DIR = "--run-dir";
     static final String LOG_LEVEL = "--log-level";

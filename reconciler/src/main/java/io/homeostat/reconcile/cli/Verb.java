@@ -6,6 +6,7 @@ import com.google.errorprone.annotations.Immutable;
 import io.homeostat.desired.model.SignalNames;
 import io.homeostat.proto.agent.CommandRequest;
 import io.homeostat.reconcile.agent.Daemon;
+import io.homeostat.reconcile.agent.guest.GuestServer;
 import io.homeostat.reconcile.agent.nomad.NomadDriver;
 import io.homeostat.reconcile.command.ApplyCommand;
 import io.homeostat.reconcile.command.Command;
@@ -103,6 +104,25 @@ public enum Verb {
                     .run(),
             "Be a task driver of a Nomad client, which starts it; its tasks are declared here and enforced by an agent.",
             "Exit status: 1 when nobody starts it as a plugin."),
+    GUEST(
+            syntax -> syntax.text(
+                            Syntax.LISTEN,
+                            "ENDPOINT",
+                            "Where: vsock://-1:1024, which is the default, or unix:///PATH.",
+                            false)
+                    .text(Syntax.RUNTIME, "PROGRAM", "What runs containers; runc is the default.", false)
+                    .config(),
+            typed -> new GuestServer(
+                            typed.environment(),
+                            typed.arguments().global(),
+                            new GuestServer.Settings(
+                                    typed.arguments().text(Syntax.LISTEN),
+                                    typed.arguments().text(Syntax.RUNTIME),
+                                    typed.arguments().config()))
+                    .run(),
+            "Be the agent of a virtual machine, for whoever runs Kata containers in it; they are enforced by an agent.",
+            "Containers outlive it, and the next one takes them up; with its sandbox it ends, too.",
+            "Exit status: 0 told to end, or its sandbox was destroyed, 1 could not run."),
     PAUSE(
             syntax -> syntax.selection().reason(true),
             typed -> typed.hold(Hold.PAUSE),

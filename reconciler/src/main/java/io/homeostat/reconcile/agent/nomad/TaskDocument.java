@@ -1,14 +1,13 @@
 package io.homeostat.reconcile.agent.nomad;
 
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import com.google.common.hash.Hashing;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.proto.nomad.driver.LinuxResources;
 import io.homeostat.proto.nomad.driver.Resources;
 import io.homeostat.proto.nomad.driver.TaskConfig;
 import io.homeostat.reconcile.agent.nomad.TaskSettings.ProbeSettings;
+import io.homeostat.reconcile.command.FrontEnd;
 import io.homeostat.reconcile.command.output.Json;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Locale;
@@ -19,12 +18,10 @@ import java.util.regex.Pattern;
 /** The document that declares a task. Pure: always the same for the same task. */
 final class TaskDocument {
     private static final Pattern VARIABLE = Pattern.compile("[A-Za-z_][A-Za-z0-9_]*");
-    private static final Pattern NOT_OF_NAMES = Pattern.compile("[^A-Za-z0-9.-]+");
 
     /** What JSON takes as it is, and YAML only escaped, or as the end of a line. */
     private static final Pattern NOT_IN_YAML = Pattern.compile("[\\x7f-\\x9f\\u2028\\u2029\\ufeff\\ufffe\\uffff]");
 
-    private static final int READABLE = 40;
     private static final int DIGITS = 16;
     private static final long MEBIBYTE = 1L << 20;
     private static final double PERCENT = 100;
@@ -38,15 +35,8 @@ final class TaskDocument {
 
     static WorkloadId workload(String taskId, boolean plugin) {
         String[] parts = taskId.split("/", -1);
-        String readable =
-                NOT_OF_NAMES.matcher(parts.length > 1 ? parts[1] : parts[0]).replaceAll("-");
-        String hash = Hashing.sha256()
-                .hashString(taskId, StandardCharsets.UTF_8)
-                .toString()
-                .substring(0, DIGITS);
-        String name = "nomad-" + readable.substring(0, Math.min(READABLE, readable.length())) + "-" + hash;
-        return WorkloadId.parse((plugin ? "plugin/" : "process/") + name)
-                .orElseThrow(() -> new IllegalStateException("no name of a workload: " + name));
+        return FrontEnd.NOMAD_DRIVER.workload(
+                plugin ? "plugin" : "process", parts.length > 1 ? parts[1] : parts[0], taskId);
     }
 
     static Path directory(TaskConfig task) {

@@ -1,6 +1,7 @@
 package io.homeostat.reconcile.agent.telemetry;
 
 import io.homeostat.desired.platform.QuietEventLoop;
+import io.homeostat.reconcile.agent.api.PrivateSocket;
 import io.netty.bootstrap.ServerBootstrap;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;

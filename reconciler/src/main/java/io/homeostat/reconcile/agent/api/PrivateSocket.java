@@ -1,6 +1,5 @@
-package io.homeostat.reconcile.agent.telemetry;
+package io.homeostat.reconcile.agent.api;
 
-import io.homeostat.reconcile.agent.api.SocketFile;
 import java.io.IOException;
 import java.net.UnixDomainSocketAddress;
 import java.nio.file.FileAlreadyExistsException;
@@ -18,7 +17,7 @@ import org.jspecify.annotations.Nullable;
  * A unix socket that only its owner can ever connect to: bound in a private directory, then moved into place. It replaces what a dead
  * process left there, but nothing that is alive or no socket.
  */
-final class PrivateSocket implements AutoCloseable {
+public final class PrivateSocket implements AutoCloseable {
     private final Path place;
     private final Path directory;
     private @Nullable Object ours;
@@ -28,8 +27,12 @@ final class PrivateSocket implements AutoCloseable {
         this.directory = directory;
     }
 
-    /** @throws IOException when the place is taken, or no socket can be made there; says why */
-    static PrivateSocket prepare(Path place) throws IOException {
+    /**
+     * Finds out whether it can be made.
+     *
+     * @throws IOException when the place is taken, or no socket can be made there; says why
+     */
+    public static PrivateSocket prepare(Path place) throws IOException {
         switch (new SocketFile(place).occupant()) {
             case NOBODY, A_DEAD_PROCESS -> {}
             // Living ones are not listed under their place: they are bound elsewhere and moved there.
@@ -45,12 +48,12 @@ final class PrivateSocket implements AutoCloseable {
                         PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------"))));
     }
 
-    UnixDomainSocketAddress address() {
+    public UnixDomainSocketAddress address() {
         return UnixDomainSocketAddress.of(directory.resolve("s"));
     }
 
     /** To be called when it is bound: makes it visible. */
-    void publish() throws IOException {
+    public void publish() throws IOException {
         Path bound = directory.resolve("s");
         Files.setPosixFilePermissions(bound, PosixFilePermissions.fromString("rw-------"));
         ours = key(bound);

@@ -1,0 +1,236 @@
+package io.homeostat.reconcile.agent.guest;
+
+import com.github.benmanes.caffeine.cache.Ticker;
+import com.google.common.base.Splitter;
+import io.homeostat.actuate.LocalDisk;
+import io.homeostat.actuate.SecureDirectories;
+import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.observe.process.ProcFs;
+import io.homeostat.reconcile.agent.frontend.AgentLink;
+import io.homeostat.reconcile.agent.frontend.WorkloadLook;
+import io.homeostat.reconcile.command.environment.CommandFailure;
+import io.homeostat.reconcile.command.environment.Version;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.DirectoryStream;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.InstantSource;
+import java.util.List;
+import java.util.Locale;
+import java.util.concurrent.CountDownLatch;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** This machine as its callers see it: a guest that has booted, has a sandbox or none, and is asked for its metrics. */
+final class GuestMachine {
+    private static final Logger LOG = LoggerFactory.getLogger(GuestMachine.class);
+    private static final Duration REMOVAL = Duration.ofSeconds(30);
+    private static final Duration WITHDRAWAL = Duration.ofSeconds(60);
+    private static final long LOOK = 20;
+
+    /** A clock that is nearer than this is left alone: a call takes its time, too. */
+    private static final Duration CLOCK_ACCURACY = Duration.ofSeconds(1);
+
+    private static final int NANOS_PER_MICRO = 1000;
+    private static final int HEXADECIMAL = 16;
+    private static final long KIBIBYTE = 1024;
+    private static final Splitter BLANKS = Splitter.on(' ').omitEmptyStrings();
+
+    private final GuestPaths paths;
+    private final OciRuntime runtime;
+    private final HostedSandbox sandbox;
+    private final HostedContainers containers;
+    private final ContainerOperations operations;
+    private final MachineFiles files;
+    private final MachineNetwork network;
+    private final Ticker ticker;
+    private final InstantSource clock;
+    private final LocalDisk disk = new LocalDisk();
+    private final CountDownLatch end = new CountDownLatch(1);
+
+    /**
+     * Takes up what is there, or, after another boot, makes sure that nothing of the one before is.
+     *
+     * @throws IOException when its directory can't be read or written
+     * @throws CommandFailure when what was declared before the boot can't be withdrawn
+     */
+    GuestMachine(GuestPaths paths, AgentLink agent, OciRuntime runtime, Ticker ticker, InstantSource clock)
+            throws IOException, InterruptedException {
+        this.paths = paths;
+        this.runtime = runtime;
+        this.ticker = ticker;
+        this.clock = clock;
+        SecureDirectories.create(paths.root(), SecureDirectories.OURS);
+        forgetFormerBoot(agent);
+        Storages storages = new Storages(paths, ticker);
+        this.sandbox = new HostedSandbox(paths, storages, ticker);
+        RequestChecks checks = new RequestChecks(paths, runtime);
+        this.containers = new HostedContainers(paths, agent, runtime, storages, checks, ticker);
+        this.operations = new ContainerOperations(containers, runtime, checks, ticker);
+        this.files = new MachineFiles(paths);
+        this.network = new MachineNetwork(ticker);
+    }
+
+    private void forgetFormerBoot(AgentLink agent) throws IOException, InterruptedException {
+        String now = new ProcFs().bootId();
+        Path file = paths.root().resolve("boot");
+        if (Files.exists(file) && Files.readString(file).strip().equals(now)) {
+            return;
+        }
+        // Before it is noted: if we die now, it is done again.
+        for (WorkloadLook former : agent.former("containers/")) {
+            LOG.info("{} is of a former boot, and is withdrawn", former.workload());
+            withdraw(agent, former.workload());
+        }
+        empty();
+        disk.replace(file, now.getBytes(StandardCharsets.US_ASCII));
+    }
+
+    private void withdraw(AgentLink agent, WorkloadId workload) throws InterruptedException {
+        agent.withdraw(workload);
+        long last = ticker.read() + WITHDRAWAL.toNanos();
+        while (agent.look(workload).known()) {
+            if (ticker.read() - last >= 0) {
+                throw new CommandFailure(
+                        workload + " is withdrawn, and not gone after " + WITHDRAWAL.toSeconds() + " s");
+            }
+            Thread.sleep(LOOK);
+        }
+    }
+
+    private void empty() throws IOException {
+        try (DirectoryStream<Path> all = Files.newDirectoryStream(paths.root())) {
+            for (Path one : all) {
+                disk.deleteTree(one);
+            }
+        }
+    }
+
+    HostedContainers containers() {
+        return containers;
+    }
+
+    ContainerOperations operations() {
+        return operations;
+    }
+
+    HostedSandbox sandbox() {
+        return sandbox;
+    }
+
+    MachineFiles files() {
+        return files;
+    }
+
+    MachineNetwork network() {
+        return network;
+    }
+
+    String version() {
+        return Version.current();
+    }
+
+    /** Whether containers may have filters of system calls. */
+    boolean filtersCalls() {
+        return runtime.filtersCalls();
+    }
+
+    /** Removes all containers and then the sandbox, so that the next one finds a machine as after its boot. */
+    void destroy() throws IOException, InterruptedException {
+        for (HostedContainer container : containers.all()) {
+            containers.remove(container, REMOVAL);
+        }
+        sandbox.destroy();
+        disk.deleteTree(paths.real(GuestPaths.SHARED));
+        Files.deleteIfExists(scrapesFile());
+    }
+
+    /** Has this agent end: whoever runs the machine has it end then, or starts it again. */
+    void end() {
+        end.countDown();
+    }
+
+    void awaitEnd() throws InterruptedException {
+        end.await();
+    }
+
+    private Path scrapesFile() {
+        return paths.root().resolve("scrapes");
+    }
+
+    /** In the text format of Prometheus, with the names of Kata's agent. They are counted for as long as the machine runs, whoever asks. */
+    synchronized String metrics() throws IOException {
+        long scrapes = scrapes() + 1;
+        Path unfinished = scrapesFile().resolveSibling("scrapes.new");
+        Files.writeString(unfinished, Long.toString(scrapes));
+        disk.rename(unfinished, scrapesFile());
+        StringBuilder text = new StringBuilder();
+        text.append("# TYPE kata_agent_scrape_count counter\nkata_agent_scrape_count ")
+                .append(scrapes)
+                .append("\n# TYPE kata_guest_cpu_time gauge\n");
+        String[] names = {"user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal", "guest", "guest_nice"};
+        for (String line : Files.readAllLines(Path.of("/proc/stat"))) {
+            List<String> words = BLANKS.splitToList(line.strip());
+            if (words.get(0).startsWith("cpu")) {
+                String cpu = words.get(0).equals("cpu") ? "total" : words.get(0).substring("cpu".length());
+                for (int i = 1; i < words.size() && i <= names.length; i++) {
+                    text.append("kata_guest_cpu_time{cpu=\"")
+                            .append(cpu)
+                            .append("\",item=\"")
+                            .append(names[i - 1])
+                            .append("\"} ")
+                            .append(words.get(i))
+                            .append('\n');
+                }
+            }
+        }
+        text.append("# TYPE kata_guest_meminfo gauge\n");
+        for (String line : Files.readAllLines(Path.of("/proc/meminfo"))) {
+            List<String> words = BLANKS.splitToList(line.replace(':', ' '));
+            // MemAvailable is mem_available there.
+            String item = words.get(0).replaceAll("([a-z])([A-Z])", "$1_$2").toLowerCase(Locale.ROOT);
+            if (words.size() >= 2 && item.matches("[a-z_]+")) {
+                long value = Long.parseLong(words.get(1)) * (words.size() > 2 ? KIBIBYTE : 1);
+                text.append("kata_guest_meminfo{item=\"")
+                        .append(item)
+                        .append("\"} ")
+                        .append(value)
+                        .append('\n');
+            }
+        }
+        return text.toString();
+    }
+
+    private long scrapes() throws IOException {
+        try {
+            return Long.parseLong(Files.readString(scrapesFile()).strip());
+        } catch (NoSuchFileException e) {
+            return 0;
+        }
+    }
+
+    /** Sets the clock of this machine, unless it is right. */
+    void setClock(long seconds, long micros) throws IOException, InterruptedException {
+        Instant wanted = Instant.ofEpochSecond(seconds, micros * NANOS_PER_MICRO);
+        if (Duration.between(clock.instant(), wanted).abs().compareTo(CLOCK_ACCURACY) >= 0) {
+            String _ = Tools.run(ticker, "date", "--utc", "--set=" + wanted);
+            LOG.info("the clock was set to {}", wanted);
+        }
+    }
+
+    /** Bytes in which memory is plugged in; 0 where that can't be. */
+    static long memoryBlock() throws IOException {
+        try {
+            return Long.parseLong(
+                    Files.readString(Path.of("/sys/devices/system/memory/block_size_bytes"))
+                            .strip(),
+                    HEXADECIMAL);
+        } catch (NoSuchFileException e) {
+            return 0;
+        }
+    }
+}

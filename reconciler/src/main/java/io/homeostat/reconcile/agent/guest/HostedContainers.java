@@ -1,0 +1,403 @@
+package io.homeostat.reconcile.agent.guest;
+
+import com.github.benmanes.caffeine.cache.Ticker;
+import com.google.common.collect.ImmutableList;
+import io.grpc.Context;
+import io.grpc.StatusRuntimeException;
+import io.homeostat.actuate.LocalDisk;
+import io.homeostat.actuate.SecureDirectories;
+import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.platform.Layout;
+import io.homeostat.observe.process.ProcFs;
+import io.homeostat.proto.kata.CreateContainerRequest;
+import io.homeostat.reconcile.agent.frontend.AgentLink;
+import io.homeostat.reconcile.agent.frontend.WorkloadLook;
+import io.homeostat.reconcile.agent.frontend.WorkloadWatch;
+import io.homeostat.reconcile.command.FrontEnd;
+import io.homeostat.reconcile.command.environment.CommandFailure;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.DirectoryStream;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The containers of this machine that were asked for. Each has a directory, which is there in full or not at all, and from its start on a
+ * process that is declared in an agent. All of it is found again by another instance, which goes on where this one was.
+ */
+final class HostedContainers {
+    private static final Logger LOG = LoggerFactory.getLogger(HostedContainers.class);
+    private static final Duration START = Duration.ofSeconds(60);
+    private static final Duration REMOVAL = Duration.ofSeconds(60);
+    private static final long LOOK = 10;
+    private static final int SIGKILL = 9;
+    private static final int BY_SIGNAL = 128;
+
+    private final GuestPaths paths;
+    private final Layout layout;
+    private final AgentLink agent;
+    private final OciRuntime runtime;
+    private final Storages storages;
+    private final Ticker ticker;
+    private final RequestChecks checks;
+    private final ProcFs procFs = new ProcFs();
+    private final LocalDisk disk = new LocalDisk();
+    private final Map<String, HostedContainer> containers = new ConcurrentHashMap<>();
+    private final OutOfMemoryWatch memory;
+    private final WorkloadWatch watch;
+
+    /**
+     * Takes up what is there.
+     *
+     * @throws IOException when it can't be read
+     */
+    HostedContainers(
+            GuestPaths paths,
+            AgentLink agent,
+            OciRuntime runtime,
+            Storages storages,
+            RequestChecks checks,
+            Ticker ticker)
+            throws IOException {
+        this.paths = paths;
+        this.layout = agent.layout();
+        this.agent = agent;
+        this.runtime = runtime;
+        this.storages = storages;
+        this.checks = checks;
+        this.ticker = ticker;
+        recover();
+        this.watch = WorkloadWatch.begin(agent, this::followed, this::seen, LOG::warn);
+        this.memory = OutOfMemoryWatch.begin(runtime, this::all);
+    }
+
+    private void recover() throws IOException {
+        SecureDirectories.create(paths.run(), SecureDirectories.OURS);
+        try (DirectoryStream<Path> all = Files.newDirectoryStream(paths.run())) {
+            for (Path directory : all) {
+                String id = directory.getFileName().toString();
+                if (GuestPaths.isId(id)) {
+                    recover(id, directory);
+                } else if (id.startsWith(".")) {
+                    // It had not been made in full.
+                    disk.deleteTree(directory);
+                }
+            }
+        }
+    }
+
+    private void recover(String id, Path directory) throws IOException {
+        HostedContainer container =
+                container(id, CreateContainerRequest.parseFrom(Files.readAllBytes(directory.resolve("request"))));
+        containers.put(id, container);
+        if (Files.exists(container.removedFile())) {
+            LOG.info("the removal of container {} was broken off, and is finished", id);
+            Thread _ = Thread.ofVirtual().name("removal").start(() -> finishRemoval(container));
+        } else if (container.isStarted()) {
+            // It may not have been declared, or be no longer, whoever has withdrawn it.
+            Thread _ = Thread.ofVirtual().name("declaration").start(() -> declareAgain(container));
+        }
+    }
+
+    private HostedContainer container(String id, CreateContainerRequest request) {
+        WorkloadId workload = FrontEnd.GUEST.workload("process", id, id);
+        return new HostedContainer(id, paths.container(id), request, workload, layout.log(workload), errors(workload));
+    }
+
+    /** The standard error of a container is the log of errors of its process. */
+    private Path errors(WorkloadId workload) {
+        return layout.workloadState(workload)
+                .resolve(String.valueOf(workload.kind().errorLog()));
+    }
+
+    private void finishRemoval(HostedContainer container) {
+        try {
+            remove(container);
+        } catch (StatusRuntimeException | IOException e) {
+            LOG.warn("container {} is not removed: {}", container.id(), e.getMessage());
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    private void declareAgain(HostedContainer container) {
+        Duration pause = WorkloadWatch.SHORTEST_PAUSE;
+        while (!container.hasEnded() && containers.get(container.id()) == container) {
+            try {
+                declare(container);
+                return;
+            } catch (CommandFailure | IOException e) {
+                LOG.warn("container {} is not declared for a moment: {}", container.id(), e.getMessage());
+                pause = WorkloadWatch.longer(pause);
+                try {
+                    Thread.sleep(pause);
+                } catch (InterruptedException interrupted) {
+                    Thread.currentThread().interrupt();
+                    return;
+                }
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+                return;
+            }
+        }
+    }
+
+    /** @throws StatusRuntimeException when there is none, as the calls say it that ask about one */
+    HostedContainer get(String id) {
+        return find(id).orElseThrow(Refusals::noContainer);
+    }
+
+    /** The same, as the calls say it that change one. */
+    HostedContainer toChange(String id) {
+        return find(id).orElseThrow(Refusals::noContainerToChange);
+    }
+
+    private Optional<HostedContainer> find(String id) {
+        return Optional.ofNullable(containers.get(id)).filter(one -> !Files.exists(one.removedFile()));
+    }
+
+    OutOfMemoryWatch memory() {
+        return memory;
+    }
+
+    ImmutableList<HostedContainer> all() {
+        return ImmutableList.copyOf(containers.values());
+    }
+
+    /** Makes one that is not started. The same again changes nothing. */
+    void create(CreateContainerRequest request) throws IOException, InterruptedException {
+        String id = request.getContainerId();
+        checks.check(request);
+        HostedContainer container = containers.computeIfAbsent(id, same -> container(id, request));
+        container.turn().lockInterruptibly();
+        try {
+            if (containers.get(id) != container) {
+                throw Refusals.unavailable("container " + id + " was removed meanwhile; ask again");
+            }
+            if (Files.exists(container.directory())) {
+                if (!container.request().equals(request)) {
+                    throw Refusals.internal(
+                            "there is a container " + id + " already, and another one; remove it first");
+                }
+                return;
+            }
+            boolean made = false;
+            try {
+                make(container);
+                made = true;
+            } finally {
+                if (!made) {
+                    containers.remove(id, container);
+                }
+            }
+        } finally {
+            container.turn().unlock();
+        }
+    }
+
+    private void make(HostedContainer container) throws IOException, InterruptedException {
+        CreateContainerRequest request = container.request();
+        Path unfinished = paths.run().resolve("." + container.id());
+        disk.deleteTree(unfinished);
+        SecureDirectories.create(unfinished, SecureDirectories.OURS);
+        boolean made = false;
+        try {
+            storages.mount(request.getStoragesList());
+            Path rootfs = paths.real(request.getOCI().getRoot().getPath());
+            if (!Files.isDirectory(rootfs)) {
+                throw Refusals.noFile(request.getOCI().getRoot().getPath());
+            }
+            disk.write(
+                    unfinished.resolve("config.json"),
+                    OciJson.config(
+                                    request.getOCI(),
+                                    paths,
+                                    // Ours are told from those of another state directory.
+                                    "/"
+                                            + FrontEnd.GUEST
+                                                    .workload(
+                                                            "process",
+                                                            "guest",
+                                                            paths.root().toString())
+                                                    .name()
+                                            + "/" + container.id(),
+                                    paths.namespace("ipc"),
+                                    paths.namespace("uts"))
+                            .toString()
+                            .getBytes(StandardCharsets.UTF_8));
+            disk.write(unfinished.resolve("request"), request.toByteArray());
+            Tools.run(
+                    ticker, "mkfifo", "--mode=600", unfinished.resolve("stdin").toString());
+            disk.syncTree(unfinished);
+            disk.rename(unfinished, container.directory());
+            made = true;
+        } finally {
+            if (!made) {
+                disk.deleteTree(unfinished);
+                storages.unmount(request.getStoragesList());
+            }
+        }
+    }
+
+    /** Returns when it runs, or has run. Whoever starts it again gets the same. */
+    void start(String id) throws IOException, InterruptedException {
+        HostedContainer container = toChange(id);
+        container.turn().lockInterruptibly();
+        try {
+            if (!container.isStarted()) {
+                disk.replace(container.startedFile(), new byte[0]);
+            }
+            declare(container);
+            watch.changed();
+            awaitStart(container);
+        } catch (CommandFailure e) {
+            throw Refusals.unavailable("container " + id + " is to be started, and is not yet: " + e.getMessage());
+        } finally {
+            container.turn().unlock();
+        }
+    }
+
+    private void declare(HostedContainer container) throws IOException, InterruptedException {
+        agent.declare(
+                "containers/" + container.id(),
+                ContainerDocument.of(
+                        container, procFs.bootId(), errors(container.workload()), runtime.command(List.of())));
+    }
+
+    private void awaitStart(HostedContainer container) throws IOException, InterruptedException {
+        long end = ticker.read() + START.toNanos();
+        while (!Files.exists(container.pidFile())) {
+            if (container.hasEnded()) {
+                if (Files.exists(container.pidFile())) {
+                    return;
+                }
+                throw Refusals.internal(whyNotStarted(container));
+            }
+            if (Context.current().isCancelled()) {
+                throw Refusals.cancelled();
+            }
+            if (ticker.read() - end >= 0) {
+                WorkloadLook look = container.look();
+                throw Refusals.unavailable("container " + container.id() + " does not run after " + START.toSeconds()
+                        + " s" + (look == null || look.problem().isEmpty() ? "" : ": " + look.problem()));
+            }
+            Thread.sleep(LOOK);
+        }
+    }
+
+    private static String whyNotStarted(HostedContainer container) throws IOException {
+        try {
+            Optional<String> said = OciRuntime.failure(Files.readString(container.runtimeLog()));
+            if (said.isPresent()) {
+                return said.get();
+            }
+        } catch (NoSuchFileException e) {
+            LOG.debug("the runtime has written no log: {}", e.getMessage());
+        }
+        WorkloadLook look = container.look();
+        return look == null || look.problem().isEmpty()
+                ? "container " + container.id() + " has ended before it ran"
+                : look.problem();
+    }
+
+    /** Ends it if it runs, and returns when nothing is left of it. */
+    void remove(HostedContainer container, Duration timeout) throws IOException, InterruptedException {
+        if (!container.turn().tryLock(timeout.toMillis(), TimeUnit.MILLISECONDS)) {
+            // Whoever starts it waits for its end or its start, and no longer.
+            runtime.kill(container.id());
+            container.turn().lockInterruptibly();
+        }
+        try {
+            remove(container);
+        } finally {
+            container.turn().unlock();
+        }
+    }
+
+    private void remove(HostedContainer container) throws IOException, InterruptedException {
+        container.abandonExecs();
+        disk.replace(container.removedFile(), new byte[0]);
+        try {
+            // The process ends with what it runs; what has lost its process is ended by this.
+            runtime.delete(container.id());
+            if (container.isStarted()) {
+                agent.withdraw(container.workload());
+                awaitWithdrawal(container);
+                // It may have been started meanwhile.
+                runtime.delete(container.id());
+            }
+        } catch (CommandFailure e) {
+            throw Refusals.unavailable("container " + container.id() + " is being removed: " + e.getMessage());
+        }
+        storages.unmount(container.request().getStoragesList());
+        disk.deleteTree(container.directory());
+        containers.remove(container.id(), container);
+        container.ended(BY_SIGNAL + SIGKILL);
+        watch.changed();
+    }
+
+    private void awaitWithdrawal(HostedContainer container) throws InterruptedException {
+        long end = ticker.read() + REMOVAL.toNanos();
+        while (agent.look(container.workload()).known()) {
+            if (ticker.read() - end >= 0) {
+                throw new CommandFailure(
+                        container.workload() + " is withdrawn, and not gone after " + REMOVAL.toSeconds() + " s");
+            }
+            Thread.sleep(LOOK);
+        }
+    }
+
+    private ImmutableList<WorkloadId> followed() {
+        return containers.values().stream()
+                .filter(one -> one.isStarted() && !one.hasEnded())
+                .map(HostedContainer::workload)
+                .collect(ImmutableList.toImmutableList());
+    }
+
+    private void seen(WorkloadLook look) {
+        for (HostedContainer container : containers.values()) {
+            if (container.workload().equals(look.workload()) && !container.hasEnded()) {
+                container.seen(look);
+                // One that is not known yet is declared in a moment.
+                if (look.known() && look.over() && container.beginsToEnd()) {
+                    Thread _ = Thread.ofVirtual().name("end").start(() -> ended(container, look));
+                }
+            }
+        }
+    }
+
+    private void ended(HostedContainer container, WorkloadLook look) {
+        try {
+            // Somebody may have killed the runtime alone.
+            runtime.kill(container.id());
+            memory.look(container);
+        } catch (StatusRuntimeException e) {
+            LOG.warn("what is left of container {} was not ended: {}", container.id(), e.getMessage());
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+        int status = status(container, look);
+        LOG.info("container {} has ended with exit status {}", container.id(), status);
+        container.ended(status);
+        watch.changed();
+    }
+
+    private static int status(HostedContainer container, WorkloadLook look) {
+        try {
+            return Integer.parseInt(Files.readString(container.exitFile()).strip());
+        } catch (IOException | NumberFormatException e) {
+            // It was killed before it could write it.
+            WorkloadLook.End end = look.end();
+            return end == null || end.code() == null ? BY_SIGNAL + SIGKILL : end.code();
+        }
+    }
+}

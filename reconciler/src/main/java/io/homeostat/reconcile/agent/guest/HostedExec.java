@@ -1,0 +1,237 @@
+package io.homeostat.reconcile.agent.guest;
+
+import com.google.protobuf.ByteString;
+import io.homeostat.actuate.stop.Signals;
+import io.homeostat.observe.process.ProcFs;
+import io.homeostat.observe.process.PseudoTerminal;
+import io.homeostat.reconcile.agent.frontend.BoundedCommand;
+import java.io.File;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** A command in a container that runs. It ends with its container, and with this process its streams do. */
+final class HostedExec {
+    private static final Logger LOG = LoggerFactory.getLogger(HostedExec.class);
+    private static final int CHUNK = 64 << 10;
+    private static final Duration START = Duration.ofSeconds(30);
+    private static final long LOOK = 5;
+
+    private final Process process;
+    private final @Nullable PseudoTerminal terminal;
+    private final Path pidFile;
+    private final OutputBuffer stdout = new OutputBuffer();
+    private final OutputBuffer stderr = new OutputBuffer();
+    private final CompletableFuture<Integer> end = new CompletableFuture<>();
+    private final ProcFs procFs = new ProcFs();
+    private ProcFs.@Nullable ProcessKey key;
+
+    private HostedExec(Process process, @Nullable PseudoTerminal terminal, Path pidFile) {
+        this.process = process;
+        this.terminal = terminal;
+        this.pidFile = pidFile;
+    }
+
+    /**
+     * Begins one, and returns when it runs or has run.
+     *
+     * @param command by which the runtime executes it; it writes its number to that file
+     * @param log what the runtime writes of a failure
+     * @throws io.grpc.StatusRuntimeException when the runtime can't start it
+     */
+    static HostedExec begin(List<String> command, boolean hasTerminal, Path pidFile, Path log)
+            throws IOException, InterruptedException {
+        List<String> whole = new ArrayList<>(List.of("setsid"));
+        if (hasTerminal) {
+            whole.add("--ctty");
+        }
+        whole.addAll(command);
+        ProcessBuilder builder = new ProcessBuilder(whole).directory(new File("/"));
+        HostedExec exec;
+        if (hasTerminal) {
+            PseudoTerminal pty = PseudoTerminal.open();
+            File device = new File(pty.device());
+            try {
+                exec = new HostedExec(
+                        builder.redirectInput(device)
+                                .redirectOutput(device)
+                                .redirectError(device)
+                                .start(),
+                        pty,
+                        pidFile);
+            } catch (IOException e) {
+                pty.close();
+                throw e;
+            }
+        } else {
+            exec = new HostedExec(builder.start(), null, pidFile);
+        }
+        exec.serve();
+        exec.awaitStart(log);
+        return exec;
+    }
+
+    private void serve() {
+        PseudoTerminal pty = terminal;
+        Thread errors = thread("exec errors", () -> pump(process.getErrorStream(), stderr));
+        Thread output = thread("exec output", () -> {
+            if (pty == null) {
+                pump(process.getInputStream(), stdout);
+            } else {
+                pump(pty);
+            }
+        });
+        if (pty == null) {
+            errors.start();
+        } else {
+            stderr.end();
+        }
+        output.start();
+        thread("exec end", () -> {
+                    try {
+                        end.complete(process.waitFor());
+                    } catch (InterruptedException e) {
+                        Thread.currentThread().interrupt();
+                    }
+                })
+                .start();
+    }
+
+    /** Not a virtual one: each waits as long as the command runs. */
+    private static Thread thread(String name, Runnable work) {
+        return Thread.ofPlatform().daemon().name(name).unstarted(work);
+    }
+
+    private static void pump(InputStream from, OutputBuffer to) {
+        byte[] chunk = new byte[CHUNK];
+        try (from) {
+            for (int length = from.read(chunk); length >= 0; length = from.read(chunk)) {
+                to.put(ByteString.copyFrom(chunk, 0, length));
+            }
+        } catch (IOException e) {
+            // It was killed while it was being read: that is its end, too.
+            LOG.debug("the output of a command: {}", e.getMessage());
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        } finally {
+            to.end();
+        }
+    }
+
+    private void pump(PseudoTerminal pty) {
+        byte[] chunk = new byte[CHUNK];
+        try (pty) {
+            for (int length = pty.read(chunk); length > 0; length = pty.read(chunk)) {
+                stdout.put(ByteString.copyFrom(chunk, 0, length));
+            }
+        } catch (IOException e) {
+            LOG.debug("the terminal of a command: {}", e.getMessage());
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        } finally {
+            stdout.end();
+        }
+    }
+
+    private void awaitStart(Path log) throws IOException, InterruptedException {
+        boolean started = false;
+        for (long left = START.toMillis() / LOOK; left > 0 && !started; left--) {
+            // In this order: one that has ended has written its number before.
+            boolean ended = end.isDone();
+            started = Files.exists(pidFile);
+            if (ended && !started) {
+                abandon();
+                String said = Files.exists(log) ? Files.readString(log) : "";
+                throw Refusals.internal(
+                        OciRuntime.failure(said).orElse("the runtime has ended with exit status " + end.getNow(-1)));
+            }
+            if (!started) {
+                Thread.sleep(LOOK);
+            }
+        }
+        if (!started) {
+            abandon();
+            throw Refusals.internal("the runtime has not started it after " + START.toSeconds() + " s");
+        }
+        noteProcess();
+    }
+
+    /** Before its number may be given to another process: it is written after it was started. */
+    private void noteProcess() throws IOException {
+        String pid = Files.readString(pidFile).strip();
+        key = procFs.stat(Long.parseLong(pid)).map(ProcFs.ProcessKey::of).orElse(null);
+        if (end.isDone()) {
+            key = null;
+        }
+    }
+
+    /** Whether its output is one stream. */
+    boolean hasTerminal() {
+        return terminal != null;
+    }
+
+    OutputBuffer output(boolean isError) {
+        return isError ? stderr : stdout;
+    }
+
+    /** Its exit status, 128 and its number for a signal. */
+    CompletableFuture<Integer> end() {
+        return end.copy();
+    }
+
+    boolean hasEnded() {
+        return end.isDone();
+    }
+
+    /** False when it has ended. */
+    boolean signal(int number) throws IOException {
+        ProcFs.ProcessKey to = key;
+        return to != null && !end.isDone() && new Signals(procFs).send(to.pid(), to.startTicks(), number);
+    }
+
+    /** @throws IOException when nobody reads it any more */
+    void write(ByteString bytes) throws IOException {
+        PseudoTerminal pty = terminal;
+        if (pty != null) {
+            pty.write(bytes.toByteArray());
+            return;
+        }
+        OutputStream stdin = process.getOutputStream();
+        bytes.writeTo(stdin);
+        stdin.flush();
+    }
+
+    void closeInput() throws IOException {
+        PseudoTerminal pty = terminal;
+        if (pty != null) {
+            pty.write(new byte[] {PseudoTerminal.END_OF_INPUT});
+        } else {
+            process.getOutputStream().close();
+        }
+    }
+
+    void resize(int rows, int columns) throws IOException {
+        PseudoTerminal pty = terminal;
+        if (pty != null) {
+            pty.resize(rows, columns);
+        }
+    }
+
+    /** Whatever it does: nobody wants it any more. */
+    void abandon() {
+        stdout.abandon();
+        stderr.abandon();
+        if (!end.isDone()) {
+            BoundedCommand.kill(process);
+        }
+    }
+}
