@@ -1,5 +1,7 @@
 package io.homeostat.e2e;
 
+import static io.homeostat.e2e.Patience.eventually;
+
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -8,20 +10,39 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.stream.Stream;
 
-/** The control groups that a test's state directory has on this machine: in each hierarchy one, named after the directory. */
+/** The control groups that a test's state directory has on this machine: in each hierarchy one or two, named after the directory. */
 public final class ControlGroups {
     private static final Path ROOT = Path.of("/sys/fs/cgroup");
 
     private ControlGroups() {}
 
-    /** Removes what is empty of them; the kernel lets nobody remove a group with a process in it. */
-    public static void removeEmpty(Path stateDir) {
-        String name = "homeostat-"
+    /** What is frozen in containers of {@code homeostat guest} would not die with its machine. */
+    static void thaw(Path stateDir) throws IOException {
+        Path home = ROOT.resolve("freezer").resolve(name(stateDir) + "-guest");
+        if (Files.isDirectory(home)) {
+            try (Stream<Path> groups = Files.list(home)) {
+                for (Path group : groups.filter(Files::isDirectory).toList()) {
+                    Files.writeString(group.resolve("freezer.state"), "THAWED");
+                    eventually()
+                            .until(() -> Files.readString(group.resolve("cgroup.procs"))
+                                    .isEmpty());
+                }
+            }
+        }
+    }
+
+    private static String name(Path stateDir) {
+        return "homeostat-"
                 + Hashes.sha256(stateDir.toString().getBytes(StandardCharsets.UTF_8))
                         .substring(0, 8);
+    }
+
+    /** Removes what is empty of them; the kernel lets nobody remove a group with a process in it. */
+    public static void removeEmpty(Path stateDir) {
+        String name = name(stateDir);
         try (Stream<Path> hierarchies = Files.list(ROOT)) {
             Stream.concat(Stream.of(ROOT), hierarchies)
-                    .map(hierarchy -> hierarchy.resolve(name))
+                    .flatMap(hierarchy -> Stream.of(hierarchy.resolve(name), hierarchy.resolve(name + "-guest")))
                     .filter(Files::isDirectory)
                     .forEach(ControlGroups::remove);
         } catch (IOException e) {

@@ -15,7 +15,7 @@ final class WithoutKataAgentTest {
         "/etc/passwd, HOMEOSTAT_KATA_AGENT: /etc/passwd is no file that can be executed"
     })
     void theTestsAreSkippedWithTheReason(String program, String reason) {
-        KataAgent agent = new KataAgent(program);
+        KataAgent agent = KataAgent.published(program);
 
         TestAbortedException skipped = assertThrows(TestAbortedException.class, agent::orSkip);
 

@@ -66,15 +66,19 @@ public record CgroupLayout(ImmutableList<CgroupHierarchy> hierarchies) {
      * have a workload of the same name.
      */
     public static CgroupLayout detect(Layout state) {
+        return detect(Path.of("/sys/fs/cgroup"), Path.of("/proc"), name(state));
+    }
+
+    /** By which groups of one state directory are told from those of another. */
+    public static String name(Layout state) {
         Path directory = state.stateDir();
-        String name = directory.equals(USUAL_STATE)
+        return directory.equals(USUAL_STATE)
                 ? NAME
                 : NAME + "-"
                         + Hashing.sha256()
                                 .hashString(directory.toString(), StandardCharsets.UTF_8)
                                 .toString()
                                 .substring(0, HASH_DIGITS);
-        return detect(Path.of("/sys/fs/cgroup"), Path.of("/proc"), name);
     }
 
     /** Detects a layout; a second agent on a machine has another {@code name} than {@code homeostat} for the parent of its groups. */

@@ -5,13 +5,15 @@ import com.google.protobuf.ByteString;
 import io.grpc.Context;
 import io.homeostat.actuate.LocalDisk;
 import io.homeostat.actuate.stop.Signals;
+import io.homeostat.desired.state.Identity.ProcessIdentity;
 import io.homeostat.observe.process.PipeEnd;
 import io.homeostat.observe.process.ProcFs;
 import io.homeostat.proto.kata.CgroupStats;
 import io.homeostat.proto.kata.ExecProcessRequest;
 import io.homeostat.proto.kata.LinuxResources;
-import io.homeostat.reconcile.agent.frontend.WorkloadLook;
+import io.homeostat.reconcile.agent.frontend.AgentLink;
 import io.homeostat.reconcile.agent.guest.OciRuntime.State;
+import io.homeostat.reconcile.command.environment.CommandFailure;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.file.Files;
@@ -19,6 +21,7 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -35,14 +38,17 @@ final class ContainerOperations {
     private static final long PAGE = 64 << 10;
 
     private final HostedContainers containers;
+    private final AgentLink agent;
     private final OciRuntime runtime;
     private final RequestChecks checks;
     private final Ticker ticker;
     private final ProcFs procFs = new ProcFs();
     private final LocalDisk disk = new LocalDisk();
 
-    ContainerOperations(HostedContainers containers, OciRuntime runtime, RequestChecks checks, Ticker ticker) {
+    ContainerOperations(
+            HostedContainers containers, AgentLink agent, OciRuntime runtime, RequestChecks checks, Ticker ticker) {
         this.containers = containers;
+        this.agent = agent;
         this.runtime = runtime;
         this.checks = checks;
         this.ticker = ticker;
@@ -209,22 +215,33 @@ final class ContainerOperations {
         throw Refusals.internal("container " + container.id() + " has ended");
     }
 
+    /** The process that runs the runtime; null when there is none. */
+    private @Nullable ProcessIdentity process(HostedContainer container) throws InterruptedException {
+        if (container.hasEnded() || !container.isStarted()) {
+            return null;
+        }
+        try {
+            return agent.look(container.workload()).process();
+        } catch (CommandFailure e) {
+            throw Refusals.unavailable(String.valueOf(e.getMessage()));
+        }
+    }
+
     /** What was written to it is read first. */
     void closeInput(HostedContainer container) throws IOException, InterruptedException {
         disk.replace(container.stdinClosedFile(), new byte[0]);
-        WorkloadLook look = container.look();
-        if (look != null && look.process() != null && !container.hasEnded()) {
-            boolean _ = new Signals(procFs)
-                    .send(look.process().pid(), look.process().startTicks(), SIGUSR1);
+        ProcessIdentity process = process(container);
+        if (process != null) {
+            boolean _ = new Signals(procFs).send(process.pid(), process.startTicks(), SIGUSR1);
         }
     }
 
     void resize(HostedContainer container, int rows, int columns) throws IOException, InterruptedException {
-        WorkloadLook look = container.look();
-        if (look == null || look.process() == null) {
+        ProcessIdentity process = process(container);
+        if (process == null) {
             throw Refusals.internal("container " + container.id() + " does not run");
         }
-        Optional<Path> terminal = terminal(look.process().pid());
+        Optional<Path> terminal = terminal(process.pid());
         if (terminal.isPresent()) {
             Tools.run(
                     ticker,

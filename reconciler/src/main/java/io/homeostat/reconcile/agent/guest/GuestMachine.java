@@ -65,27 +65,32 @@ final class GuestMachine {
         this.ticker = ticker;
         this.clock = clock;
         SecureDirectories.create(paths.root(), SecureDirectories.OURS);
-        forgetFormerBoot(agent);
         Storages storages = new Storages(paths, ticker);
+        forgetFormerBoot(agent, storages);
         this.sandbox = new HostedSandbox(paths, storages, ticker);
         RequestChecks checks = new RequestChecks(paths, runtime);
         this.containers = new HostedContainers(paths, agent, runtime, storages, checks, ticker);
-        this.operations = new ContainerOperations(containers, runtime, checks, ticker);
+        this.operations = new ContainerOperations(containers, agent, runtime, checks, ticker);
         this.files = new MachineFiles(paths);
         this.network = new MachineNetwork(ticker);
     }
 
-    private void forgetFormerBoot(AgentLink agent) throws IOException, InterruptedException {
+    private void forgetFormerBoot(AgentLink agent, Storages storages) throws IOException, InterruptedException {
         String now = new ProcFs().bootId();
         Path file = paths.root().resolve("boot");
         if (Files.exists(file) && Files.readString(file).strip().equals(now)) {
             return;
         }
         // Before it is noted: if we die now, it is done again.
-        for (WorkloadLook former : agent.former("containers/")) {
+        for (WorkloadLook former : agent.former(HostedContainers.ORIGINS)) {
             LOG.info("{} is of a former boot, and is withdrawn", former.workload());
             withdraw(agent, former.workload());
         }
+        // Where the machine is none, but namespaces that were made anew, something may be left.
+        for (String container : runtime.containers()) {
+            runtime.delete(container);
+        }
+        storages.unmountBelow(paths.root());
         empty();
         disk.replace(file, now.getBytes(StandardCharsets.US_ASCII));
     }

@@ -5,6 +5,7 @@ import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.model.guest.GuestEndpoint;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.state.sqlite.StateLock;
+import io.homeostat.desired.yaml.IoReason;
 import io.homeostat.observe.guest.VsockAcceptor;
 import io.homeostat.observe.process.Executables;
 import io.homeostat.observe.ttrpc.SocketAcceptor;
@@ -85,7 +86,7 @@ public final class GuestServer {
             LOG.info("told to end; containers go on");
             return ExitStatus.OK;
         } catch (IOException e) {
-            throw new CommandFailure("homeostat guest can't go on: " + CommandFailure.reason(e), e);
+            throw new CommandFailure("it can't go on: " + IoReason.withFile(e), e);
         }
     }
 

@@ -8,6 +8,7 @@ import io.homeostat.actuate.LocalDisk;
 import io.homeostat.actuate.SecureDirectories;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
+import io.homeostat.observe.limits.CgroupLayout;
 import io.homeostat.observe.process.ProcFs;
 import io.homeostat.proto.kata.CreateContainerRequest;
 import io.homeostat.reconcile.agent.frontend.AgentLink;
@@ -36,6 +37,9 @@ import org.slf4j.LoggerFactory;
  */
 final class HostedContainers {
     private static final Logger LOG = LoggerFactory.getLogger(HostedContainers.class);
+    /** What their documents come from, with the ids. */
+    static final String ORIGINS = "guest/containers/";
+
     private static final Duration START = Duration.ofSeconds(60);
     private static final Duration REMOVAL = Duration.ofSeconds(60);
     private static final long LOOK = 10;
@@ -221,15 +225,7 @@ final class HostedContainers {
                     OciJson.config(
                                     request.getOCI(),
                                     paths,
-                                    // Ours are told from those of another state directory.
-                                    "/"
-                                            + FrontEnd.GUEST
-                                                    .workload(
-                                                            "process",
-                                                            "guest",
-                                                            paths.root().toString())
-                                                    .name()
-                                            + "/" + container.id(),
+                                    "/" + CgroupLayout.name(layout) + "-guest/" + container.id(),
                                     paths.namespace("ipc"),
                                     paths.namespace("uts"))
                             .toString()
@@ -268,7 +264,7 @@ final class HostedContainers {
 
     private void declare(HostedContainer container) throws IOException, InterruptedException {
         agent.declare(
-                "containers/" + container.id(),
+                ORIGINS + container.id(),
                 ContainerDocument.of(
                         container, procFs.bootId(), errors(container.workload()), runtime.command(List.of())));
     }

@@ -6,11 +6,13 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import com.github.benmanes.caffeine.cache.Ticker;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
+import com.google.common.collect.Streams;
 import io.grpc.Context;
 import io.homeostat.reconcile.agent.frontend.BoundedCommand;
 import java.io.File;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
@@ -176,9 +178,22 @@ final class OciRuntime {
         byte[] _ = run("resume", id);
     }
 
+    /** The ids of all that it keeps anything of. */
+    ImmutableList<String> containers() throws IOException {
+        try (DirectoryStream<Path> all = Files.newDirectoryStream(root)) {
+            return Streams.stream(all)
+                    .map(directory -> directory.getFileName().toString())
+                    .collect(ImmutableList.toImmutableList());
+        } catch (NoSuchFileException e) {
+            return ImmutableList.of();
+        }
+    }
+
     /** Whatever is left of a container, running or not; no failure where there is nothing. */
     void delete(String id) throws InterruptedException {
         if (Files.exists(root.resolve(id))) {
+            // By itself it would wait for what is paused, in vain.
+            kill(id);
             byte[] _ = run(() -> false, "delete", "--force", id);
         }
     }

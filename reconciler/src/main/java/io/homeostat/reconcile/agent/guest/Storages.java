@@ -1,15 +1,19 @@
 package io.homeostat.reconcile.agent.guest;
 
 import com.github.benmanes.caffeine.cache.Ticker;
+import com.google.common.base.Splitter;
+import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
+import io.homeostat.observe.process.SystemCharset;
 import io.homeostat.proto.kata.Storage;
 import java.io.IOException;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -27,6 +31,10 @@ final class Storages {
             "9p", "9p",
             "overlayfs", "overlay",
             "bind", "none");
+
+    private static final Splitter FIELDS = Splitter.on(' ');
+    private static final int POINT = 4;
+    private static final Pattern OCTAL = Pattern.compile("\\\\([0-7]{3})");
 
     private final GuestPaths paths;
     private final Ticker ticker;
@@ -112,15 +120,27 @@ final class Storages {
         }
     }
 
-    /** proc_pid_mountinfo(5), where blanks are written as octal numbers. */
+    /** Whatever is mounted in a directory, by whomever. */
+    void unmountBelow(Path directory) throws IOException, InterruptedException {
+        for (Path point : mounted().reversed()) {
+            if (point.startsWith(directory)) {
+                unmount(point);
+            }
+        }
+    }
+
     private static boolean isMounted(Path point) throws IOException {
-        String written = point.toString()
-                .replace("\\", "\\134")
-                .replace(" ", "\\040")
-                .replace("\t", "\\011")
-                .replace("\n", "\\012");
-        return new String(Files.readAllBytes(Path.of("/proc/self/mountinfo")), StandardCharsets.UTF_8)
+        return mounted().contains(point);
+    }
+
+    /** In the order in which it was mounted: proc_pid_mountinfo(5), where blanks are written as octal numbers. */
+    private static ImmutableList<Path> mounted() throws IOException {
+        return new String(Files.readAllBytes(Path.of("/proc/self/mountinfo")), SystemCharset.get())
                 .lines()
-                .anyMatch(line -> line.split(" ", 6)[4].equals(written));
+                .map(line -> FIELDS.limit(POINT + 2).splitToList(line).get(POINT))
+                .map(point -> Path.of(OCTAL.matcher(point)
+                        .replaceAll(match ->
+                                Matcher.quoteReplacement(Character.toString(Integer.parseInt(match.group(1), 8))))))
+                .collect(ImmutableList.toImmutableList());
     }
 }
