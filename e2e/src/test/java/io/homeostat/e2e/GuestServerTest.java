@@ -489,6 +489,46 @@ final class GuestServerTest extends KataAgentContract {
     }
 
     @Test
+    void killedAgainAndAgainItLeavesWhatIsDeclaredAndNothingElse() throws IOException {
+        Document[] all = new Document[4];
+        all[0] = agent.sandbox();
+        for (int i = 1; i < all.length; i++) {
+            all[i] = agent.container("app" + i, IDLE).with("start.attempts", 50);
+        }
+        homeostat.declare("all.yaml", all);
+        homeostat.agent();
+        Path containers = agent.root().resolve("state/guest/run");
+        for (int time = 0; time < 6; time++) {
+            // At another moment of what it does each time.
+            eventually()
+                    .until(() -> Files.isDirectory(containers)
+                            && !children(containers).isEmpty());
+            int served = journal().size();
+            crash("guest");
+            eventually().until(() -> journal().size() > served);
+        }
+
+        for (int i = 1; i < all.length; i++) {
+            homeostat.awaitRunning("container/app" + i);
+        }
+        eventually()
+                .until(() -> inTheGuest("status")
+                                .out()
+                                .lines()
+                                .filter(line -> line.contains("process/guest-"))
+                                .count()
+                        == all.length - 1);
+        homeostat.run("plan", "--detailed-exitcode").exits(0);
+    }
+
+    /** Each time that it has begun to serve. */
+    private List<String> journal() throws IOException {
+        return Files.readAllLines(agent.root().resolve("agent.log")).stream()
+                .filter(line -> line.contains("serves at"))
+                .toList();
+    }
+
+    @Test
     void itEndsWithItsSandbox() throws IOException {
         try (GuestCalls calls = new GuestCalls(agent)) {
             calls.sandbox("one");

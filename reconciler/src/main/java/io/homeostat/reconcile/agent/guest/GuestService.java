@@ -1,5 +1,6 @@
 package io.homeostat.reconcile.agent.guest;
 
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import com.google.protobuf.ByteString;
 import com.google.protobuf.Empty;
 import io.grpc.StatusRuntimeException;
@@ -73,11 +74,14 @@ final class GuestService extends AgentServiceImplBase {
         A run() throws IOException, InterruptedException;
     }
 
-    private static <A> void answer(String call, StreamObserver<A> answers, Work<A> work) {
+    /** Returns whether it was done. */
+    @CanIgnoreReturnValue
+    private static <A> boolean answer(String call, StreamObserver<A> answers, Work<A> work) {
         try {
             A answer = work.run();
             answers.onNext(answer);
             answers.onCompleted();
+            return true;
         } catch (StatusRuntimeException e) {
             LOG.debug("{}: {}", call, e.getMessage());
             answers.onError(e);
@@ -88,14 +92,16 @@ final class GuestService extends AgentServiceImplBase {
             Thread.currentThread().interrupt();
             answers.onError(Refusals.unavailable("this agent ends"));
         }
+        return false;
     }
 
     private interface Change {
         void run() throws IOException, InterruptedException;
     }
 
-    private static void done(String call, StreamObserver<Empty> answers, Change change) {
-        answer(call, answers, () -> {
+    @CanIgnoreReturnValue
+    private static boolean done(String call, StreamObserver<Empty> answers, Change change) {
+        return answer(call, answers, () -> {
             change.run();
             return Empty.getDefaultInstance();
         });
@@ -108,8 +114,9 @@ final class GuestService extends AgentServiceImplBase {
 
     @Override
     public void destroySandbox(DestroySandboxRequest request, StreamObserver<Empty> answers) {
-        done("DestroySandbox", answers, machine::destroy);
-        machine.end();
+        if (done("DestroySandbox", answers, machine::destroy)) {
+            machine.end();
+        }
     }
 
     @Override
@@ -129,7 +136,7 @@ final class GuestService extends AgentServiceImplBase {
         done(
                 "RemoveContainer",
                 answers,
-                () -> containers.remove(containers.toChange(request.getContainerId()), timeout));
+                () -> containers.remove(containers.toRemove(request.getContainerId()), timeout));
     }
 
     @Override

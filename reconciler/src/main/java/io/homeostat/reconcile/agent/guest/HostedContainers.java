@@ -125,7 +125,7 @@ final class HostedContainers {
 
     private void finishRemoval(HostedContainer container) {
         try {
-            remove(container);
+            remove(container, REMOVAL);
         } catch (StatusRuntimeException | IOException e) {
             LOG.warn("container {} is not removed: {}", container.id(), e.getMessage());
         } catch (InterruptedException e) {
@@ -135,7 +135,7 @@ final class HostedContainers {
 
     private void declareAgain(HostedContainer container) {
         Duration pause = WorkloadWatch.SHORTEST_PAUSE;
-        while (!container.hasEnded() && containers.get(container.id()) == container) {
+        while (!container.hasEnded() && isWanted(container)) {
             try {
                 declare(container);
                 return;
@@ -166,7 +166,16 @@ final class HostedContainers {
     }
 
     private Optional<HostedContainer> find(String id) {
-        return Optional.ofNullable(containers.get(id)).filter(one -> !Files.exists(one.removedFile()));
+        return Optional.ofNullable(containers.get(id)).filter(this::isWanted);
+    }
+
+    private boolean isWanted(HostedContainer container) {
+        return containers.get(container.id()) == container && !Files.exists(container.removedFile());
+    }
+
+    /** The same of one whose removal may have been begun. */
+    HostedContainer toRemove(String id) {
+        return Optional.ofNullable(containers.get(id)).orElseThrow(Refusals::noContainerToChange);
     }
 
     OutOfMemoryWatch memory() {
@@ -184,8 +193,8 @@ final class HostedContainers {
         HostedContainer container = containers.computeIfAbsent(id, same -> container(id, request));
         container.turn().lockInterruptibly();
         try {
-            if (containers.get(id) != container) {
-                throw Refusals.unavailable("container " + id + " was removed meanwhile; ask again");
+            if (!isWanted(container)) {
+                throw Refusals.unavailable("another container " + id + " is being removed; ask again");
             }
             if (Files.exists(container.directory())) {
                 if (!container.request().equals(request)) {
@@ -249,6 +258,9 @@ final class HostedContainers {
         HostedContainer container = toChange(id);
         container.turn().lockInterruptibly();
         try {
+            if (!isWanted(container)) {
+                throw Refusals.noContainerToChange();
+            }
             if (!container.isStarted()) {
                 disk.replace(container.startedFile(), new byte[0]);
             }
@@ -256,6 +268,8 @@ final class HostedContainers {
             watch.changed();
             awaitStart(container);
         } catch (CommandFailure e) {
+            // It is noted, and done as soon as it can be.
+            Thread _ = Thread.ofVirtual().name("declaration").start(() -> declareAgain(container));
             throw Refusals.unavailable("container " + id + " is to be started, and is not yet: " + e.getMessage());
         } finally {
             container.turn().unlock();
@@ -313,7 +327,9 @@ final class HostedContainers {
             container.turn().lockInterruptibly();
         }
         try {
-            remove(container);
+            if (containers.get(container.id()) == container) {
+                remove(container);
+            }
         } finally {
             container.turn().unlock();
         }
