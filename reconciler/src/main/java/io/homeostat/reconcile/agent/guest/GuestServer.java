@@ -41,6 +41,9 @@ public final class GuestServer {
     /** On whatever CID this machine has. */
     private static final String ANY = "vsock://-1:";
 
+    /** In the place of that where one only has to be read. */
+    private static final String NO_CID = "vsock://0:";
+
     private static final String USUAL = ANY + "1024";
     private static final Duration PATIENCE = Duration.ofSeconds(10);
 
@@ -68,10 +71,7 @@ public final class GuestServer {
 
     /** Returns the exit status. */
     public int run() {
-        String address = settings.listen()
-                .or(() -> Optional.of(environment.variable(ADDRESS)).filter(one -> !one.isEmpty()))
-                .orElse(USUAL);
-        GuestEndpoint endpoint = endpoint(address);
+        GuestEndpoint endpoint = endpoint();
         if (environment.uid() != 0) {
             throw new CommandFailure(
                     "only root runs containers: start homeostat guest as root, in the virtual machine");
@@ -94,10 +94,10 @@ public final class GuestServer {
             throws IOException, InterruptedException {
         Path lock = layout.stateDir().resolve("guest.lock");
         try (StateLock _ = StateLock.acquire(lock, "guest", PATIENCE, environment.clock(), LOG::info)) {
-            AgentLink agent = new AgentLink(
-                    FrontEnd.GUEST, layout, agentConfig(layout, directories), AgentLink.program(), LOG::info);
             GuestPaths paths = new GuestPaths(layout.stateDir().resolve("guest"));
             OciRuntime runtime = new OciRuntime(runtime(), paths.runtime(), environment.ticker());
+            AgentLink agent = new AgentLink(
+                    FrontEnd.GUEST, layout, agentConfig(layout, directories), AgentLink.program(), LOG::info);
             GuestMachine machine = new GuestMachine(paths, agent, runtime, environment.ticker(), environment.clock());
             serve(endpoint, machine);
             return ExitStatus.OK;
@@ -146,11 +146,14 @@ public final class GuestServer {
         Thread.sleep(LAST_ANSWER);
     }
 
-    private GuestEndpoint endpoint(String address) {
+    private GuestEndpoint endpoint() {
+        String configured = environment.variable(ADDRESS);
+        boolean isTyped = settings.listen().isPresent() || configured.isEmpty();
+        String address = settings.listen().orElse(configured.isEmpty() ? USUAL : configured);
         try {
             // Where one can listen and not connect.
             GuestEndpoint endpoint = address.startsWith(ANY)
-                    ? ofAnyCid(GuestEndpoint.parse("vsock://0:" + address.substring(ANY.length())))
+                    ? ofAnyCid(GuestEndpoint.parse(NO_CID + address.substring(ANY.length())))
                     : GuestEndpoint.parse(address);
             if (endpoint instanceof GuestEndpoint.HybridVsock) {
                 throw new IllegalArgumentException(
@@ -158,7 +161,8 @@ public final class GuestServer {
             }
             return endpoint;
         } catch (IllegalArgumentException e) {
-            throw new UsageException("--listen: " + e.getMessage());
+            throw new UsageException((isTyped ? "--listen" : ADDRESS) + ": "
+                    + String.valueOf(e.getMessage()).replace(NO_CID, ANY));
         }
     }
 
