@@ -41,6 +41,8 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeAll;
@@ -142,9 +144,11 @@ final class GuestServerTest extends KataAgentContract {
             write(calls, "loud", "go\n");
             ByteString first = calls.piece("loud", "loud", false);
             assertFalse(first.isEmpty());
+            Path half = Files.createDirectory(agent.root().resolve("state/guest/containers/half"));
 
             crash("guest");
             calls.reconnect();
+            assertFalse(Files.exists(half));
             write(calls, "quiet", "to ");
             // What was read and not asked beyond comes again.
             first = calls.piece("loud", "loud", false);
@@ -340,7 +344,7 @@ final class GuestServerTest extends KataAgentContract {
             for (CreateContainerRequest.Builder wrong : List.of(
                     calls.container("a", "true"),
                     calls.container("app", "true").setContainerId("../up"),
-                    calls.container("app", "true").setContainerId("shared"),
+                    calls.container("app", "true").setContainerId(".hidden"),
                     calls.container("app", "true").setSandboxPidns(true),
                     calls.container("app", "true").setStdoutPort(1),
                     withCapability(calls.container("app", "true"), "CAP_NONSENSE"),
@@ -351,7 +355,7 @@ final class GuestServerTest extends KataAgentContract {
                         List.of(Status.Code.INTERNAL, Status.Code.UNIMPLEMENTED).contains(refused.code()),
                         refused::toString);
             }
-            assertEquals(List.of(), children(agent.root().resolve("state/guest/run")));
+            assertEquals(List.of(), children(agent.root().resolve("state/guest/containers")));
 
             CreateContainerRequest.Builder nothing = calls.container("app", "true");
             nothing.getOCIBuilder().getProcessBuilder().setArgs(0, "/no/such/program");
@@ -446,6 +450,55 @@ final class GuestServerTest extends KataAgentContract {
     }
 
     @Test
+    void whatSeveralContainersShareIsMountedAsLongAsOneOfThemIsThere() throws IOException {
+        Storage shared = Storage.newBuilder()
+                .setDriver("ephemeral")
+                .setMountPoint("/run/kata-containers/sandbox/ephemeral")
+                .build();
+        try (GuestCalls calls = new GuestCalls(agent)) {
+            calls.sandbox("one");
+            for (String id : List.of("first", "second")) {
+                CreateContainerRequest.Builder request =
+                        calls.container(id, "read line; cat /shared/words; echo words >/shared/words");
+                request.addStorages(shared)
+                        .getOCIBuilder()
+                        .addMounts(GuestCalls.mount("/shared", "bind", shared.getMountPoint())
+                                .addOptions("bind"));
+                calls.create(request);
+                calls.start(id);
+            }
+            CreateContainerRequest.Builder refused =
+                    calls.container("third", "true").addStorages(shared);
+            refused.getOCIBuilder().getRootBuilder().setPath("/no/such/root");
+            GuestCalls.Refusal _ = calls.refused(stub -> stub.createContainer(refused.build()));
+            write(calls, "first", "go\n");
+            assertEquals(0, calls.await("first", "first"));
+            remove(calls, "first");
+            CreateContainerRequest.Builder third = calls.container("third", "cat /shared/words");
+            third.addStorages(shared)
+                    .getOCIBuilder()
+                    .addMounts(GuestCalls.mount("/shared", "bind", shared.getMountPoint())
+                            .addOptions("bind"));
+            calls.create(third);
+            calls.start("third");
+
+            assertEquals("words\n", calls.output("third"));
+            write(calls, "second", "go\n");
+            assertEquals(0, calls.await("second", "second"));
+            assertEquals("words\n", calls.output("second"));
+            remove(calls, "second");
+            remove(calls, "third");
+            assertEquals("", Files.readString(agent.root().resolve("state/guest/mounts")));
+        }
+    }
+
+    private static void remove(GuestCalls calls, String id) {
+        Empty _ = calls.agent()
+                .removeContainer(
+                        RemoveContainerRequest.newBuilder().setContainerId(id).build());
+    }
+
+    @Test
     void itsNetworkIsMadeAsDeclared() {
         homeostat.applied(agent.sandbox()
                 .with(
@@ -479,53 +532,82 @@ final class GuestServerTest extends KataAgentContract {
         eventually()
                 .until(() -> homeostat.status("sandbox/guest").get("restarts").asInt() == 1);
         homeostat.awaitRunning(APP);
-        assertEquals(
-                1,
-                inTheGuest("status")
-                        .out()
-                        .lines()
-                        .filter(line -> line.contains("process/guest-"))
-                        .count());
+        assertEquals(1, declaredInTheGuest());
     }
 
     @Test
-    void killedAgainAndAgainItLeavesWhatIsDeclaredAndNothingElse() throws IOException {
-        Document[] all = new Document[4];
-        all[0] = agent.sandbox();
-        for (int i = 1; i < all.length; i++) {
-            all[i] = agent.container("app" + i, IDLE).with("start.attempts", 50);
-        }
-        homeostat.declare("all.yaml", all);
-        homeostat.agent();
-        Path containers = agent.root().resolve("state/guest/run");
-        for (int time = 0; time < 6; time++) {
-            // At another moment of what it does each time.
-            eventually()
-                    .until(() -> Files.isDirectory(containers)
-                            && !children(containers).isEmpty());
-            int served = journal().size();
-            crash("guest");
-            eventually().until(() -> journal().size() > served);
-        }
+    void callsThatAreRepeatedUntilTheyAreAnsweredDoTheirWorkHoweverOftenItIsKilled() throws IOException {
+        List<String> ids = List.of("first", "second", "third");
+        try (GuestCalls calls = new GuestCalls(agent)) {
+            calls.sandbox("one");
+            // Each crash comes at another moment of what is being done.
+            Thread crashes = Thread.ofPlatform().daemon().start(() -> {
+                for (int time = 0; time < 5; time++) {
+                    int served = timesServed();
+                    crash("guest");
+                    eventually().until(() -> timesServed() > served);
+                }
+            });
+            do {
+                for (String id : ids) {
+                    CreateContainerRequest.Builder request = calls.container(id, "sleep 1000");
+                    untilAnswered(calls, () -> calls.create(request));
+                    untilAnswered(calls, () -> calls.start(id));
+                }
+                untilAnswered(calls, () -> remove(calls, "second"));
+            } while (crashes.isAlive());
 
-        for (int i = 1; i < all.length; i++) {
-            homeostat.awaitRunning("container/app" + i);
+            assertEquals(
+                    Set.of("first", "third"),
+                    children(agent.root().resolve("state/guest/containers")).stream()
+                            .map(path -> path.getFileName().toString())
+                            .collect(Collectors.toSet()));
+            for (String id : List.of("first", "third")) {
+                assertTrue(calls.agent()
+                                .statsContainer(StatsContainerRequest.newBuilder()
+                                        .setContainerId(id)
+                                        .build())
+                                .getCgroupStats()
+                                .getPidsStats()
+                                .getCurrent()
+                        > 0);
+            }
+            eventually().until(() -> declaredInTheGuest() == 2);
         }
-        eventually()
-                .until(() -> inTheGuest("status")
-                                .out()
-                                .lines()
-                                .filter(line -> line.contains("process/guest-"))
-                                .count()
-                        == all.length - 1);
-        homeostat.run("plan", "--detailed-exitcode").exits(0);
     }
 
-    /** Each time that it has begun to serve. */
-    private List<String> journal() throws IOException {
-        return Files.readAllLines(agent.root().resolve("agent.log")).stream()
-                .filter(line -> line.contains("serves at"))
-                .toList();
+    private long declaredInTheGuest() {
+        return inTheGuest("status")
+                .out()
+                .lines()
+                .filter(line -> line.startsWith("process/guest-"))
+                .count();
+    }
+
+    /** It may have been done before: then it says that there is nothing to do. */
+    private static void untilAnswered(GuestCalls calls, Runnable call) {
+        while (true) {
+            try {
+                call.run();
+                return;
+            } catch (StatusRuntimeException e) {
+                if (String.valueOf(e.getMessage()).contains("Invalid container id")) {
+                    return;
+                }
+                assertEquals(Status.Code.UNAVAILABLE, e.getStatus().getCode(), e::toString);
+                calls.reconnect();
+            }
+        }
+    }
+
+    private int timesServed() {
+        try {
+            return (int) Files.readAllLines(agent.root().resolve("agent.log")).stream()
+                    .filter(line -> line.contains("serves at"))
+                    .count();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
     }
 
     @Test
@@ -537,7 +619,7 @@ final class GuestServerTest extends KataAgentContract {
             Empty _ = calls.agent().destroySandbox(DestroySandboxRequest.getDefaultInstance());
 
             eventually().until(agent::hasEnded);
-            assertEquals(List.of(), children(agent.root().resolve("state/guest/run")));
+            assertEquals(List.of(), children(agent.root().resolve("state/guest/containers")));
         }
     }
 }

@@ -12,7 +12,6 @@ import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Reads all that was ever written to a workload's log, in the copies that rotation has made if need be; only what rotation has given up is
@@ -32,7 +31,7 @@ public final class LogCursor {
     /** Whether another look may find more, although nothing is written any more. */
     private boolean unsure;
 
-    /** @param position the file that says how far it came */
+    /** @param position the file that says how far it came; its directory has to be there */
     public LogCursor(Path log, Path position) {
         this.log = log;
         this.position = position;
@@ -141,10 +140,6 @@ public final class LogCursor {
     }
 
     private void remember() throws IOException {
-        @Nullable Path directory = position.getParent();
-        if (directory != null) {
-            Files.createDirectories(directory);
-        }
         Path unfinished = position.resolveSibling(position.getFileName() + ".new");
         Files.write(unfinished, Long.toString(offset).getBytes(StandardCharsets.US_ASCII));
         Files.move(unfinished, position, StandardCopyOption.ATOMIC_MOVE);

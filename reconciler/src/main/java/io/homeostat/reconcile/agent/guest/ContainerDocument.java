@@ -15,11 +15,11 @@ final class ContainerDocument {
     private static final String SCRIPT = """
             dir=$1 id=$2 boot=$3 terminal=$4 errors=$5
             shift 5
+            trap 'told=1; [ -e "$dir/stdin.closed" ] && exec 3>&-' USR1
             [ "$(cat /proc/sys/kernel/random/boot_id)" = "$boot" ] || exit 137
             [ -e "$dir/exit" ] && exit "$(cat "$dir/exit")"
             mkdir "$dir/launched" 2>/dev/null || exit 137
             exec 3<>"$dir/stdin" 4<"$dir/stdin"
-            trap '[ -e "$dir/stdin.closed" ] && exec 3>&-' USR1
             set -- "$@" --log "$dir/runtime.log" run --keep --pid-file "$dir/pid" --bundle "$dir" "$id"
             if [ "$terminal" = true ]; then
                 words=
@@ -35,9 +35,12 @@ final class ContainerDocument {
             pid=$!
             exec 4<&-
             [ -e "$dir/stdin.closed" ] && exec 3>&-
-            while kill -0 "$pid" 2>/dev/null; do
+            while :; do
+                told=
                 wait "$pid"
                 code=$?
+                # 128 and SIGUSR1: it may not have ended.
+                [ "$told" ] && [ "$code" = 138 ] || break
             done
             echo "$code" >"$dir/exit.new" && mv "$dir/exit.new" "$dir/exit"
             exit "$code"

@@ -72,13 +72,16 @@ final class ContainerOperations {
         if (signal == 0) {
             return;
         }
+        State before = runtime.state(container.id());
+        if (before == State.NONE) {
+            throw Refusals.unavailable("container " + container.id() + " is being started; ask again");
+        }
+        if (before == State.STOPPED) {
+            throw Refusals.noProcess();
+        }
         if (signal == SIGKILL && all) {
             runtime.kill(container.id());
             return;
-        }
-        State before = runtime.state(container.id());
-        if (before == State.STOPPED || before == State.NONE) {
-            throw Refusals.noProcess();
         }
         // The first process of a namespace gets no signal that it has no handler for, but for this one.
         boolean isDeaf = signal == SIGTERM && !procFs.handles(pid(container), SIGTERM);

@@ -78,7 +78,7 @@ final class GuestMachine {
         forgetFormerBoot(agent, storages);
         this.sandbox = new HostedSandbox(paths, storages, ticker);
         RequestChecks checks = new RequestChecks(paths, runtime);
-        this.containers = new HostedContainers(paths, agent, runtime, storages, checks, ticker);
+        this.containers = new HostedContainers(paths, agent, runtime, storages, sandbox, checks, ticker);
         this.operations = new ContainerOperations(containers, agent, runtime, checks, ticker);
         this.files = new MachineFiles(paths);
         this.network = new MachineNetwork(ticker);
@@ -100,6 +100,7 @@ final class GuestMachine {
             runtime.delete(container);
         }
         storages.unmountBelow(paths.root());
+        Storages.requireNothingMounted(paths.root());
         empty();
         disk.replace(file, now.getBytes(StandardCharsets.US_ASCII));
     }
@@ -157,7 +158,9 @@ final class GuestMachine {
     void destroy() throws IOException, InterruptedException {
         removeContainers();
         sandbox.destroy();
-        disk.deleteTree(paths.real(GuestPaths.SHARED));
+        Path shared = paths.real(GuestPaths.SHARED);
+        Storages.requireNothingMounted(shared);
+        disk.deleteTree(shared);
         Files.deleteIfExists(scrapesFile());
     }
 

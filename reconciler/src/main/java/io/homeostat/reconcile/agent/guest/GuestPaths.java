@@ -1,6 +1,5 @@
 package io.homeostat.reconcile.agent.guest;
 
-import com.google.common.collect.ImmutableSet;
 import java.io.IOException;
 import java.nio.file.FileSystemException;
 import java.nio.file.Files;
@@ -18,14 +17,15 @@ record GuestPaths(Path root) {
     private static final String CONTAINERS = "/run/kata-containers/";
     private static final String NAMESPACES = "/run/sandbox-ns/";
 
-    /** Directories beside those of containers. */
-    private static final ImmutableSet<String> NO_CONTAINERS = ImmutableSet.of("shared", "sandbox", "image");
-
     private static final String ID = "[A-Za-z0-9][A-Za-z0-9._-]{1,199}";
 
-    /** Where a path is; those that are no business of an agent's are where they say. */
+    /** Where a path is, or the bundle of a container by its first file; those that are no business of an agent's are where they say. */
     Path real(String path) {
         if (path.startsWith(CONTAINERS)) {
+            String[] words = path.substring(CONTAINERS.length()).split("/", 3);
+            if (words.length == 2 && isId(words[0]) && words[1].equals("config.json")) {
+                return container(words[0]).resolve(words[1]);
+            }
             return below(run(), path.substring(CONTAINERS.length()), path);
         }
         if (path.startsWith(NAMESPACES)) {
@@ -42,18 +42,22 @@ record GuestPaths(Path root) {
         return result;
     }
 
-    /** A directory for each container, among others. */
-    Path run() {
+    private Path run() {
         return root.resolve("run");
     }
 
+    /** A directory for each container, its bundle, which callers put nothing into. */
+    Path containers() {
+        return root.resolve("containers");
+    }
+
     Path container(String id) {
-        return run().resolve(id);
+        return containers().resolve(id);
     }
 
     /** Whether that can be a container's. */
     static boolean isId(String id) {
-        return id.matches(ID) && !NO_CONTAINERS.contains(id);
+        return id.matches(ID);
     }
 
     /** What the runtime keeps of containers. */

@@ -82,24 +82,24 @@ public final class GuestServer {
                         AgentConfig.Log.Format.TEXT, options.logLevel().orElse(AgentConfig.Log.Level.INFO));
                 Environment.Interrupts.Guard _ = environment.interrupts().daemon(() -> {})) {
             return serve(endpoint, layout, directories);
-        } catch (InterruptedException e) {
-            LOG.info("told to end; containers go on");
-            return ExitStatus.OK;
         } catch (IOException e) {
             throw new CommandFailure("it can't go on: " + IoReason.withFile(e), e);
         }
     }
 
-    private int serve(GuestEndpoint endpoint, Layout layout, UserDirectories directories)
-            throws IOException, InterruptedException {
+    private int serve(GuestEndpoint endpoint, Layout layout, UserDirectories directories) throws IOException {
         Path lock = layout.stateDir().resolve("guest.lock");
         try (StateLock _ = StateLock.acquire(lock, "guest", PATIENCE, environment.clock(), LOG::info)) {
-            GuestPaths paths = new GuestPaths(layout.stateDir().resolve("guest"));
+            // The kernel tells mounts by real paths.
+            GuestPaths paths = new GuestPaths(layout.stateDir().toRealPath().resolve("guest"));
             OciRuntime runtime = new OciRuntime(runtime(), paths.runtime(), environment.ticker());
             AgentLink agent = new AgentLink(
                     FrontEnd.GUEST, layout, agentConfig(layout, directories), AgentLink.program(), LOG::info);
             GuestMachine machine = new GuestMachine(paths, agent, runtime, environment.ticker(), environment.clock());
             serve(endpoint, machine);
+            return ExitStatus.OK;
+        } catch (InterruptedException e) {
+            LOG.info("told to end; containers go on");
             return ExitStatus.OK;
         }
     }

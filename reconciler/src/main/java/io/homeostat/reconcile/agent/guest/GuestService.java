@@ -166,12 +166,15 @@ final class GuestService extends AgentServiceImplBase {
     public void waitProcess(WaitProcessRequest request, StreamObserver<WaitProcessResponse> answers) {
         answer("WaitProcess", answers, () -> {
             HostedContainer container = containers.get(request.getContainerId());
-            return WaitProcessResponse.newBuilder()
-                    .setStatus(HostedContainer.await(
-                            isFirst(container.id(), request.getExecId())
-                                    ? container.end()
-                                    : container.exec(request.getExecId()).end()))
-                    .build();
+            int status;
+            if (isFirst(container.id(), request.getExecId())) {
+                status = HostedContainer.await(container.end());
+            } else {
+                HostedExec exec = container.exec(request.getExecId());
+                status = HostedContainer.await(exec.end());
+                exec.forgetOutput();
+            }
+            return WaitProcessResponse.newBuilder().setStatus(status).build();
         });
     }
 

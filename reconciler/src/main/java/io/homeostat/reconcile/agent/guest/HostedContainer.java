@@ -16,6 +16,7 @@ import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
@@ -24,7 +25,7 @@ final class HostedContainer {
     private static final long LOOK = 100;
 
     /** Commands that have ended and are remembered. */
-    private static final int MOST_ENDED = 100;
+    private static final int MOST_ENDED = 20;
 
     private final String id;
     private final Path directory;
@@ -36,6 +37,9 @@ final class HostedContainer {
     private final CompletableFuture<Integer> end = new CompletableFuture<>();
     private final Map<String, HostedExec> execs = new LinkedHashMap<>();
     private final AtomicBoolean ending = new AtomicBoolean();
+    private final AtomicBoolean removedLater = new AtomicBoolean();
+    private final AtomicLong outOfMemory = new AtomicLong();
+    private volatile boolean declared;
     private volatile @Nullable WorkloadLook look;
 
     /**
@@ -139,6 +143,25 @@ final class HostedContainer {
     /** Its exit status, 128 and its number for a signal; whoever waits for it and gives up leaves it alone. */
     CompletableFuture<Integer> end() {
         return end.copy();
+    }
+
+    /** Whether it has run out of memory more often than was last said here. */
+    boolean isNewlyOutOfMemory(long count) {
+        return outOfMemory.getAndAccumulate(count, Math::max) < count;
+    }
+
+    void declared() {
+        declared = true;
+    }
+
+    /** Whether this process has declared it, so that it should be known. */
+    boolean isDeclared() {
+        return declared;
+    }
+
+    /** True the first time. */
+    boolean isRemovedLater() {
+        return removedLater.compareAndSet(false, true);
     }
 
     /** True the first time. */

@@ -11,6 +11,7 @@ import io.homeostat.desired.platform.Layout;
 import io.homeostat.observe.limits.CgroupLayout;
 import io.homeostat.observe.process.ProcFs;
 import io.homeostat.proto.kata.CreateContainerRequest;
+import io.homeostat.proto.kata.Storage;
 import io.homeostat.reconcile.agent.frontend.AgentLink;
 import io.homeostat.reconcile.agent.frontend.WorkloadLook;
 import io.homeostat.reconcile.agent.frontend.WorkloadWatch;
@@ -51,6 +52,7 @@ final class HostedContainers {
     private final AgentLink agent;
     private final OciRuntime runtime;
     private final Storages storages;
+    private final HostedSandbox sandbox;
     private final Ticker ticker;
     private final RequestChecks checks;
     private final ProcFs procFs = new ProcFs();
@@ -69,6 +71,7 @@ final class HostedContainers {
             AgentLink agent,
             OciRuntime runtime,
             Storages storages,
+            HostedSandbox sandbox,
             RequestChecks checks,
             Ticker ticker)
             throws IOException {
@@ -77,6 +80,7 @@ final class HostedContainers {
         this.agent = agent;
         this.runtime = runtime;
         this.storages = storages;
+        this.sandbox = sandbox;
         this.checks = checks;
         this.ticker = ticker;
         recover();
@@ -85,14 +89,14 @@ final class HostedContainers {
     }
 
     private void recover() throws IOException {
-        SecureDirectories.create(paths.run(), SecureDirectories.OURS);
-        try (DirectoryStream<Path> all = Files.newDirectoryStream(paths.run())) {
+        SecureDirectories.create(paths.containers(), SecureDirectories.OURS);
+        try (DirectoryStream<Path> all = Files.newDirectoryStream(paths.containers())) {
             for (Path directory : all) {
                 String id = directory.getFileName().toString();
-                if (GuestPaths.isId(id)) {
+                if (GuestPaths.isId(id) && Files.exists(directory.resolve("request"))) {
                     recover(id, directory);
-                } else if (id.startsWith(".")) {
-                    // It had not been made in full.
+                } else {
+                    // It had not been made in full, or not been deleted in full.
                     disk.deleteTree(directory);
                 }
             }
@@ -105,7 +109,7 @@ final class HostedContainers {
         containers.put(id, container);
         if (Files.exists(container.removedFile())) {
             LOG.info("the removal of container {} was broken off, and is finished", id);
-            Thread _ = Thread.ofVirtual().name("removal").start(() -> finishRemoval(container));
+            removeLater(container);
         } else if (container.isStarted()) {
             // It may not have been declared, or be no longer, whoever has withdrawn it.
             Thread _ = Thread.ofVirtual().name("declaration").start(() -> declareAgain(container));
@@ -123,31 +127,60 @@ final class HostedContainers {
                 .resolve(String.valueOf(workload.kind().errorLog()));
     }
 
+    /** Nobody has to ask for it again. */
+    private void removeLater(HostedContainer container) {
+        if (container.isRemovedLater()) {
+            Thread _ = Thread.ofVirtual().name("removal").start(() -> finishRemoval(container));
+        }
+    }
+
     private void finishRemoval(HostedContainer container) {
-        try {
-            remove(container, REMOVAL);
-        } catch (StatusRuntimeException | IOException e) {
-            LOG.warn("container {} is not removed: {}", container.id(), e.getMessage());
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
+        Duration pause = WorkloadWatch.SHORTEST_PAUSE;
+        while (containers.get(container.id()) == container) {
+            container.turn().lock();
+            try {
+                remove(container);
+                return;
+            } catch (StatusRuntimeException | IOException e) {
+                LOG.warn("container {} is not removed for now: {}", container.id(), e.getMessage());
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+                return;
+            } finally {
+                container.turn().unlock();
+            }
+            pause = WorkloadWatch.longer(pause);
+            try {
+                Thread.sleep(pause);
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+                return;
+            }
         }
     }
 
     private void declareAgain(HostedContainer container) {
         Duration pause = WorkloadWatch.SHORTEST_PAUSE;
-        while (!container.hasEnded() && isWanted(container)) {
+        while (true) {
+            // Whoever removes it has to know that it is declared.
+            container.turn().lock();
             try {
+                if (container.hasEnded() || !isWanted(container)) {
+                    return;
+                }
                 declare(container);
                 return;
             } catch (CommandFailure | IOException e) {
-                LOG.warn("container {} is not declared for a moment: {}", container.id(), e.getMessage());
-                pause = WorkloadWatch.longer(pause);
-                try {
-                    Thread.sleep(pause);
-                } catch (InterruptedException interrupted) {
-                    Thread.currentThread().interrupt();
-                    return;
-                }
+                LOG.warn("container {} is not declared for now: {}", container.id(), e.getMessage());
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+                return;
+            } finally {
+                container.turn().unlock();
+            }
+            pause = WorkloadWatch.longer(pause);
+            try {
+                Thread.sleep(pause);
             } catch (InterruptedException e) {
                 Thread.currentThread().interrupt();
                 return;
@@ -219,12 +252,13 @@ final class HostedContainers {
 
     private void make(HostedContainer container) throws IOException, InterruptedException {
         CreateContainerRequest request = container.request();
-        Path unfinished = paths.run().resolve("." + container.id());
+        Path unfinished = paths.containers().resolve("." + container.id());
         disk.deleteTree(unfinished);
         SecureDirectories.create(unfinished, SecureDirectories.OURS);
         boolean made = false;
+        ImmutableList<Path> mounted = ImmutableList.of();
         try {
-            storages.mount(request.getStoragesList());
+            mounted = storages.mount(request.getStoragesList());
             Path rootfs = paths.real(request.getOCI().getRoot().getPath());
             if (!Files.isDirectory(rootfs)) {
                 throw Refusals.noFile(request.getOCI().getRoot().getPath());
@@ -248,7 +282,7 @@ final class HostedContainers {
         } finally {
             if (!made) {
                 disk.deleteTree(unfinished);
-                storages.unmount(request.getStoragesList());
+                storages.undo(mounted);
             }
         }
     }
@@ -281,6 +315,7 @@ final class HostedContainers {
                 ORIGINS + container.id(),
                 ContainerDocument.of(
                         container, procFs.bootId(), errors(container.workload()), runtime.command(List.of())));
+        container.declared();
     }
 
     private void awaitStart(HostedContainer container) throws IOException, InterruptedException {
@@ -328,10 +363,25 @@ final class HostedContainers {
         }
         try {
             if (containers.get(container.id()) == container) {
-                remove(container);
+                removeWhoeverWaits(container);
             }
         } finally {
             container.turn().unlock();
+        }
+    }
+
+    /** Once it is begun it is finished, although nobody may wait for that any more. */
+    private void removeWhoeverWaits(HostedContainer container) throws IOException, InterruptedException {
+        Context call = Context.ROOT.attach();
+        boolean removed = false;
+        try {
+            remove(container);
+            removed = true;
+        } finally {
+            Context.ROOT.detach(call);
+            if (!removed && Files.exists(container.removedFile())) {
+                removeLater(container);
+            }
         }
     }
 
@@ -350,11 +400,27 @@ final class HostedContainers {
         } catch (CommandFailure e) {
             throw Refusals.unavailable("container " + container.id() + " is being removed: " + e.getMessage());
         }
-        storages.unmount(container.request().getStoragesList());
-        disk.deleteTree(container.directory());
+        storages.unmount(container.request().getStoragesList(), inUse(container));
+        // In one step: of half of it nobody could say what it was.
+        Path leftOver = paths.containers().resolve("." + container.id());
+        disk.deleteTree(leftOver);
+        disk.rename(container.directory(), leftOver);
         containers.remove(container.id(), container);
         container.ended(BY_SIGNAL + SIGKILL);
         watch.changed();
+        disk.deleteTree(leftOver);
+    }
+
+    /** What others still use of what is mounted. */
+    private ImmutableList<Storage> inUse(HostedContainer container) throws IOException {
+        ImmutableList.Builder<Storage> used = ImmutableList.builder();
+        used.addAll(sandbox.storages());
+        for (HostedContainer other : containers.values()) {
+            if (other != container) {
+                used.addAll(other.request().getStoragesList());
+            }
+        }
+        return used.build();
     }
 
     private void awaitWithdrawal(HostedContainer container) throws InterruptedException {
@@ -379,11 +445,24 @@ final class HostedContainers {
         for (HostedContainer container : containers.values()) {
             if (container.workload().equals(look.workload()) && !container.hasEnded()) {
                 container.seen(look);
-                // One that is not known yet is declared in a moment.
-                if (look.known() && look.over() && container.beginsToEnd()) {
-                    Thread _ = Thread.ofVirtual().name("end").start(() -> ended(container, look));
+                if (look.known() ? look.over() : container.isDeclared()) {
+                    Thread _ = Thread.ofVirtual().name("end").start(() -> over(container, look));
                 }
             }
+        }
+    }
+
+    private void over(HostedContainer container, WorkloadLook look) {
+        try {
+            // What was said before it was declared may be heard after that.
+            if ((look.known() || !agent.look(container.workload()).known()) && container.beginsToEnd()) {
+                ended(container, look);
+            }
+        } catch (CommandFailure e) {
+            // The next look says it again.
+            LOG.debug("whether container {} has ended: {}", container.id(), e.getMessage());
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
         }
     }
 
@@ -391,12 +470,12 @@ final class HostedContainers {
         try {
             // Somebody may have killed the runtime alone.
             runtime.kill(container.id());
-            memory.look(container);
         } catch (StatusRuntimeException e) {
             LOG.warn("what is left of container {} was not ended: {}", container.id(), e.getMessage());
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }
+        memory.look(container);
         int status = status(container, look);
         LOG.info("container {} has ended with exit status {}", container.id(), status);
         container.ended(status);

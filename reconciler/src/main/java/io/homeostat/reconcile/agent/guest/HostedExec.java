@@ -1,6 +1,7 @@
 package io.homeostat.reconcile.agent.guest;
 
 import com.google.protobuf.ByteString;
+import io.grpc.Context;
 import io.homeostat.actuate.stop.Signals;
 import io.homeostat.observe.process.ProcFs;
 import io.homeostat.observe.process.PseudoTerminal;
@@ -14,7 +15,15 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Future;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.SynchronousQueue;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -33,6 +42,13 @@ final class HostedExec {
     private final OutputBuffer stderr = new OutputBuffer();
     private final CompletableFuture<Integer> end = new CompletableFuture<>();
     private final ProcFs procFs = new ProcFs();
+    private final ThreadPoolExecutor inputs = new ThreadPoolExecutor(
+            0,
+            1,
+            1,
+            TimeUnit.SECONDS,
+            new SynchronousQueue<>(),
+            Thread.ofPlatform().daemon().name("exec input").factory());
     private ProcFs.@Nullable ProcessKey key;
 
     private HostedExec(Process process, @Nullable PseudoTerminal terminal, Path pidFile) {
@@ -198,8 +214,54 @@ final class HostedExec {
         return to != null && !end.isDone() && new Signals(procFs).send(to.pid(), to.startTicks(), number);
     }
 
-    /** @throws IOException when nobody reads it any more */
-    void write(ByteString bytes) throws IOException {
+    /**
+     * Waits until it has taken all of it, or has ended, or nobody waits for that.
+     *
+     * @throws IOException when nobody reads it any more
+     */
+    void write(ByteString bytes) throws IOException, InterruptedException {
+        input(() -> writeNow(bytes));
+    }
+
+    void closeInput() throws IOException, InterruptedException {
+        input(this::closeNow);
+    }
+
+    private interface Input {
+        void give() throws IOException;
+    }
+
+    /** By a thread of its own, which a command that does not read may keep as long as it lives. */
+    private void input(Input input) throws IOException, InterruptedException {
+        Callable<Boolean> giving = () -> {
+            input.give();
+            return true;
+        };
+        Future<Boolean> given = null;
+        while (true) {
+            try {
+                if (given == null) {
+                    given = inputs.submit(giving);
+                }
+                boolean _ = given.get(LOOK, TimeUnit.MILLISECONDS);
+                return;
+            } catch (RejectedExecutionException e) {
+                // Somebody else's input is being taken.
+                Thread.sleep(LOOK);
+            } catch (TimeoutException e) {
+                if (hasEnded()) {
+                    throw new IOException("the command has ended", e);
+                }
+            } catch (ExecutionException e) {
+                throw new IOException(e.getCause() == null ? e : e.getCause());
+            }
+            if (Context.current().isCancelled()) {
+                throw Refusals.cancelled();
+            }
+        }
+    }
+
+    private void writeNow(ByteString bytes) throws IOException {
         PseudoTerminal pty = terminal;
         if (pty != null) {
             pty.write(bytes.toByteArray());
@@ -210,7 +272,7 @@ final class HostedExec {
         stdin.flush();
     }
 
-    void closeInput() throws IOException {
+    private void closeNow() throws IOException {
         PseudoTerminal pty = terminal;
         if (pty != null) {
             pty.write(new byte[] {PseudoTerminal.END_OF_INPUT});
@@ -226,10 +288,15 @@ final class HostedExec {
         }
     }
 
-    /** Whatever it does: nobody wants it any more. */
-    void abandon() {
+    /** Whoever asks for its end has read what it wanted, as Kata's agent has it. */
+    void forgetOutput() {
         stdout.abandon();
         stderr.abandon();
+    }
+
+    /** Whatever it does: nobody wants it any more. */
+    void abandon() {
+        forgetOutput();
         if (!end.isDone()) {
             BoundedCommand.kill(process);
         }

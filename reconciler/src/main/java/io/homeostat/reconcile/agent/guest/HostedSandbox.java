@@ -84,6 +84,11 @@ final class HostedSandbox {
         }
     }
 
+    /** What is mounted for it. */
+    synchronized List<Storage> storages() throws IOException {
+        return asked().map(CreateSandboxRequest::getStoragesList).orElse(ImmutableList.of());
+    }
+
     private Optional<CreateSandboxRequest> asked() throws IOException {
         try {
             return Optional.of(CreateSandboxRequest.parseFrom(Files.readAllBytes(request())));
@@ -98,7 +103,7 @@ final class HostedSandbox {
             command.addAll(module.getParametersList());
             String _ = Tools.run(ticker, command.toArray(String[]::new));
         }
-        storages.mount(request.getStoragesList());
+        var _ = storages.mount(request.getStoragesList());
         if (request.getDnsCount() > 0) {
             disk.replace(resolver(), (String.join("\n", request.getDnsList()) + "\n").getBytes(StandardCharsets.UTF_8));
             // Whoever resolves names has to be able to read it, whatever our umask is.
@@ -138,7 +143,7 @@ final class HostedSandbox {
         Optional<CreateSandboxRequest> asked = asked();
         if (asked.isPresent()) {
             List<Storage> mounted = asked.get().getStoragesList();
-            storages.unmount(mounted);
+            storages.unmount(mounted, ImmutableList.of());
         }
         Files.deleteIfExists(request());
     }

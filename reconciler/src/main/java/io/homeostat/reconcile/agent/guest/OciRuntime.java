@@ -8,6 +8,7 @@ import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
 import com.google.common.collect.Streams;
 import io.grpc.Context;
+import io.grpc.StatusRuntimeException;
 import io.homeostat.reconcile.agent.frontend.BoundedCommand;
 import java.io.File;
 import java.io.IOException;
@@ -27,6 +28,9 @@ import java.util.function.BooleanSupplier;
  * without end.
  */
 final class OciRuntime {
+    /** What it says of a container that it does not have. */
+    private static final String UNKNOWN = "does not exist";
+
     private static final Duration TIMEOUT = Duration.ofSeconds(30);
     private static final ObjectMapper MAPPER = new ObjectMapper();
 
@@ -133,7 +137,16 @@ final class OciRuntime {
         if (!Files.exists(root.resolve(id))) {
             return State.NONE;
         }
-        JsonNode json = json(run("state", id));
+        JsonNode json;
+        try {
+            json = json(run(() -> false, "state", id));
+        } catch (StatusRuntimeException e) {
+            if (String.valueOf(e.getMessage()).contains(UNKNOWN)) {
+                // It was killed before it had written what it is.
+                return State.NONE;
+            }
+            throw e;
+        }
         return switch (json.path("status").asText()) {
             case "creating", "created" -> State.CREATED;
             case "running" -> State.RUNNING;

@@ -23,7 +23,10 @@ final class OutOfMemoryWatch {
 
     private final OciRuntime runtime;
     private final Supplier<ImmutableList<HostedContainer>> containers;
-    private final BlockingQueue<String> events = new LinkedBlockingQueue<>();
+    private final BlockingQueue<Event> events = new LinkedBlockingQueue<>();
+
+    /** @param count how often it had by then */
+    private record Event(HostedContainer container, long count) {}
 
     private OutOfMemoryWatch(OciRuntime runtime, Supplier<ImmutableList<HostedContainer>> containers) {
         this.runtime = runtime;
@@ -37,19 +40,29 @@ final class OutOfMemoryWatch {
         return watch;
     }
 
-    /** Waits for the next container that has run out of memory. */
+    /** Waits for the next container that has run out of memory. That it was told is noted when it is handed out, and not before. */
     String next() throws InterruptedException {
         while (true) {
-            String id = events.poll(LOOK, TimeUnit.MILLISECONDS);
-            if (id != null && !Context.current().isCancelled()) {
-                return id;
-            }
+            Event event = events.poll(LOOK, TimeUnit.MILLISECONDS);
             if (Context.current().isCancelled()) {
-                if (id != null) {
-                    events.add(id);
+                if (event != null) {
+                    events.add(event);
                 }
                 throw Refusals.cancelled();
             }
+            if (event != null) {
+                note(event);
+                return event.container().id();
+            }
+        }
+    }
+
+    private static void note(Event event) {
+        try {
+            Files.writeString(event.container().outOfMemoryFile(), Long.toString(event.count()));
+        } catch (IOException e) {
+            // It may be told twice for that, or has been removed.
+            LOG.debug("container {}: {}", event.container().id(), e.getMessage());
         }
     }
 
@@ -68,18 +81,15 @@ final class OutOfMemoryWatch {
         }
     }
 
-    /** Each time once, as far as this machine does not crash in between. */
+    /** Has it told if there is something new. */
     void look(HostedContainer container) {
-        synchronized (container) {
-            try {
-                long now = runtime.outOfMemory(container.id());
-                if (now > 0 && now > told(container)) {
-                    Files.writeString(container.outOfMemoryFile(), Long.toString(now));
-                    events.add(container.id());
-                }
-            } catch (IOException e) {
-                LOG.debug("whether container {} has run out of memory: {}", container.id(), e.getMessage());
+        try {
+            long now = runtime.outOfMemory(container.id());
+            if (now > told(container) && container.isNewlyOutOfMemory(now)) {
+                events.add(new Event(container, now));
             }
+        } catch (IOException e) {
+            LOG.debug("whether container {} has run out of memory: {}", container.id(), e.getMessage());
         }
     }
 

@@ -7,7 +7,7 @@ import java.util.Deque;
 
 /** What a command prints until somebody reads it. When it is full the command waits, as it would for a pipe. */
 final class OutputBuffer {
-    private static final int MOST = 1 << 20;
+    private static final int MOST = 256 << 10;
     private static final long LOOK = 50;
 
     private final Deque<ByteString> pieces = new ArrayDeque<>();

@@ -5,22 +5,25 @@ import com.google.common.base.Splitter;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
+import com.google.common.collect.Sets;
+import io.homeostat.actuate.LocalDisk;
 import io.homeostat.observe.process.SystemCharset;
 import io.homeostat.proto.kata.Storage;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.FileSystemException;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
+import java.util.stream.Collectors;
 
 /** Mounts what callers want mounted in this machine: what needs no device to be found first. */
 final class Storages {
-    private static final Logger LOG = LoggerFactory.getLogger(Storages.class);
-
     /** A directory that is only made. */
     private static final String LOCAL = "local";
 
@@ -38,6 +41,7 @@ final class Storages {
 
     private final GuestPaths paths;
     private final Ticker ticker;
+    private final LocalDisk disk = new LocalDisk();
 
     Storages(GuestPaths paths, Ticker ticker) {
         this.paths = paths;
@@ -50,27 +54,62 @@ final class Storages {
     }
 
     /**
-     * Mounts those that are not.
+     * Mounts those that are not, all or none.
      *
-     * @throws IOException when one can't be; those before it are mounted
+     * @return where it has mounted something
+     * @throws IOException when one can't be
      */
-    void mount(List<Storage> storages) throws IOException, InterruptedException {
+    synchronized ImmutableList<Path> mount(List<Storage> storages) throws IOException, InterruptedException {
         for (Storage one : storages) {
             if (!drivers().contains(one.getDriver())) {
                 throw Refusals.unsupported("storages of driver '" + one.getDriver() + "' are not supported; these are: "
                         + String.join(", ", drivers()));
             }
-            if (!one.getMountPoint().startsWith("/")) {
+            if (!one.getMountPoint().startsWith("/") || one.getMountPoint().indexOf('\n') >= 0) {
                 throw Refusals.internal("the mount point '" + one.getMountPoint() + "' is no absolute path");
             }
         }
-        for (Storage one : storages) {
-            Path point = paths.real(one.getMountPoint());
-            Files.createDirectories(point);
-            if (!one.getDriver().equals(LOCAL) && !isMounted(point)) {
-                mount(one, point);
+        List<Path> done = new ArrayList<>();
+        boolean complete = false;
+        try {
+            for (Storage one : storages) {
+                Path point = paths.real(one.getMountPoint());
+                Files.createDirectories(point);
+                if (!one.getDriver().equals(LOCAL) && !isMounted(point)) {
+                    // Before it is: what is not noted is not ours to unmount.
+                    note(Sets.union(noted(), ImmutableSet.of(point.toRealPath().toString())));
+                    mount(one, point);
+                    done.add(point);
+                }
+            }
+            complete = true;
+        } finally {
+            if (!complete) {
+                undo(ImmutableList.copyOf(done));
             }
         }
+        return ImmutableList.copyOf(done);
+    }
+
+    private Path notes() {
+        return paths.root().resolve("mounts");
+    }
+
+    private Set<String> noted() throws IOException {
+        try {
+            return ImmutableSet.copyOf(Files.readAllLines(notes()));
+        } catch (NoSuchFileException e) {
+            return ImmutableSet.of();
+        }
+    }
+
+    private void note(Set<String> points) throws IOException {
+        disk.replace(
+                notes(),
+                points.stream()
+                        .map(point -> point + "\n")
+                        .collect(Collectors.joining())
+                        .getBytes(StandardCharsets.UTF_8));
     }
 
     private void mount(Storage storage, Path point) throws IOException, InterruptedException {
@@ -102,21 +141,56 @@ final class Storages {
         Tools.run(ticker, "mount", "--bind", "--", file.toString(), over.toString());
     }
 
-    /** What can't be unmounted now is as soon as nobody uses it. */
-    void unmount(List<Storage> storages) throws InterruptedException {
-        for (Storage one : storages.reversed()) {
-            unmount(paths.real(one.getMountPoint()));
+    /** Unmounts what has just been mounted. */
+    void undo(ImmutableList<Path> points) throws IOException, InterruptedException {
+        for (Path point : points.reverse()) {
+            unmount(point);
         }
     }
 
-    /** All that is mounted there, if anything is. */
-    void unmount(Path point) throws InterruptedException {
-        try {
-            while (isMounted(point)) {
-                Tools.run(ticker, "umount", "--lazy", "--", point.toString());
+    /**
+     * Unmounts what was mounted here for them; what others have mounted stays.
+     *
+     * @param inUse those that somebody else still uses
+     */
+    void unmount(List<Storage> storages, List<Storage> inUse) throws IOException, InterruptedException {
+        Set<Path> kept =
+                inUse.stream().map(one -> paths.real(one.getMountPoint())).collect(ImmutableSet.toImmutableSet());
+        for (Storage one : storages.reversed()) {
+            Path point = paths.real(one.getMountPoint());
+            if (!kept.contains(point)
+                    && Files.exists(point)
+                    && noted().contains(point.toRealPath().toString())) {
+                unmount(point);
             }
-        } catch (IOException e) {
-            LOG.warn("{} is not unmounted: {}", point, e.getMessage());
+        }
+    }
+
+    /**
+     * All that is mounted there, if anything is.
+     *
+     * @throws IOException when something stays
+     */
+    synchronized void unmount(Path point) throws IOException, InterruptedException {
+        if (!Files.exists(point)) {
+            return;
+        }
+        Path real = point.toRealPath();
+        while (isMounted(real)) {
+            String _ = Tools.run(ticker, "umount", "--lazy", "--", real.toString());
+        }
+        if (noted().contains(real.toString())) {
+            note(Sets.difference(noted(), ImmutableSet.of(real.toString())));
+        }
+    }
+
+    /** @throws IOException when something is: deleting what is there would delete what is elsewhere */
+    static void requireNothingMounted(Path directory) throws IOException {
+        for (Path point : mounted()) {
+            if (point.startsWith(directory)) {
+                throw new FileSystemException(
+                        point.toString(), null, "is still mounted, and nothing below it is deleted");
+            }
         }
     }
 
@@ -130,7 +204,7 @@ final class Storages {
     }
 
     private static boolean isMounted(Path point) throws IOException {
-        return mounted().contains(point);
+        return mounted().contains(point.toRealPath());
     }
 
     /** In the order in which it was mounted: proc_pid_mountinfo(5), where blanks are written as octal numbers. */

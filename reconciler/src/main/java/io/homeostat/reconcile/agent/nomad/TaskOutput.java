@@ -4,6 +4,7 @@ import io.homeostat.observe.process.PipeEnd;
 import io.homeostat.reconcile.agent.frontend.LogCursor;
 import java.io.IOException;
 import java.nio.ByteBuffer;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 
@@ -71,10 +72,15 @@ final class TaskOutput {
 
     private void copy() {
         boolean warned = false;
+        boolean isPrepared = false;
         ByteBuffer rest = ByteBuffer.allocate(CHUNK).limit(0);
         try (PipeEnd pipe = new PipeEnd(target)) {
             while (!ended) {
                 try {
+                    if (!isPrepared) {
+                        Files.createDirectories(position.resolveSibling(""));
+                        isPrepared = true;
+                    }
                     if (!rest.hasRemaining() && !log.read(rest)) {
                         if (finishing && !log.isUnsure()) {
                             return;

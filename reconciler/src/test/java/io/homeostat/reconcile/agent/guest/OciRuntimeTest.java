@@ -104,6 +104,23 @@ class OciRuntimeTest {
     }
 
     @Test
+    void whatItsRuntimeHasLeftHalfMadeIsNone() throws IOException, InterruptedException {
+        OciRuntime runtime = answering("""
+                if [ "$1" = delete ]; then
+                    rm -r "$(dirname "$0")/root/$3"
+                    exit
+                fi
+                echo '{"level": "error", "msg": "container does not exist"}' >&2
+                exit 1
+                """);
+        exists("app");
+
+        assertEquals(OciRuntime.State.NONE, runtime.state("app"));
+        runtime.delete("app");
+        assertFalse(Files.exists(root.resolve("app")));
+    }
+
+    @Test
     void ofWhatIsNotThereNothingIsAsked() throws IOException, InterruptedException {
         OciRuntime runtime = answering("exit 1");
 
