@@ -82,4 +82,17 @@ public final class SecureDirectories {
             channel.force(true);
         }
     }
+
+    /** The permissions of a mode, chmod(2); other bits do not count. */
+    public static Set<PosixFilePermission> permissions(int mode) {
+        Set<PosixFilePermission> permissions = EnumSet.noneOf(PosixFilePermission.class);
+        PosixFilePermission[] all = PosixFilePermission.values();
+        for (int i = 0; i < all.length; i++) {
+            // Declared in the order of the bits, the owner's read permission first.
+            if ((mode & (0400 >> i)) != 0) {
+                permissions.add(all[i]);
+            }
+        }
+        return permissions;
+    }
 }

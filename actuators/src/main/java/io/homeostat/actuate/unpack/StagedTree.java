@@ -25,7 +25,6 @@ import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayDeque;
 import java.util.Comparator;
 import java.util.Deque;
-import java.util.EnumSet;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -264,16 +263,7 @@ final class StagedTree {
      * root runs. The owner is whoever unpacks; sticky bits are dropped.
      */
     private static Set<PosixFilePermission> permissions(int mode) {
-        int kept = mode & 0777 & ~WRITABLE_BY_OTHERS;
-        Set<PosixFilePermission> permissions = EnumSet.noneOf(PosixFilePermission.class);
-        PosixFilePermission[] all = PosixFilePermission.values();
-        for (int i = 0; i < all.length; i++) {
-            // Declared in the order of the bits, the owner's read permission first.
-            if ((kept & (0400 >> i)) != 0) {
-                permissions.add(all[i]);
-            }
-        }
-        return permissions;
+        return SecureDirectories.permissions(mode & 0777 & ~WRITABLE_BY_OTHERS);
     }
 
     /** Resolves paths through the symlinks of an archive as the kernel would, before anything is on disk. */

@@ -14,7 +14,6 @@ import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
-import java.nio.file.attribute.PosixFilePermission;
 import java.nio.file.attribute.PosixFilePermissions;
 
 /** Files that callers copy into this machine, and ask about. */
@@ -42,7 +41,8 @@ final class MachineFiles {
         }
         Path target = paths.copied(request.getPath());
         Path directory = target.resolveSibling("");
-        SecureDirectories.create(directory, permissions(request.getDirMode() == 0 ? 0755 : request.getDirMode()));
+        SecureDirectories.create(
+                directory, SecureDirectories.permissions(request.getDirMode() == 0 ? 0755 : request.getDirMode()));
         switch (request.getFileMode() & TYPE) {
             case DIRECTORY -> {
                 if (!Files.isDirectory(target, LinkOption.NOFOLLOW_LINKS)) {
@@ -100,19 +100,6 @@ final class MachineFiles {
     /** After its owner, which takes some bits away. */
     private static void mode(Path file, CopyFileRequest request) throws IOException {
         Files.setAttribute(file, "unix:mode", request.getFileMode() & PERMISSIONS, LinkOption.NOFOLLOW_LINKS);
-    }
-
-    private static ImmutableSet<PosixFilePermission> permissions(int mode) {
-        ImmutableSet.Builder<PosixFilePermission> result = ImmutableSet.builder();
-        int bit = 0400;
-        // In the order of the bits, the highest first.
-        for (PosixFilePermission one : PosixFilePermission.values()) {
-            if ((mode & bit) != 0) {
-                result.add(one);
-            }
-            bit >>= 1;
-        }
-        return result.build();
     }
 
     /** How full the file system of a path is. */
