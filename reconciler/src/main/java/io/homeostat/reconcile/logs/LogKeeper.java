@@ -59,12 +59,9 @@ public final class LogKeeper {
         for (Kind kind : Kind.all()) {
             for (Path state : states(layout.workloadStates(kind), seen)) {
                 String errorLog = kind.errorLog();
-                long errors = 0;
-                if (errorLog != null && !isMissing(state.resolve(errorLog))) {
-                    errors = bytesPerWorkload / 5;
-                    keep(kind, state, errorLog, errors, seen);
-                }
-                keep(kind, state, Layout.logName(kind), bytesPerWorkload - errors, seen);
+                long ofErrors = bytesPerWorkload / 5;
+                long errors = errorLog != null && keep(kind, state, errorLog, ofErrors, seen) ? ofErrors : 0;
+                boolean _ = keep(kind, state, Layout.logName(kind), bytesPerWorkload - errors, seen);
             }
         }
         told.keySet().retainAll(seen);
@@ -72,7 +69,8 @@ public final class LogKeeper {
         indexer.retain(seen);
     }
 
-    private void keep(Kind kind, Path state, String name, long bytes, Set<Path> seen) {
+    /** Returns whether there is one. */
+    private boolean keep(Kind kind, Path state, String name, long bytes, Set<Path> seen) {
         Path log = state.resolve(name);
         Path index = layout.logTimes(kind).resolve(state.getFileName()).resolve(name);
         seen.add(log);
@@ -80,7 +78,7 @@ public final class LogKeeper {
         if (isMissing(log)) {
             told.remove(log);
             told.remove(index);
-            return;
+            return false;
         }
         OptionalLong lost = rotate(log, bytes);
         try {
@@ -98,6 +96,7 @@ public final class LogKeeper {
                     "when " + log + " grows can't be noted in " + index
                             + ", so logs --since and --timestamps know it less precisely: " + e.getMessage());
         }
+        return true;
     }
 
     /** As that of a task that prints nothing. To find that out from what fails is dear. */
