@@ -47,6 +47,7 @@ import java.util.function.Predicate;
  */
 public final class AgentLink {
     private static final Duration START = Duration.ofSeconds(30);
+    private static final Duration REMOVAL = Duration.ofSeconds(60);
     private static final Duration LOOK = Duration.ofMillis(20);
     private static final long MOST_LOG = 4L << 20;
 
@@ -234,8 +235,20 @@ public final class AgentLink {
         run(FrontEndCommand.declare(frontEnd, origin, document));
     }
 
+    /**
+     * Withdraws a workload, and returns when nothing is left of it.
+     *
+     * @throws CommandFailure also when something is after a minute
+     */
     public void withdraw(WorkloadId workload) throws InterruptedException {
         run(FrontEndCommand.withdraw(frontEnd, workload));
+        for (long looks = REMOVAL.dividedBy(LOOK); looks > 0; looks--) {
+            if (!look(workload).known()) {
+                return;
+            }
+            Thread.sleep(LOOK);
+        }
+        throw new CommandFailure(workload + " is withdrawn, and not gone after " + REMOVAL.toSeconds() + " s");
     }
 
     /** Ends the pause of a stop that nobody will finish. */

@@ -5,7 +5,6 @@ import com.google.common.base.Splitter;
 import com.google.common.base.Throwables;
 import io.homeostat.actuate.LocalDisk;
 import io.homeostat.actuate.SecureDirectories;
-import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.observe.process.ProcFs;
 import io.homeostat.reconcile.agent.frontend.AgentLink;
 import io.homeostat.reconcile.agent.frontend.WorkloadLook;
@@ -38,8 +37,6 @@ final class GuestMachine {
     private static final Logger LOG = LoggerFactory.getLogger(GuestMachine.class);
     private static final Duration REMOVAL = Duration.ofSeconds(30);
     private static final int REMOVALS = 8;
-    private static final Duration WITHDRAWAL = Duration.ofSeconds(60);
-    private static final long LOOK = 20;
 
     /** A clock that is nearer than this is left alone: a call takes its time, too. */
     private static final Duration CLOCK_ACCURACY = Duration.ofSeconds(1);
@@ -93,7 +90,7 @@ final class GuestMachine {
         // Before it is noted: if we die now, it is done again.
         for (WorkloadLook former : agent.former(HostedContainers.ORIGINS)) {
             LOG.info("{} is of a former boot, and is withdrawn", former.workload());
-            withdraw(agent, former.workload());
+            agent.withdraw(former.workload());
         }
         // Where the machine is none, but namespaces that were made anew, something may be left.
         for (String container : runtime.containers()) {
@@ -103,18 +100,6 @@ final class GuestMachine {
         Storages.requireNothingMounted(paths.root());
         empty();
         disk.replace(file, now.getBytes(StandardCharsets.US_ASCII));
-    }
-
-    private void withdraw(AgentLink agent, WorkloadId workload) throws InterruptedException {
-        agent.withdraw(workload);
-        long last = ticker.read() + WITHDRAWAL.toNanos();
-        while (agent.look(workload).known()) {
-            if (ticker.read() - last >= 0) {
-                throw new CommandFailure(
-                        workload + " is withdrawn, and not gone after " + WITHDRAWAL.toSeconds() + " s");
-            }
-            Thread.sleep(LOOK);
-        }
     }
 
     private void empty() throws IOException {

@@ -42,7 +42,6 @@ final class HostedContainers {
     static final String ORIGINS = "guest/containers/";
 
     private static final Duration START = Duration.ofSeconds(60);
-    private static final Duration REMOVAL = Duration.ofSeconds(60);
     private static final long LOOK = 10;
     private static final int SIGKILL = 9;
     private static final int BY_SIGNAL = 128;
@@ -112,7 +111,7 @@ final class HostedContainers {
             removeLater(container);
         } else if (container.isStarted()) {
             // It may not have been declared, or be no longer, whoever has withdrawn it.
-            Thread _ = Thread.ofVirtual().name("declaration").start(() -> declareAgain(container));
+            declareLater(container);
         }
     }
 
@@ -130,61 +129,51 @@ final class HostedContainers {
     /** Nobody has to ask for it again. */
     private void removeLater(HostedContainer container) {
         if (container.isRemovedLater()) {
-            Thread _ = Thread.ofVirtual().name("removal").start(() -> finishRemoval(container));
-        }
-    }
-
-    private void finishRemoval(HostedContainer container) {
-        Duration pause = WorkloadWatch.SHORTEST_PAUSE;
-        while (containers.get(container.id()) == container) {
-            container.turn().lock();
-            try {
-                remove(container);
-                return;
-            } catch (StatusRuntimeException | IOException e) {
-                LOG.warn("container {} is not removed for now: {}", container.id(), e.getMessage());
-            } catch (InterruptedException e) {
-                Thread.currentThread().interrupt();
-                return;
-            } finally {
-                container.turn().unlock();
-            }
-            pause = WorkloadWatch.longer(pause);
-            try {
-                Thread.sleep(pause);
-            } catch (InterruptedException e) {
-                Thread.currentThread().interrupt();
-                return;
-            }
-        }
-    }
-
-    private void declareAgain(HostedContainer container) {
-        Duration pause = WorkloadWatch.SHORTEST_PAUSE;
-        while (true) {
-            // Whoever removes it has to know that it is declared.
-            container.turn().lock();
-            try {
-                if (container.hasEnded() || !isWanted(container)) {
-                    return;
+            untilDone("is not removed", container, () -> {
+                if (containers.get(container.id()) == container) {
+                    remove(container);
                 }
+            });
+        }
+    }
+
+    private void declareLater(HostedContainer container) {
+        untilDone("is not declared", container, () -> {
+            if (isWanted(container) && !container.hasEnded()) {
                 declare(container);
-                return;
-            } catch (CommandFailure | IOException e) {
-                LOG.warn("container {} is not declared for now: {}", container.id(), e.getMessage());
-            } catch (InterruptedException e) {
-                Thread.currentThread().interrupt();
-                return;
-            } finally {
-                container.turn().unlock();
             }
-            pause = WorkloadWatch.longer(pause);
+        });
+    }
+
+    private interface Work {
+        void run() throws IOException, InterruptedException;
+    }
+
+    /** Does it in the turn of its container, again and again until it succeeds; by a thread of its own. */
+    private static void untilDone(String problem, HostedContainer container, Work work) {
+        Thread _ = Thread.ofVirtual().name("container " + container.id()).start(() -> {
             try {
-                Thread.sleep(pause);
+                Duration pause = WorkloadWatch.SHORTEST_PAUSE;
+                while (!isDone(problem, container, work)) {
+                    pause = WorkloadWatch.longer(pause);
+                    Thread.sleep(pause);
+                }
             } catch (InterruptedException e) {
                 Thread.currentThread().interrupt();
-                return;
             }
+        });
+    }
+
+    private static boolean isDone(String problem, HostedContainer container, Work work) throws InterruptedException {
+        container.turn().lockInterruptibly();
+        try {
+            work.run();
+            return true;
+        } catch (StatusRuntimeException | CommandFailure | IOException e) {
+            LOG.warn("container {} {} for now: {}", container.id(), problem, e.getMessage());
+            return false;
+        } finally {
+            container.turn().unlock();
         }
     }
 
@@ -303,7 +292,7 @@ final class HostedContainers {
             awaitStart(container);
         } catch (CommandFailure e) {
             // It is noted, and done as soon as it can be.
-            Thread _ = Thread.ofVirtual().name("declaration").start(() -> declareAgain(container));
+            declareLater(container);
             throw Refusals.unavailable("container " + id + " is to be started, and is not yet: " + e.getMessage());
         } finally {
             container.turn().unlock();
@@ -393,7 +382,6 @@ final class HostedContainers {
             runtime.delete(container.id());
             if (container.isStarted()) {
                 agent.withdraw(container.workload());
-                awaitWithdrawal(container);
                 // It may have been started meanwhile.
                 runtime.delete(container.id());
             }
@@ -421,17 +409,6 @@ final class HostedContainers {
             }
         }
         return used.build();
-    }
-
-    private void awaitWithdrawal(HostedContainer container) throws InterruptedException {
-        long end = ticker.read() + REMOVAL.toNanos();
-        while (agent.look(container.workload()).known()) {
-            if (ticker.read() - end >= 0) {
-                throw new CommandFailure(
-                        container.workload() + " is withdrawn, and not gone after " + REMOVAL.toSeconds() + " s");
-            }
-            Thread.sleep(LOOK);
-        }
     }
 
     private ImmutableList<WorkloadId> followed() {

@@ -51,7 +51,6 @@ final class NomadTasks {
     /** What a stop may take longer than the task has been given. */
     private static final Duration LEEWAY = Duration.ofSeconds(15);
 
-    private static final Duration REMOVAL = Duration.ofSeconds(60);
     private static final Duration ADOPTION = Duration.ofSeconds(20);
 
     /** How long an agent may not answer for a task that it has. */
@@ -454,23 +453,12 @@ final class NomadTasks {
     private void withdraw(WorkloadId workload) throws InterruptedException {
         if (agent.look(workload).known()) {
             agent.withdraw(workload);
-            awaitRemoval(workload);
         }
         try {
             Files.deleteIfExists(mark(workload));
         } catch (IOException e) {
             log.warn("cannot remove " + mark(workload) + ": " + e.getMessage());
         }
-    }
-
-    private void awaitRemoval(WorkloadId workload) throws InterruptedException {
-        for (long looks = REMOVAL.dividedBy(LOOK); looks > 0; looks--) {
-            if (!agent.look(workload).known()) {
-                return;
-            }
-            Thread.sleep(LOOK);
-        }
-        throw new CommandFailure(workload + " is withdrawn, and not gone after " + REMOVAL.toSeconds() + " s");
     }
 
     private Object turn(String id) {
