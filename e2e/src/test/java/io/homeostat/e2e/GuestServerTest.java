@@ -169,6 +169,23 @@ final class GuestServerTest extends KataAgentContract {
         }
     }
 
+    @Test
+    void aRemovalThatWasBrokenOffIsFinished() throws IOException {
+        Path containers = agent.root().resolve("state/guest/containers");
+        try (GuestCalls calls = new GuestCalls(agent)) {
+            calls.sandbox("one");
+            calls.run("app", "sleep 1000");
+            calls.create(calls.container("made", "sleep 1000"));
+            for (String id : List.of("app", "made")) {
+                Files.createFile(containers.resolve(id).resolve("removed"));
+            }
+
+            crash("guest");
+
+            eventually().until(() -> children(containers).isEmpty() && declaredInTheGuest() == 0);
+        }
+    }
+
     private static String numbers() {
         return IntStream.rangeClosed(1, 20000)
                 .mapToObj(Integer::toString)

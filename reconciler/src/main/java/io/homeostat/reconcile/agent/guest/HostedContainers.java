@@ -82,9 +82,11 @@ final class HostedContainers {
         this.sandbox = sandbox;
         this.checks = checks;
         this.ticker = ticker;
-        recover();
         this.watch = WorkloadWatch.begin(agent, this::followed, this::seen, LOG::warn);
         this.memory = OutOfMemoryWatch.begin(runtime, this::all);
+        // Last: what is finished of it by other threads needs the rest.
+        recover();
+        watch.changed();
     }
 
     private void recover() throws IOException {
