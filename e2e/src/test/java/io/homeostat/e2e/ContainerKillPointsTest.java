@@ -78,6 +78,26 @@ final class ContainerKillPointsTest {
         assertTrue(guest.fake().calls().count("CreateContainer") <= 2, when);
     }
 
+    @Test
+    void aStartThatIsCutShortIsNotForgottenWhileTheGuestsAgentIsAway() throws Exception {
+        try (KillPoint kill = new KillPoint(KATA + "GuestChanges.startContainer")) {
+            homeostat.declare("guest.yaml", guest.sandbox());
+            Agent agent = homeostat.agent(kill);
+            homeostat.awaitRunning(SANDBOX);
+            kill.arm();
+            homeostat.declare("app.yaml", app("1"));
+            kill.await();
+            agent.kill();
+        }
+        guest.fake().stopListening();
+
+        homeostat.agent();
+        eventually().until(() -> homeostat.run("status", APP).out().contains("its guest can't be reached"));
+        guest.fake().listen();
+
+        awaitOne("and its guest was away");
+    }
+
     @ParameterizedTest(name = "killed {0}")
     @MethodSource("pointsOfAStop")
     void aReplacementThatIsCutShortIsBroughtToItsEnd(String when, String point) {

@@ -326,6 +326,29 @@ final class ContainerTest {
     }
 
     @Test
+    void anAgentThatStartsAgainIsWaitedForAndThenLosesWhatIsDeleted() throws IOException {
+        homeostat.applied(guest.sandbox(), idle());
+        guest.fake().stopListening();
+
+        Command deletion = homeostat.start("delete", APP);
+        eventually().until(() -> homeostat.run("plan").out().contains("no longer declared"));
+        guest.fake().listen();
+        homeostat.checked(deletion.await(Patience.LONGEST)).exits(0);
+
+        assertEquals(Set.of(), guest.agent().containers());
+        assertEquals(1, guest.fake().calls().count("RemoveContainer"));
+    }
+
+    @Test
+    void aGuestInWhichNobodyListensAnyMoreHoldsUpADeleteForAsLongAsItsStopMayTake() throws IOException {
+        homeostat.applied(guest.sandbox(), idle().with("stop.timeout", "1s"));
+        guest.fake().shutDown();
+
+        homeostat.run("delete", APP).exits(0);
+        homeostat.run("events").says("was given up: for 1s nobody has listened in its guest");
+    }
+
+    @Test
     void whatAnAgentRefusesIsSaidAndNothingIsLeft() {
         guest.fake().faults().refuse("StartContainer", Status.INTERNAL.withDescription("no such file"));
 

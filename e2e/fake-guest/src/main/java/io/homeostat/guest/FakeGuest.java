@@ -90,6 +90,17 @@ public final class FakeGuest implements AutoCloseable {
         server = serve(agent);
     }
 
+    /** Nobody listens for a while, as when an agent that forgets nothing is started again. */
+    public void stopListening() throws IOException {
+        server.close();
+        Files.deleteIfExists(socket);
+    }
+
+    /** After {@link #stopListening}. */
+    public void listen() throws IOException {
+        server = serve(agent);
+    }
+
     /** Nothing is left of what ran in it. */
     public void reboot() throws IOException {
         server.close();
@@ -101,9 +112,8 @@ public final class FakeGuest implements AutoCloseable {
 
     /** Nobody listens any more. */
     public void shutDown() throws IOException {
-        server.close();
+        stopListening();
         agent.end();
-        Files.deleteIfExists(socket);
     }
 
     /** Has something done once somebody has ended the sandbox, and its agent with it. */

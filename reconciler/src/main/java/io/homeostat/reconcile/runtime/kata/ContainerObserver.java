@@ -125,19 +125,21 @@ final class ContainerObserver implements InstanceObserver {
         }
         return identity.get().started()
                 ? liveness(instance, identity.get(), checks.of(instance) instanceof ContainerSpec spec ? spec : null)
-                : interrupted(identity.get());
+                : interrupted(instance, identity.get());
     }
 
     /** We died while an agent was asked for it. Whether it was started can't be found out, and it must not be started twice. */
-    private Liveness interrupted(Identity.Container identity) throws UnreachableGuest, Silence {
+    private Liveness interrupted(Instance instance, Identity.Container identity) throws IOException, Silence {
         Guest guest = containers.guest(identity);
         try {
             var _ = guest.looks().channel();
         } catch (UnreachableGuest e) {
-            if (SandboxObserver.isGone(e)) {
-                return ended(Exit.Reason.UNKNOWN, now());
+            if (!SandboxObserver.isGone(e)) {
+                throw e;
             }
-            throw e;
+            return containers.isSandboxThere(instance)
+                    ? degraded(instance, identity, "its guest can't be reached: " + e.getMessage())
+                    : ended(Exit.Reason.UNKNOWN, now());
         }
         return switch (guest.probes(TIMEOUT).hasContainer(identity.containerId())) {
             case Observation.Seen<Boolean>(Boolean there) ->

@@ -11,6 +11,7 @@ import io.homeostat.desired.model.Lifecycle;
 import io.homeostat.desired.model.SignalNames;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.model.guest.ContainerSettings.InPlace;
+import io.homeostat.desired.model.schema.Notation;
 import io.homeostat.desired.state.Identity;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.history.FailureCause;
@@ -269,19 +270,30 @@ final class ContainerRuntime implements KindRuntime, Configurable, Signalable, E
         }
         Guest guest = containers.guest(container);
         GuestChanges changes = guest.changes(TIMEOUT);
-        String id = container.containerId();
         try {
-            String words = container.started() ? ended(instance, container, changes, how) : "had not been started";
-            changes.removeContainer(id);
-            return words;
-        } catch (UnreachableGuest e) {
-            if (SandboxObserver.isGone(e)) {
-                return "had ended with its guest";
+            while (true) {
+                try {
+                    String words =
+                            container.started() ? ended(instance, container, changes, how) : "had not been started";
+                    changes.removeContainer(container.containerId());
+                    return words;
+                } catch (UnreachableGuest e) {
+                    if (!SandboxObserver.isGone(e)) {
+                        throw new ActuationFailure(
+                                FailureCause.Kind.NO_CONNECTION,
+                                instance.workload().brief() + " can't be stopped: " + e.getMessage(),
+                                false);
+                    }
+                    // Its agent may only be starting again, and then it is still there.
+                    if (!containers.isSandboxThere(instance)) {
+                        return "had ended with its guest";
+                    }
+                    if (!guest.awaitAgent(how.timeout())) {
+                        return "was given up: for " + Notation.text(how.timeout())
+                                + " nobody has listened in its guest";
+                    }
+                }
             }
-            throw new ActuationFailure(
-                    FailureCause.Kind.NO_CONNECTION,
-                    instance.workload().brief() + " can't be stopped: " + e.getMessage(),
-                    false);
         } catch (Refused e) {
             return switch (e.kind()) {
                 case NO_CONTAINER -> "had ended already";

@@ -1,5 +1,6 @@
 package io.homeostat.reconcile.runtime.kata;
 
+import io.homeostat.actuate.launch.LaunchDirectories;
 import io.homeostat.actuate.launch.LogAppends;
 import io.homeostat.desired.model.guest.GuestEndpoint;
 import io.homeostat.desired.state.Identity;
@@ -8,6 +9,7 @@ import io.homeostat.proto.kata.Process;
 import io.homeostat.reconcile.runtime.Machine;
 import io.homeostat.reconcile.runtime.kata.Guests.Guest;
 import java.io.IOException;
+import java.nio.file.Files;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
@@ -21,6 +23,7 @@ final class Containers implements AutoCloseable {
     private final Guests guests;
     private final ContainerNotes notes;
     private final LogAppends logs;
+    private final LaunchDirectories launches;
 
     /** By launch id. */
     private final Map<String, ContainerFollower> followers = new ConcurrentHashMap<>();
@@ -37,6 +40,7 @@ final class Containers implements AutoCloseable {
         this.guests = new Guests(machine);
         this.notes = new ContainerNotes(machine.layout());
         this.logs = new LogAppends(machine.layout(), machine.logTurns());
+        this.launches = new LaunchDirectories(machine.layout(), machine.procFs());
     }
 
     Guests guests() {
@@ -54,6 +58,13 @@ final class Containers implements AutoCloseable {
     /** Where a launch is, or is to be; empty as long as no guest was asked for it. */
     static Optional<Identity.Container> identity(Instance instance) {
         return instance.identity() instanceof Identity.Container container ? Optional.of(container) : Optional.empty();
+    }
+
+    /** Whether what it was made in has not ended, as far as we know: nobody who listens there is no proof of that. */
+    boolean isSandboxThere(Instance instance) {
+        return machine.parent(instance)
+                .filter(sandbox -> !Files.exists(launches.of(sandbox).endedFile()))
+                .isPresent();
     }
 
     /** From now on what is looked at, and runs, is followed. */

@@ -9,6 +9,7 @@ import io.homeostat.desired.state.Instance;
 import io.homeostat.observe.guest.GuestConnection;
 import io.homeostat.observe.guest.GuestDialer;
 import io.homeostat.observe.guest.GuestProbes;
+import io.homeostat.observe.guest.UnreachableGuest;
 import io.homeostat.reconcile.runtime.LaunchesBegun;
 import io.homeostat.reconcile.runtime.Machine;
 import java.time.Duration;
@@ -20,6 +21,8 @@ import java.util.random.RandomGenerator;
 
 /** The guests that sandboxes of this machine are in, and what is known of them as long as this process lives. */
 final class Guests implements AutoCloseable {
+    private static final Duration POLL = Duration.ofMillis(100);
+
     private final Ticker ticker = Ticker.systemTicker();
     private final ScheduledThreadPoolExecutor timer;
     private final GuestDialer dialer;
@@ -135,6 +138,22 @@ final class Guests implements AutoCloseable {
 
         GuestChanges changes(Duration timeout) {
             return new GuestChanges(changes, timeout);
+        }
+
+        /** Waits until changes can be asked for, as of an agent that starts again; whether they can. */
+        boolean awaitAgent(Duration within) throws InterruptedException {
+            long end = ticker.read() + within.toNanos();
+            while (true) {
+                try {
+                    var _ = changes.channel();
+                    return true;
+                } catch (UnreachableGuest e) {
+                    if (ticker.read() - end >= 0) {
+                        return false;
+                    }
+                }
+                Thread.sleep(POLL);
+            }
         }
 
         @Override
