@@ -326,6 +326,31 @@ final class ContainerTest {
     }
 
     @Test
+    void whichCallAGuestIsBlockedByIsSaidUntilItAnswers() throws IOException {
+        Agent _ = running(idle().with("health.timeout", "300ms"));
+        guest.fake().faults().hang("CreateContainer");
+        guest.fake().faults().hang("UpdateContainer");
+
+        homeostat.declare("second.yaml", Document.container("second", "guest", "sleep 1000"));
+        eventually()
+                .until(
+                        () -> homeostat
+                                .run("status", SANDBOX)
+                                .out()
+                                .matches(
+                                        "(?s).*its guest is blocked.*; CreateContainer, asked for at [0-9TZ:.-]+, is not answered.*"));
+
+        guest.fake().faults().clear();
+        homeostat.awaitRunning("container/second");
+        guest.fake().faults().hang("UpdateContainer");
+        eventually().until(() -> {
+            String out = homeostat.run("status", SANDBOX).out();
+            return out.contains("its guest is blocked") && !out.contains("is not answered");
+        });
+        guest.fake().faults().clear();
+    }
+
+    @Test
     void anAgentThatStartsAgainIsWaitedForAndThenLosesWhatIsDeleted() throws IOException {
         homeostat.applied(guest.sandbox(), idle());
         guest.fake().stopListening();

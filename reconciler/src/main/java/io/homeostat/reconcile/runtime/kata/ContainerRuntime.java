@@ -7,6 +7,7 @@ import io.homeostat.actuate.SecureDirectories;
 import io.homeostat.actuate.launch.LaunchDirectories;
 import io.homeostat.actuate.launch.LogEnds;
 import io.homeostat.desired.model.ContainerSpec;
+import io.homeostat.desired.model.Kind;
 import io.homeostat.desired.model.Lifecycle;
 import io.homeostat.desired.model.SignalNames;
 import io.homeostat.desired.model.WorkloadId;
@@ -133,7 +134,7 @@ final class ContainerRuntime implements KindRuntime, Configurable, Signalable, E
             throws Refused, ActuationFailure, IOException, InterruptedException {
         String id = container.containerId();
         GuestChanges changes =
-                containers.guest(container).changes(spec.lifecycle().start().timeout());
+                containers.changes(instance, container, spec.lifecycle().start().timeout());
         prepareLog(instance.workload());
         // Before it is asked for: if we die from now on, it is looked for and not asked for again.
         launches.write(instance.withIdentity(container));
@@ -218,7 +219,8 @@ final class ContainerRuntime implements KindRuntime, Configurable, Signalable, E
         }
         String id = container.containerId();
         Guest guest = containers.guest(container);
-        GuestChanges changes = guest.changes(spec.lifecycle().start().timeout());
+        GuestChanges changes =
+                containers.changes(instance, container, spec.lifecycle().start().timeout());
         LinuxResources resources = OciSpecs.resources(wanted);
         if (!resources.equals(LinuxResources.getDefaultInstance())) {
             changes.updateContainer(id, resources);
@@ -269,7 +271,7 @@ final class ContainerRuntime implements KindRuntime, Configurable, Signalable, E
             return "had not been made";
         }
         Guest guest = containers.guest(container);
-        GuestChanges changes = guest.changes(TIMEOUT);
+        GuestChanges changes = containers.changes(instance, container, TIMEOUT);
         try {
             while (true) {
                 try {
@@ -362,7 +364,7 @@ final class ContainerRuntime implements KindRuntime, Configurable, Signalable, E
         Identity.Container container = noted(instance);
         if (container != null && !Files.exists(launches.of(instance).endedFile())) {
             try {
-                containers.guest(container).changes(TIMEOUT).removeContainer(container.containerId());
+                containers.changes(instance, container, TIMEOUT).removeContainer(container.containerId());
             } catch (Refused e) {
                 if (e.kind() != GuestFailure.Kind.NO_CONTAINER) {
                     LOG.warn(
@@ -383,6 +385,12 @@ final class ContainerRuntime implements KindRuntime, Configurable, Signalable, E
         destroyForgotten(id, machine);
     }
 
+    /** Nothing here waits for a guest. */
+    @Override
+    public void upkeep() {
+        containers.guests().writeUnanswered(sandboxes, Kind.CONTAINER);
+    }
+
     @Override
     public Sending prepareSignal(Instance instance, String signal) throws ActuationFailure {
         Identity.Container container = Containers.identity(instance)
@@ -395,8 +403,7 @@ final class ContainerRuntime implements KindRuntime, Configurable, Signalable, E
                     "could not send " + signal + " to " + instance.workload().brief();
             try {
                 containers
-                        .guest(container)
-                        .changes(TIMEOUT)
+                        .changes(instance, container, TIMEOUT)
                         .signal(container.containerId(), container.containerId(), number);
             } catch (Refused e) {
                 throw e.because(could);

@@ -10,6 +10,7 @@ import io.homeostat.reconcile.runtime.Machine;
 import io.homeostat.reconcile.runtime.kata.Guests.Guest;
 import java.io.IOException;
 import java.nio.file.Files;
+import java.time.Duration;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
@@ -53,6 +54,13 @@ final class Containers implements AutoCloseable {
 
     Guest guest(Identity.Container container) {
         return guests.at(GuestEndpoint.parse(container.endpoint()));
+    }
+
+    /** What a launch is changed by. */
+    GuestChanges changes(Instance instance, Identity.Container container, Duration timeout) {
+        Guest guest = guest(container);
+        machine.parent(instance).ifPresent(guest.unanswered()::isOf);
+        return guest.changes(timeout);
     }
 
     /** Where a launch is, or is to be; empty as long as no guest was asked for it. */

@@ -56,14 +56,17 @@ final class GuestChanges {
     private static final int NANOS_A_MICRO = 1000;
 
     private final GuestConnection connection;
+    private final Unanswered unanswered;
     private final Duration timeout;
 
     /**
      * @param connection used, not closed
+     * @param unanswered hears of each call
      * @param timeout of each call
      */
-    GuestChanges(GuestConnection connection, Duration timeout) {
+    GuestChanges(GuestConnection connection, Unanswered unanswered, Duration timeout) {
         this.connection = connection;
+        this.unanswered = unanswered;
         this.timeout = timeout;
     }
 
@@ -284,13 +287,21 @@ final class GuestChanges {
             throws Refused, UnreachableGuest, InterruptedException {
         AgentServiceBlockingStub agent = AgentServiceGrpc.newBlockingStub(connection.channel())
                 .withDeadlineAfter(timeout.toNanos(), TimeUnit.NANOSECONDS);
+        Unanswered.Call asked = unanswered.ask(name);
         try {
-            return call.apply(agent);
+            A answer = call.apply(agent);
+            unanswered.answered(asked);
+            return answer;
         } catch (StatusRuntimeException e) {
+            GuestFailure failure = GuestFailure.of(e);
+            switch (failure.kind()) {
+                case SILENT, OURS -> unanswered.givenUp(asked);
+                default -> unanswered.answered(asked);
+            }
             if (Thread.interrupted()) {
                 throw new InterruptedException(name);
             }
-            throw new Refused(name, GuestFailure.of(e), timeout);
+            throw new Refused(name, failure, timeout);
         }
     }
 }

@@ -2,7 +2,9 @@ package io.homeostat.reconcile.runtime.kata;
 
 import com.github.benmanes.caffeine.cache.Ticker;
 import com.google.common.collect.ImmutableList;
+import io.homeostat.actuate.ActuationFailure;
 import io.homeostat.actuate.launch.LogAppends;
+import io.homeostat.desired.model.Kind;
 import io.homeostat.desired.model.guest.GuestEndpoint;
 import io.homeostat.desired.state.Identity;
 import io.homeostat.desired.state.Instance;
@@ -13,18 +15,24 @@ import io.homeostat.observe.guest.UnreachableGuest;
 import io.homeostat.reconcile.runtime.LaunchesBegun;
 import io.homeostat.reconcile.runtime.Machine;
 import java.time.Duration;
+import java.time.InstantSource;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.random.RandomGenerator;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** The guests that sandboxes of this machine are in, and what is known of them as long as this process lives. */
 final class Guests implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(Guests.class);
+
     private static final Duration POLL = Duration.ofMillis(100);
 
     private final Ticker ticker = Ticker.systemTicker();
     private final ScheduledThreadPoolExecutor timer;
+    private final InstantSource clock;
     private final GuestDialer dialer;
     private final GuestLogs logs;
     private final Map<GuestEndpoint, Guest> guests = new ConcurrentHashMap<>();
@@ -37,6 +45,7 @@ final class Guests implements AutoCloseable {
         timer = new ScheduledThreadPoolExecutor(
                 1, Thread.ofPlatform().daemon().name("guests").factory());
         timer.setRemoveOnCancelPolicy(true);
+        clock = machine.clock();
         dialer = new GuestDialer(timer);
         logs = new GuestLogs(dialer::connect, new LogAppends(machine.layout(), machine.logTurns()));
     }
@@ -87,6 +96,21 @@ final class Guests implements AutoCloseable {
         }
     }
 
+    /**
+     * Writes down which calls are not answered.
+     *
+     * @param by who asks by way of these
+     */
+    void writeUnanswered(SandboxNotes notes, Kind by) {
+        for (Guest guest : guests.values()) {
+            try {
+                guest.unanswered().write(notes, by);
+            } catch (ActuationFailure e) {
+                LOG.debug("{}: {}", guest.endpoint(), e.getMessage());
+            }
+        }
+    }
+
     LaunchesBegun begun() {
         return begun;
     }
@@ -107,12 +131,18 @@ final class Guests implements AutoCloseable {
         private final GuestConnection looks;
         private final GuestConnection changes;
         private final GuestConnection streams;
+        private final Unanswered unanswered = new Unanswered(clock);
 
         private Guest(GuestEndpoint endpoint) {
             this.endpoint = endpoint;
             this.looks = connection(endpoint);
             this.changes = connection(endpoint);
             this.streams = connection(endpoint);
+        }
+
+        /** What its agent was asked to change. */
+        Unanswered unanswered() {
+            return unanswered;
         }
 
         private GuestConnection connection(GuestEndpoint to) {
@@ -137,7 +167,7 @@ final class Guests implements AutoCloseable {
         }
 
         GuestChanges changes(Duration timeout) {
-            return new GuestChanges(changes, timeout);
+            return new GuestChanges(changes, unanswered, timeout);
         }
 
         /** Waits until changes can be asked for, as of an agent that starts again; whether they can. */

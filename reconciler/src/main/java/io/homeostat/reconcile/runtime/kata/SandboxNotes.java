@@ -1,9 +1,11 @@
 package io.homeostat.reconcile.runtime.kata;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
+import com.google.common.collect.ImmutableList;
 import io.homeostat.actuate.ActuationFailure;
 import io.homeostat.actuate.Disk;
 import io.homeostat.actuate.LocalDisk;
+import io.homeostat.desired.model.Kind;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.model.guest.SandboxSettings.Network;
 import io.homeostat.desired.platform.Layout;
@@ -20,6 +22,7 @@ import java.util.Optional;
 /** What is written down of a sandbox while it is there, beside the note on its launch. */
 final class SandboxNotes {
     private static final RecordCodec RECORDS = new RecordCodec(new ObjectMapper());
+    private static final ImmutableList<Kind> ASKING = ImmutableList.of(Kind.SANDBOX, Kind.CONTAINER);
     private static final String NUMBER = "[0-9]{1,18}";
 
     private final Layout layout;
@@ -44,7 +47,7 @@ final class SandboxNotes {
     }
 
     void writeScrapes(Instance instance, long count) throws ActuationFailure {
-        write(instance, "scrapes", Long.toString(count));
+        write(instance, file(instance, "scrapes"), Long.toString(count));
     }
 
     /** There once another agent was seen in its guest: nothing heals that but another boot, which is another launch. */
@@ -72,15 +75,48 @@ final class SandboxNotes {
     }
 
     void writeGiven(Instance instance, Network given) throws ActuationFailure {
-        write(instance, "network.json", RECORDS.write(given));
+        write(instance, file(instance, "network.json"), RECORDS.write(given));
     }
 
-    private void write(Instance instance, String name, String text) throws ActuationFailure {
-        try {
-            disk.replace(file(instance, name), text.getBytes(StandardCharsets.UTF_8));
-        } catch (IOException e) {
-            throw new ActuationFailure(
-                    "could not write down how far " + instance.workload().brief() + " is: " + Disk.reason(e), false, e);
+    /** The calls that its guest does not answer, for people, by whichever kind of ours they were sent. */
+    ImmutableList<String> unanswered(Instance instance) throws IOException {
+        ImmutableList.Builder<String> calls = ImmutableList.builder();
+        for (Kind by : ASKING) {
+            Path file = unansweredFile(instance, by);
+            if (Files.exists(file)) {
+                calls.add(Files.readString(file));
+            }
         }
+        return calls.build();
+    }
+
+    /** @param call empty when all are answered */
+    void writeUnanswered(Instance instance, Kind by, Optional<String> call) throws ActuationFailure {
+        if (call.isPresent()) {
+            write(instance, unansweredFile(instance, by), call.get());
+            return;
+        }
+        try {
+            Files.deleteIfExists(unansweredFile(instance, by));
+        } catch (IOException e) {
+            throw failure(instance, e);
+        }
+    }
+
+    private Path unansweredFile(Instance instance, Kind by) {
+        return file(instance, "unanswered-" + by.word());
+    }
+
+    private void write(Instance instance, Path file, String text) throws ActuationFailure {
+        try {
+            disk.replace(file, text.getBytes(StandardCharsets.UTF_8));
+        } catch (IOException e) {
+            throw failure(instance, e);
+        }
+    }
+
+    private static ActuationFailure failure(Instance instance, IOException e) {
+        return new ActuationFailure(
+                "could not write down how far " + instance.workload().brief() + " is: " + Disk.reason(e), false, e);
     }
 }

@@ -37,6 +37,8 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.Comparator;
 import java.util.Optional;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -189,7 +191,7 @@ final class SandboxObserver implements InstanceObserver {
     }
 
     /** Where nobody listens any more it may be gone: after as many checks as are declared it counts as that. */
-    private Liveness unreachable(Instance instance, Contact contact, UnreachableGuest e) throws UnreachableGuest {
+    private Liveness unreachable(Instance instance, Contact contact, UnreachableGuest e) throws IOException {
         if (isGone(e)) {
             Health gone = Health.failed(Health.Verdict.GONE, "its guest is lost: " + why(e), now());
             return running(instance, gone, Deviation.NONE, ImmutableSet.of());
@@ -235,9 +237,12 @@ final class SandboxObserver implements InstanceObserver {
         };
     }
 
-    private Liveness silent(Instance instance, Contact contact, String problem) {
+    private Liveness silent(Instance instance, Contact contact, String problem) throws IOException {
         contact.silent();
-        return degraded(instance, problem);
+        return degraded(
+                instance,
+                Stream.concat(Stream.of(problem), notes.unanswered(instance).stream())
+                        .collect(Collectors.joining("; ")));
     }
 
     private Liveness degraded(Instance instance, String problem) {

@@ -5,6 +5,7 @@ import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
 import io.homeostat.actuate.ActuationFailure;
 import io.homeostat.actuate.launch.LaunchDirectories;
+import io.homeostat.desired.model.Kind;
 import io.homeostat.desired.model.Lifecycle;
 import io.homeostat.desired.model.SandboxSpec;
 import io.homeostat.desired.model.WorkloadId;
@@ -184,6 +185,7 @@ final class SandboxRuntime implements KindRuntime, Configurable {
     private Identity created(
             Instance instance, SandboxSpec spec, Guest guest, long scrapes, byte[] rules, Duration timeout)
             throws Refused, ActuationFailure, IOException, InterruptedException {
+        guest.unanswered().isOf(instance);
         GuestChanges changes = guest.changes(timeout);
         if (spec.guest().policy() != null) {
             changes.setPolicy(new String(rules, StandardCharsets.UTF_8));
@@ -284,6 +286,7 @@ final class SandboxRuntime implements KindRuntime, Configurable {
     public Outcome configure(Step.ApplyConfig step, Instance instance) throws ActuationFailure, InterruptedException {
         SandboxSpec spec = (SandboxSpec) step.declared().spec();
         Guest guest = guests.at(spec.guest().agent());
+        guest.unanswered().isOf(instance);
         return GuestChanges.attempt("could not give " + step.workload().brief() + " its network", () -> {
             applyNetwork(
                     guest,
@@ -318,6 +321,7 @@ final class SandboxRuntime implements KindRuntime, Configurable {
             if (guest.probes(TIMEOUT).hasSandbox() instanceof Observation.Seen<Boolean>(Boolean there) && !there) {
                 return "had ended already";
             }
+            guest.unanswered().isOf(instance);
             guest.changes(how.timeout()).destroySandbox();
         } catch (UnreachableGuest e) {
             if (SandboxObserver.isGone(e)) {
@@ -377,6 +381,7 @@ final class SandboxRuntime implements KindRuntime, Configurable {
     /** Nothing here waits for a guest. */
     @Override
     public void upkeep() {
+        guests.writeUnanswered(notes, Kind.SANDBOX);
         boolean goesOn = upkeeps++ > 0;
         boolean jumped =
                 hostClock.hasJumped(machine.clock().instant(), guests.ticker().read());
