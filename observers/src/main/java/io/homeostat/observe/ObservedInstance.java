@@ -19,7 +19,9 @@ public record ObservedInstance(Instance instance, boolean remembered, Liveness l
         /** The log: the process writes, but nobody can read it. */
         LOG,
         /** The agent of its guest: another one runs there, which knows nothing of it. */
-        GUEST_AGENT
+        GUEST_AGENT,
+        /** The process with which the namespace began that the containers of its guest share. */
+        SHARED_PIDS
     }
 
     /**

@@ -87,7 +87,8 @@ public final class GuestProbes {
                             return Responsiveness.SERVING;
                         },
                         failure -> switch (failure.kind()) {
-                            case NO_CONTAINER -> Optional.of(Responsiveness.SERVING);
+                            // A policy that forbids it is an answer, too.
+                            case NO_CONTAINER, DENIED -> Optional.of(Responsiveness.SERVING);
                             case SILENT -> Optional.of(Responsiveness.BLOCKED);
                             default -> Optional.empty();
                         });

@@ -100,7 +100,13 @@ final class Envelopes {
         if (result.isOk()) {
             return result;
         }
-        String line = LINES.splitToStream(status.getMessage()).findFirst().orElse("");
+        String line = firstLine(status.getMessage());
         return result.withDescription(line.substring(0, Math.min(line.length(), SHOWN)));
+    }
+
+    private static String firstLine(String message) {
+        // Some are a string as Rust writes it in a program.
+        int end = message.startsWith("\"") ? message.indexOf("\\n") : -1;
+        return end < 0 ? LINES.splitToStream(message).findFirst().orElse("") : message.substring(0, end) + '"';
     }
 }

@@ -221,9 +221,17 @@ class GuestProbesTest {
         assertEquals(Observation.seen(Responsiveness.SERVING), probes().responsiveness());
     }
 
+    @Test
+    void whatAPolicyForbidsIsAnAnswerAndTellsNothing() {
+        refusal.set(Status.PERMISSION_DENIED.withDescription("blocked by policy"));
+
+        assertEquals(Observation.seen(Responsiveness.SERVING), probes().responsiveness());
+        assertEquals("UpdateContainer: blocked by policy", why(probes().hasContainer("app")));
+        assertEquals("GetVolumeStats: blocked by policy", why(probes().hasSandbox()));
+    }
+
     @ParameterizedTest
     @CsvSource({
-        "PERMISSION_DENIED, blocked by policy",
         "INTERNAL, something else",
         "NOT_FOUND, /grpc.AgentService/X is not supported",
     })

@@ -187,6 +187,18 @@ class TtrpcChannelTest {
     }
 
     @Test
+    void alsoOfOneThatIsQuoted() throws Exception {
+        Future<HealthCheckResponse> answer = check();
+
+        peer.refuse(
+                peer.receive().stream(),
+                Status.INTERNAL.withDescription(
+                        "\"no such \\\"device\\\" (os error 19)\\n\\nStack backtrace:\\n   0: agent::rpc\""));
+
+        assertEquals("\"no such \\\"device\\\" (os error 19)\"", failure(answer).getDescription());
+    }
+
+    @Test
     void aRefusalWithoutWordsOrWithFarTooManyIsOne() throws Exception {
         Future<HealthCheckResponse> silent = check();
         peer.refuse(peer.receive().stream(), Status.NOT_FOUND);
