@@ -40,6 +40,7 @@ final class GuestConstraints {
             .put(SandboxSettings.Policy.class, new LocalFile())
             .put(ContainerSettings.class, new LimitsOfGuests())
             .put(ContainerSettings.class, new OneRootFs())
+            .put(ContainerSettings.Mount.class, new SourceOfABind())
             .build();
 
     private GuestConstraints() {}
@@ -198,6 +199,24 @@ final class GuestConstraints {
                     otherwise.putObject("properties").putObject("rootfs").putArray("oneOf");
             oneOf.addObject().putArray("required").add("path");
             oneOf.addObject().putArray("required").add("storage");
+        }
+    }
+
+    /** All but a bind may be of nothing. */
+    private static final class SourceOfABind implements Constraint {
+        @Override
+        public void check(Bound record) {
+            if ("bind".equals(record.value("type")) && record.value("source") == null && !record.has("source")) {
+                record.missing(
+                        "source", "required key 'source' is missing; write a path of the guest, or another type");
+            }
+        }
+
+        @Override
+        public void schema(ArrayNode allOf) {
+            ObjectNode rule = allOf.addObject();
+            rule.putObject("if").putObject("properties").putObject("type").put("const", "bind");
+            rule.putObject("then").putArray("required").add("source");
         }
     }
 

@@ -137,7 +137,10 @@ public record ContainerSettings(
 
     /** A device of the guest. */
     public record Device(
-            @Doc("Its path in the container; absolute.") @Matches(value = "/[^\\u0000]*", words = "an absolute path")
+            @Doc("Its path in the container, below /dev.")
+            @Matches(
+                    value = "/dev/(?!\\.{1,2}(/|$))[^/\\u0000]+(/(?!\\.{1,2}(/|$))[^/\\u0000]+)*",
+                    words = "a path below /dev, such as /dev/fuse")
             String path,
 
             @Doc("b: of blocks. c or u: of characters. p: a named pipe.")

@@ -132,9 +132,22 @@ final class OciSpecs {
                 .add(mount("/dev/mqueue", "mqueue", "mqueue", List.of("nosuid", "noexec", "nodev")))
                 .add(mount("/sys", "sysfs", "sysfs", List.of("nosuid", "noexec", "nodev", "ro")));
         for (ContainerSettings.Mount one : program.mounts()) {
-            mounts.add(mount(one.destination(), one.source() == null ? "" : one.source(), one.type(), one.options()));
+            String source = one.source() == null ? one.type() : one.source();
+            mounts.add(mount(one.destination(), source, one.type(), options(one)));
         }
         return mounts.build();
+    }
+
+    /** Agents go by the options alone whether a mount binds. */
+    private static List<String> options(ContainerSettings.Mount mount) {
+        return !mount.type().equals("bind")
+                        || mount.options().contains("bind")
+                        || mount.options().contains("rbind")
+                ? mount.options()
+                : ImmutableList.<String>builder()
+                        .add("rbind")
+                        .addAll(mount.options())
+                        .build();
     }
 
     private static Mount mount(String destination, String source, String type, List<String> options) {
@@ -157,16 +170,18 @@ final class OciSpecs {
         }
         LinuxResources.Builder resources = resources(given).toBuilder();
         for (ContainerSettings.Device device : program.devices()) {
+            // The same to the kernel, and agents know no u.
+            String type = device.type().equals("u") ? "c" : device.type();
             linux.addDevices(LinuxDevice.newBuilder()
                     .setPath(device.path())
-                    .setType(device.type())
+                    .setType(type)
                     .setMajor(device.major())
                     .setMinor(device.minor())
                     .setFileMode(DEVICE_MODE));
-            if (!device.type().equals("p")) {
+            if (!type.equals("p")) {
                 resources.addDevices(LinuxDeviceCgroup.newBuilder()
                         .setAllow(true)
-                        .setType(device.type().equals("b") ? "b" : "c")
+                        .setType(type)
                         .setMajor(device.major())
                         .setMinor(device.minor())
                         .setAccess("rwm"));

@@ -69,7 +69,8 @@ class OciSpecsTest {
                 user: {uid: 4294967294, gid: 5, additionalGids: [6]}
                 terminal: true
                 capabilities: [KILL, CAP_NET_ADMIN]
-                mounts: [{destination: /data, source: /run/data, options: [rbind, ro]}]
+                mounts: [{destination: /data, source: /run/data}, {destination: /a, source: /b, options: [bind, ro]},
+                  {destination: /tmp, type: tmpfs, options: [size=1m]}]
                 devices: [{path: /dev/x, type: u, major: 1, minor: 3}, {path: /dev/fifo, type: p}]
                 sysctl: {net.core.somaxconn: "1024"}
                 limits: {memory: 64Mi, cpu: 150%, pids: 20}
@@ -93,7 +94,13 @@ class OciSpecsTest {
                 process.getCapabilities().getAmbientList())) {
             assertEquals(List.of("CAP_KILL", "CAP_NET_ADMIN"), set);
         }
-        assertEquals("bind", request.getOCI().getMounts(6).getType());
+        Mount bind = request.getOCI().getMounts(6);
+        assertEquals("bind", bind.getType());
+        assertEquals(List.of("rbind"), bind.getOptionsList(), "by which alone an agent knows it");
+        assertEquals(List.of("bind", "ro"), request.getOCI().getMounts(7).getOptionsList());
+        assertEquals("tmpfs", request.getOCI().getMounts(8).getSource());
+        assertEquals(List.of("size=1m"), request.getOCI().getMounts(8).getOptionsList());
+        assertEquals("c", request.getOCI().getLinux().getDevices(0).getType(), "no agent takes a u");
         assertEquals("1024", request.getOCI().getLinux().getSysctlOrThrow("net.core.somaxconn"));
         LinuxResources resources = request.getOCI().getLinux().getResources();
         assertEquals(64 << 20, resources.getMemory().getLimit());
