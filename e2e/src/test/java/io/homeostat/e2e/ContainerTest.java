@@ -137,6 +137,17 @@ final class ContainerTest {
     }
 
     @Test
+    void whoIsKilledBySomebodyHasNotRunOutOfMemory() {
+        Agent _ = running(idle().with("limits.memory", "64Mi"));
+        guest.agent().useAllMemory(id());
+
+        homeostat.run("signal", APP, "SIGKILL").exits(0);
+
+        eventually().until(() -> homeostat.status(APP).at("/lastExit/at").isTextual());
+        assertEquals("SIGNALED", homeostat.status(APP).at("/lastExit/reason").asText());
+    }
+
+    @Test
     void limitsAreChangedInPlaceAndPutBackAndOnlyALiftedOneTakesAnotherContainer() {
         Document limited = idle().with("limits.memory", "64Mi").with("limits.cpu", "50%");
         homeostat.applied(guest.sandbox(), limited);
@@ -365,6 +376,49 @@ final class ContainerTest {
     }
 
     @Test
+    void oneThatCanNotBeStoppedIsNotReplaced() throws IOException {
+        Agent _ = running(idle().with("revision", "1").with("stop.timeout", "1s"));
+        guest.fake().stopListening();
+
+        homeostat.declare("all.yaml", guest.sandbox(), idle().with("revision", "2"));
+        eventually().until(() -> homeostat.run("events").out().contains("if that comes back it is removed there"));
+        assertEquals(1, guest.agent().containers().size());
+        guest.fake().listen();
+
+        eventually().until(() -> homeostat.state(APP).equals("RUNNING 2"));
+        assertEquals(1, guest.agent().containers().size());
+        assertEquals(2, guest.fake().calls().count("CreateContainer"));
+    }
+
+    @Test
+    void oneThatWasGivenUpIsRemovedOnceItsGuestIsBack() throws IOException {
+        Agent _ = running(idle().with("stop.timeout", "1s"));
+        guest.fake().stopListening();
+
+        homeostat.declare("all.yaml", guest.sandbox());
+        eventually().until(() -> homeostat.run("events").out().contains("if that comes back it is removed there"));
+        assertEquals(1, guest.agent().containers().size());
+        guest.fake().listen();
+
+        eventually().until(() -> guest.agent().containers().isEmpty());
+    }
+
+    @Test
+    void aGuestThatIsGoneKeepsNothingFromBeingStopped() throws IOException {
+        homeostat.declare(
+                "all.yaml",
+                guest.sandbox().with("health.interval", "1s").with("health.failureThreshold", 2),
+                idle().with("stop.timeout", "1s"));
+        homeostat.agent();
+        homeostat.awaitRunning(APP);
+        guest.fake().shutDown();
+
+        homeostat.run("stop", SANDBOX, APP, "--reason", "test").exits(0);
+
+        homeostat.run("status").says("stopped");
+    }
+
+    @Test
     void aGuestInWhichNobodyListensAnyMoreHoldsUpADeleteForAsLongAsItsStopMayTake() throws IOException {
         homeostat.applied(guest.sandbox(), idle().with("stop.timeout", "1s"));
         guest.fake().shutDown();
@@ -395,6 +449,8 @@ final class ContainerTest {
         byte[] archive = new TarGz()
                 .file("bin/app", 0750, noise)
                 .file("etc/empty", 0644, "")
+                .file("etc/a.tmp", 0644, "one")
+                .file("etc/a.txt", 0644, "other")
                 .symlink("bin/link", "app")
                 .bytes();
         Path file = Files.write(guest.root().resolve("rootfs.tar.gz"), archive);
@@ -421,7 +477,9 @@ final class ContainerTest {
                     entries.map(one -> one.getFileName().toString()).collect(Collectors.toSet()));
         }
         long calls = guest.fake().calls().count("CopyFile");
-        assertEquals(8, calls, "three directories, three pieces of a file, an empty one and a link");
+        assertEquals(10, calls, "three directories, three pieces of a file, three small ones and a link");
+        assertEquals("one", Files.readString(there.resolve("etc/a.tmp")));
+        assertEquals("other", Files.readString(there.resolve("etc/a.txt")));
 
         homeostat.applied(guest.sandbox(), copied.with("env.A", "b"));
         assertEquals(2, guest.fake().calls().count("CreateContainer"));
@@ -429,6 +487,63 @@ final class ContainerTest {
         guest.fake().reboot();
         homeostat.applied(guest.sandbox(), copied.with("env.A", "b"));
         assertEquals(2 * calls, guest.fake().calls().count("CopyFile"));
+    }
+
+    @Test
+    void aNamespaceThatIsSharedEndsWithTheFirstContainerAndTheGuestIsToBootAnew() throws IOException {
+        Document sandbox = guest.sandbox().with("sharedPidNamespace", true).with("health.interval", "1s");
+        homeostat.declare("all.yaml", sandbox, idle().with("stop.timeout", "1s"));
+        Agent _ = homeostat.agent();
+        homeostat.awaitRunning(APP);
+        homeostat.declare(
+                "second.yaml",
+                Document.container("second", "guest", "sleep 1000").with("stop.timeout", "1s"));
+        homeostat.awaitRunning("container/second");
+
+        homeostat.run("signal", APP, "SIGKILL").exits(0);
+
+        eventually()
+                .until(() -> homeostat
+                        .run("status", SANDBOX)
+                        .out()
+                        .contains("the container has ended that the first process of its shared namespace was in"));
+        // The other one may have been asked for before the end of the first was known.
+        assertTrue(guest.fake().calls().count("CreateContainer") <= 3, "what its agent refuses is not asked for again");
+        guest.fake().reboot();
+        homeostat.awaitRunning(APP);
+        homeostat.awaitRunning("container/second");
+        assertEquals(2, guest.agent().containers().size());
+    }
+
+    @Test
+    void noCommandIsBegunWhileAContainerIsBeingPaused() {
+        Agent _ = running(idle());
+        guest.fake().faults().hang("PauseContainer");
+        homeostat.declare("all.yaml", guest.sandbox(), idle().with("frozen", true));
+        eventually().until(() -> guest.fake().calls().count("PauseContainer") == 1);
+
+        shell("$HS exec container/app -- true").exits(1).says("or it is being paused");
+
+        guest.fake().faults().clear();
+        eventually().until(() -> guest.agent().isPaused(id()));
+        shell("$HS exec container/app -- true").exits(1).says("is frozen");
+        assertEquals(0, guest.fake().calls().count("ExecProcess"));
+    }
+
+    @Test
+    void aProbeThatBeginsTooLateIsForgottenByTheAgentAllTheSame() {
+        Agent _ = running(idle().with("probe.exec.command", new String[] {"/bin/true"})
+                .with("health.interval", "1s")
+                .with("health.timeout", "300ms"));
+        guest.fake().faults().hang("ExecProcess");
+        long before = guest.fake().calls().count("ExecProcess");
+        eventually().until(() -> guest.fake().calls().count("ExecProcess") >= before + 3);
+
+        guest.fake().faults().clear();
+
+        eventually()
+                .until(() -> guest.fake().calls().count("WaitProcess")
+                        == guest.fake().calls().count("ExecProcess"));
     }
 
     @Test

@@ -87,8 +87,10 @@ import java.time.Instant;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
@@ -96,7 +98,9 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The agent. Most calls hold one lock, and some never let go of it: a second StartContainer until somebody looks at the container's pipe,
@@ -120,6 +124,9 @@ public final class FakeAgent extends AgentServiceImplBase {
     private final FakeNetwork network = new FakeNetwork();
     private final Map<String, FakeContainer> containers = new ConcurrentHashMap<>();
     private final List<FakeContainer> orphans = new CopyOnWriteArrayList<>();
+    /** The one whose namespace of processes others share. */
+    private final AtomicReference<@Nullable FakeContainer> initial = new AtomicReference<>();
+
     private final BlockingQueue<String> outOfMemory = new LinkedBlockingQueue<>();
     private final AtomicInteger scrapes = new AtomicInteger();
     private final List<CreateContainerRequest> askedForContainers = new CopyOnWriteArrayList<>();
@@ -202,6 +209,11 @@ public final class FakeAgent extends AgentServiceImplBase {
     public void runOutOfMemoryUnnoticed(String container) {
         known(container).exhaust();
         known(container).kill();
+    }
+
+    /** It uses all the memory that it may, as it may, and goes on. */
+    public void useAllMemory(String container) {
+        known(container).exhaust();
     }
 
     /** Whether what was in a container's root file system was deleted under it. */
@@ -328,12 +340,18 @@ public final class FakeAgent extends AgentServiceImplBase {
                 former.kill();
                 throw internal("exec fifo exists");
             }
-            containers.put(
-                    id,
-                    new FakeContainer(
-                            id,
-                            new FakeProcess(spec, true),
-                            request.getOCI().getLinux().getResources()));
+            FakeContainer made = new FakeContainer(
+                    id, new FakeProcess(spec, true), request.getOCI().getLinux().getResources());
+            if (request.getSandboxPidns() && !initial.compareAndSet(null, made)) {
+                CompletableFuture<Integer> end =
+                        Objects.requireNonNull(initial.get()).first().status();
+                if (end.isDone()) {
+                    throw internal("ENOENT: No such file or directory");
+                }
+                // The kernel kills all that is in a namespace with its first process.
+                CompletableFuture<Integer> _ = end.whenComplete((_, _) -> made.kill());
+            }
+            containers.put(id, made);
             return Empty.getDefaultInstance();
         });
     }
@@ -676,7 +694,8 @@ public final class FakeAgent extends AgentServiceImplBase {
                 Files.createSymbolicLink(target, Path.of(request.getData().toStringUtf8()));
                 return Empty.getDefaultInstance();
             }
-            Path part = target.resolveSibling(target.getFileName() + ".tmp");
+            Path part =
+                    target.resolveSibling(target.getFileName().toString().replaceFirst("(?<=.)\\.[^.]*$", "") + ".tmp");
             try (FileChannel file = FileChannel.open(part, StandardOpenOption.CREATE, StandardOpenOption.WRITE)) {
                 ByteBuffer data = request.getData().asReadOnlyByteBuffer();
                 long at = request.getOffset();

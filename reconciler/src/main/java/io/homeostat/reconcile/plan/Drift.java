@@ -22,6 +22,11 @@ record Drift(Reason reason, String words) {
                 new Drift(
                         Reason.GUEST_LOST,
                         "the agent of its guest was started again, and only a new boot of the guest heals that");
+            case SHARED_PIDS ->
+                new Drift(
+                        Reason.GUEST_LOST,
+                        "the container has ended that the first process of its shared namespace was in, and only a new boot"
+                                + " of the guest gives it another one");
         };
     }
 

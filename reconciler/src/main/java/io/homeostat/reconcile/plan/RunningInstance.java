@@ -27,6 +27,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.Optional;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /** Adds to a plan what a running instance of the target needs: to become ready, to be well, to have its limits and its configuration. */
 final class RunningInstance {
@@ -119,15 +120,19 @@ final class RunningInstance {
     }
 
     /**
-     * Has the guest boot anew whose agent was started again, where that can be done from here: nothing else heals it.
+     * Has the guest boot anew that has lost what it has once a boot, where that can be done from here: nothing else heals it.
      *
      * @return true when it was, whatever is done about it
      */
     private boolean bootAnew() {
-        if (!running.lost().contains(Loss.GUEST_AGENT)) {
+        Loss lost = Stream.of(Loss.GUEST_AGENT, Loss.SHARED_PIDS)
+                .filter(running.lost()::contains)
+                .findFirst()
+                .orElse(null);
+        if (lost == null) {
             return false;
         }
-        Drift drift = Drift.of(Loss.GUEST_AGENT);
+        Drift drift = Drift.of(lost);
         ImmutableList<WorkloadId> hosts = target.traits().hosts().stream()
                 .filter(situation.relations().hosts()::contains)
                 .collect(ImmutableList.toImmutableList());

@@ -299,6 +299,16 @@ class GuestPlanningTest {
     }
 
     @Test
+    void soIsOneThatHasLostWhatItsContainersShare() {
+        WorkloadPlan plan = Planner.plan(learned(running(WELL, Deviation.NONE, Loss.SHARED_PIDS)));
+
+        assertEquals(
+                "restart GUEST_LOST: reboot (the container has ended that the first process of its shared namespace was in,"
+                        + " and only a new boot of the guest gives it another one: process/vm is restarted)",
+                words(plan));
+    }
+
+    @Test
     void whereNothingHereRunsItTheConditionSaysWhatToDo() {
         Workload alone = Written.workload(SANDBOX.replace("  dependsOn: [process/vm]\n", ""));
 

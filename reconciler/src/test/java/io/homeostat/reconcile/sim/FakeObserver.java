@@ -226,7 +226,8 @@ final class FakeObserver implements Observer {
     /** A started process that has lost a file; nobody can ask it without its socket. */
     private Liveness bereft(FakeProcess process, Duration age, @Nullable WorkloadSpec spec) {
         boolean unreachable = process.lost.contains(ObservedInstance.Loss.SOCKET);
-        boolean forgotten = process.lost.contains(ObservedInstance.Loss.GUEST_AGENT);
+        boolean forgotten = process.lost.contains(ObservedInstance.Loss.GUEST_AGENT)
+                || process.lost.contains(ObservedInstance.Loss.SHARED_PIDS);
         Verdict verdict = unreachable ? Verdict.UNKNOWN : forgotten ? Verdict.DEGRADED : process.feels;
         process.doubted |= DOUBTS.contains(verdict);
         Health health = health(verdict, process.code(age.toMillis()));

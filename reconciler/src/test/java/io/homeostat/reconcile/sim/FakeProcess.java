@@ -95,7 +95,7 @@ final class FakeProcess {
         boolean has = switch (loss) {
             case SOCKET -> starts > 0;
             case LOG -> !Kinds.isRunByOthers(launched.workload()) || starts > 0;
-            case GUEST_AGENT -> Kinds.isSandbox(launched.workload());
+            case GUEST_AGENT, SHARED_PIDS -> Kinds.isSandbox(launched.workload());
         };
         if (has) {
             lost.add(loss);

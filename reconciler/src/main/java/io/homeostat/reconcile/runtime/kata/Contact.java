@@ -2,13 +2,18 @@ package io.homeostat.reconcile.runtime.kata;
 
 import io.homeostat.desired.state.Instance;
 import io.homeostat.observe.Observation;
+import java.io.IOException;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** How one launch of a sandbox has been reached so far. */
 final class Contact {
+    private static final Logger LOG = LoggerFactory.getLogger(Contact.class);
+
     private boolean wasSilent;
 
     /** How often its agent has been asked for its metrics, as it counts; 0 when that is not known. */
@@ -21,6 +26,8 @@ final class Contact {
 
     /** Null as long as it was not reached by this process. */
     private @Nullable Instance reachedAs;
+
+    private boolean isTryingLeftOver;
 
     private boolean clockIsWrong;
     private boolean clockRefused;
@@ -54,6 +61,24 @@ final class Contact {
     /** The launch that answers; empty as long as none has. */
     synchronized Optional<Instance> reached() {
         return Optional.ofNullable(reachedAs);
+    }
+
+    /** The launch that answers and has containers to be removed; it is told again once that was tried. */
+    synchronized Optional<Instance> leftOver(SandboxNotes notes) {
+        if (reachedAs == null || wasSilent || isTryingLeftOver) {
+            return Optional.empty();
+        }
+        try {
+            isTryingLeftOver = !notes.leftOver(reachedAs).isEmpty();
+            return isTryingLeftOver ? Optional.of(reachedAs) : Optional.empty();
+        } catch (IOException e) {
+            LOG.debug("[{}] {}", reachedAs.workload().brief(), e.getMessage());
+            return Optional.empty();
+        }
+    }
+
+    synchronized void leftOverWasTried() {
+        isTryingLeftOver = false;
     }
 
     synchronized void clockIsWrong() {

@@ -79,26 +79,27 @@ final class ContainerExecution implements Execution {
         Identity.Container identity = Containers.identity(instance)
                 .filter(Identity.Container::started)
                 .orElseThrow(() -> refused(instance.workload().brief() + " has not been started yet"));
+        ContainerNotes notes = containers.notes();
         try {
-            if (containers.notes().given(instance).filter(InPlace::frozen).isPresent()) {
-                throw refused(instance.workload().brief()
-                        + " is frozen, and its guest would hang for ever; declare frozen: false first");
-            }
-            Process process = containers
-                    .notes()
-                    .process(instance)
+            Process process = notes.process(instance)
                     .orElseThrow(() -> refused(
                             "how " + instance.workload().brief() + " was launched is not known any more; restart it"));
-            Guest guest = containers.guest(identity);
+            Guest guest = containers.guest(instance, identity);
             ContainerExecution execution = new ContainerExecution(
                     guest, guest.streams().channel(), identity.containerId(), request.terminal());
-            execution.start(
-                    process.toBuilder()
-                            .clearArgs()
-                            .addAllArgs(request.command())
-                            .setTerminal(request.terminal())
-                            .build(),
-                    timeout);
+            try (CommandTurn _ = CommandTurn.take(notes.turnFile(instance), instance, timeout)) {
+                if (notes.given(instance).filter(InPlace::frozen).isPresent()) {
+                    throw refused(instance.workload().brief()
+                            + " is frozen, and its guest would hang for ever; declare frozen: false first");
+                }
+                execution.start(
+                        process.toBuilder()
+                                .clearArgs()
+                                .addAllArgs(request.command())
+                                .setTerminal(request.terminal())
+                                .build(),
+                        timeout);
+            }
             if (!request.reads() && !request.terminal()) {
                 boolean _ = execution.endInput();
             }
@@ -126,18 +127,27 @@ final class ContainerExecution implements Execution {
 
     private void start(Process process, Duration timeout) throws ActuationFailure, InterruptedException {
         try {
-            Empty _ = agent().withDeadlineAfter(timeout.toNanos(), TimeUnit.NANOSECONDS)
-                    .execProcess(ExecProcessRequest.newBuilder()
-                            .setContainerId(container)
-                            .setExecId(id)
-                            .setProcess(process)
-                            .build());
+            Empty _ = guest.unanswered()
+                    .during(
+                            "ExecProcess",
+                            () -> agent().withDeadlineAfter(timeout.toNanos(), TimeUnit.NANOSECONDS)
+                                    .execProcess(ExecProcessRequest.newBuilder()
+                                            .setContainerId(container)
+                                            .setExecId(id)
+                                            .setProcess(process)
+                                            .build()));
         } catch (StatusRuntimeException e) {
-            if (Thread.interrupted()) {
+            boolean isInterrupted = Thread.interrupted();
+            GuestFailure failure = GuestFailure.of(e);
+            switch (failure.kind()) {
+                // It may yet begin.
+                case SILENT, LOST, OURS -> closeLater();
+                default -> over = true;
+            }
+            if (isInterrupted) {
                 throw new InterruptedException("ExecProcess");
             }
-            kill();
-            throw failed("ExecProcess", GuestFailure.of(e));
+            throw failed("ExecProcess", failure);
         }
         Thread errors = Thread.ofVirtual().name("errors of " + id).unstarted(() -> read(true));
         threads.add(errors);

@@ -295,7 +295,8 @@ final class ContainerFollower implements AutoCloseable {
         if (outOfMemory.getCount() == 0 || Files.exists(notes.outOfMemoryFile(instance))) {
             return Exit.Reason.OOM_KILLED;
         }
-        Optional<Long> limit = status == KILLED ? memoryLimit() : Optional.empty();
+        boolean wasKilled = status == KILLED && !Files.exists(notes.signalledFile(instance));
+        Optional<Long> limit = wasKilled ? memoryLimit() : Optional.empty();
         if (limit.isPresent()) {
             if (outOfMemory.await(EVENT_WITHIN.toNanos(), TimeUnit.NANOSECONDS)) {
                 return Exit.Reason.OOM_KILLED;

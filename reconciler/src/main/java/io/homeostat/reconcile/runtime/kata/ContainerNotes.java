@@ -50,9 +50,24 @@ final class ContainerNotes {
         write(instance, "process", process.toByteArray());
     }
 
+    /** Held by who begins a command in it, and by who pauses it. */
+    Path turnFile(Instance instance) {
+        return file(instance, "commands.lock");
+    }
+
+    /** There once somebody has told it to end: then that it was killed says nothing of its memory. */
+    Path signalledFile(Instance instance) {
+        return file(instance, "signalled");
+    }
+
     /** How it has ended: its agent tells that only once. */
     Optional<Exit> exit(Instance instance) throws IOException {
         return read(Exit.class, file(instance, "exit.json"));
+    }
+
+    /** @param launch the directory of one */
+    static boolean hasExit(Path launch) {
+        return Files.exists(launch.resolve("exit.json"));
     }
 
     void writeExit(Instance instance, Exit exit) throws ActuationFailure {

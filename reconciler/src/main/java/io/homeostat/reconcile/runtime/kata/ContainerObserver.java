@@ -130,14 +130,14 @@ final class ContainerObserver implements InstanceObserver {
 
     /** We died while an agent was asked for it. Whether it was started can't be found out, and it must not be started twice. */
     private Liveness interrupted(Instance instance, Identity.Container identity) throws IOException, Silence {
-        Guest guest = containers.guest(identity);
+        Guest guest = containers.guest(instance, identity);
         try {
             var _ = guest.looks().channel();
         } catch (UnreachableGuest e) {
             if (!SandboxObserver.isGone(e)) {
                 throw e;
             }
-            return containers.isSandboxThere(instance)
+            return containers.sandbox(instance).isPresent()
                     ? degraded(instance, identity, "its guest can't be reached: " + e.getMessage())
                     : ended(Exit.Reason.UNKNOWN, now());
         }
@@ -159,7 +159,7 @@ final class ContainerObserver implements InstanceObserver {
         if (exit.isPresent()) {
             return new Liveness.Ended(exit.get());
         }
-        Guest guest = containers.guest(identity);
+        Guest guest = containers.guest(instance, identity);
         try {
             var _ = guest.looks().channel();
         } catch (UnreachableGuest e) {
@@ -283,7 +283,7 @@ final class ContainerObserver implements InstanceObserver {
         return Containers.identity(launch)
                 .filter(Identity.Container::started)
                 .flatMap(container -> containers
-                        .guest(container)
+                        .guest(launch, container)
                         .probes(GuestMeter.TIMEOUT)
                         .usage(container.containerId())
                         .map(counted -> counted.map(stats -> new Use(

@@ -7,7 +7,6 @@ import io.homeostat.actuate.SecureDirectories;
 import io.homeostat.actuate.launch.LaunchDirectories;
 import io.homeostat.actuate.launch.LogEnds;
 import io.homeostat.desired.model.ContainerSpec;
-import io.homeostat.desired.model.Kind;
 import io.homeostat.desired.model.Lifecycle;
 import io.homeostat.desired.model.SignalNames;
 import io.homeostat.desired.model.WorkloadId;
@@ -20,7 +19,9 @@ import io.homeostat.desired.yaml.IoReason;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.guest.GuestFailure;
 import io.homeostat.observe.guest.UnreachableGuest;
+import io.homeostat.observe.process.LaunchDirectory;
 import io.homeostat.proto.kata.CgroupStats;
+import io.homeostat.proto.kata.CreateContainerRequest;
 import io.homeostat.proto.kata.LinuxResources;
 import io.homeostat.reconcile.plan.Step;
 import io.homeostat.reconcile.record.Outcome;
@@ -37,6 +38,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Optional;
+import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -53,6 +55,7 @@ final class ContainerRuntime implements KindRuntime, Configurable, Signalable, E
 
     private static final String TERM = "SIGTERM";
     private static final int SIGKILL = 9;
+    private static final int SIGTERM = 15;
 
     /** All processes of a container. */
     private static final String ALL = "";
@@ -63,6 +66,7 @@ final class ContainerRuntime implements KindRuntime, Configurable, Signalable, E
     private final SandboxNotes sandboxes;
     private final LaunchDirectories launches;
     private final LogEnds logEnds;
+    private final ReentrantLock first = new ReentrantLock();
 
     ContainerRuntime(Machine machine, Containers containers) {
         this.machine = machine;
@@ -135,13 +139,18 @@ final class ContainerRuntime implements KindRuntime, Configurable, Signalable, E
         String id = container.containerId();
         GuestChanges changes =
                 containers.changes(instance, container, spec.lifecycle().start().timeout());
+        changes.removeLeftOver(sandbox, sandboxes);
         prepareLog(instance.workload());
         // Before it is asked for: if we die from now on, it is looked for and not asked for again.
         launches.write(instance.withIdentity(container));
         notes.writeGiven(instance, spec.inPlace());
         notes.writeProcess(instance, OciSpecs.process(spec.container()));
         String rootfs = rootfs(instance, spec, sandbox, changes);
-        changes.createContainer(OciSpecs.request(id, spec, rootfs, Files.exists(sandboxes.sharedPidsFile(sandbox))));
+        if (Files.exists(sandboxes.sharedPidsFile(sandbox))) {
+            createSharing(instance, sandbox, changes, OciSpecs.request(id, spec, rootfs, true));
+        } else {
+            changes.createContainer(OciSpecs.request(id, spec, rootfs, false));
+        }
         // Reads before there is anything to read.
         var _ = containers.follow(instance, container);
         changes.startContainer(id);
@@ -151,6 +160,49 @@ final class ContainerRuntime implements KindRuntime, Configurable, Signalable, E
             pause(changes, id);
         }
         return started;
+    }
+
+    /**
+     * The namespace that all share is that of the container that was made first, for as long as the guest runs; when that has ended, its
+     * agent would have others join one that is not there any more, or that of somebody else.
+     */
+    private void createSharing(
+            Instance instance, Instance sandbox, GuestChanges changes, CreateContainerRequest request)
+            throws Refused, ActuationFailure, IOException, InterruptedException {
+        // Only the first one is made alone: which of two that would be nobody could tell.
+        first.lockInterruptibly();
+        try {
+            Optional<Path> known = sandboxes.firstContainer(sandbox);
+            if (known.isEmpty()) {
+                sandboxes.writeFirstContainer(sandbox, instance);
+                try {
+                    changes.createContainer(request);
+                } catch (Refused e) {
+                    if (e.kind() != GuestFailure.Kind.SILENT && e.kind() != GuestFailure.Kind.LOST) {
+                        sandboxes.forgetFirstContainer(sandbox);
+                    }
+                    throw e;
+                } catch (UnreachableGuest e) {
+                    sandboxes.forgetFirstContainer(sandbox);
+                    throw e;
+                }
+                return;
+            }
+            LaunchDirectory directory = new LaunchDirectory(known.get());
+            if (!Files.exists(directory.path())
+                    || Files.exists(directory.endedFile())
+                    || ContainerNotes.hasExit(directory.path())) {
+                LaunchDirectories.mark(sandboxes.sharedPidsLostFile(sandbox), sandbox);
+                throw new ActuationFailure(
+                        FailureCause.Kind.GUEST_LOST,
+                        "the container has ended that the first process of the namespace was in that all in "
+                                + sandbox.workload() + " share; its guest has to boot anew",
+                        false);
+            }
+        } finally {
+            first.unlock();
+        }
+        changes.createContainer(request);
     }
 
     /** Where it is in the guest; what has to be copied there is, unless that was done since the guest has booted. */
@@ -218,7 +270,7 @@ final class ContainerRuntime implements KindRuntime, Configurable, Signalable, E
             return new Outcome.Unsupported();
         }
         String id = container.containerId();
-        Guest guest = containers.guest(container);
+        Guest guest = containers.guest(instance, container);
         GuestChanges changes =
                 containers.changes(instance, container, spec.lifecycle().start().timeout());
         LinuxResources resources = OciSpecs.resources(wanted);
@@ -227,8 +279,10 @@ final class ContainerRuntime implements KindRuntime, Configurable, Signalable, E
         }
         if (wanted.frozen()) {
             // In this order, so that nobody begins a command in it that would never end.
-            notes.writeGiven(instance, wanted);
-            pause(changes, id);
+            try (CommandTurn _ = CommandTurn.take(notes.turnFile(instance), instance, TIMEOUT)) {
+                notes.writeGiven(instance, wanted);
+                pause(changes, id);
+            }
         } else {
             if (before.frozen()) {
                 notes.writeGiven(instance, wanted.withFrozen(true));
@@ -270,32 +324,29 @@ final class ContainerRuntime implements KindRuntime, Configurable, Signalable, E
         if (container == null) {
             return "had not been made";
         }
-        Guest guest = containers.guest(container);
+        Instance sandbox = containers.sandbox(instance).orElse(null);
+        if (sandbox != null) {
+            // An agent that is only starting again still has it.
+            awaitAgent(instance, container, how.timeout());
+        }
         GuestChanges changes = containers.changes(instance, container, TIMEOUT);
         try {
-            while (true) {
-                try {
-                    String words =
-                            container.started() ? ended(instance, container, changes, how) : "had not been started";
-                    changes.removeContainer(container.containerId());
-                    return words;
-                } catch (UnreachableGuest e) {
-                    if (!SandboxObserver.isGone(e)) {
-                        throw new ActuationFailure(
-                                FailureCause.Kind.NO_CONNECTION,
-                                instance.workload().brief() + " can't be stopped: " + e.getMessage(),
-                                false);
-                    }
-                    // Its agent may only be starting again, and then it is still there.
-                    if (!containers.isSandboxThere(instance)) {
-                        return "had ended with its guest";
-                    }
-                    if (!guest.awaitAgent(how.timeout())) {
-                        return "was given up: for " + Notation.text(how.timeout())
-                                + " nobody has listened in its guest";
-                    }
+            String words = container.started() ? ended(instance, container, changes, how) : "had not been started";
+            changes.removeContainer(container.containerId());
+            return words;
+        } catch (UnreachableGuest e) {
+            if (SandboxObserver.isGone(e)) {
+                if (sandbox == null) {
+                    return "had ended with its guest";
                 }
+                sandboxes.writeLeftOver(sandbox, container.containerId());
+                return "was given up: for " + Notation.text(how.timeout())
+                        + " nobody has listened in its guest; if that comes back it is removed there";
             }
+            throw new ActuationFailure(
+                    FailureCause.Kind.NO_CONNECTION,
+                    instance.workload().brief() + " can't be stopped: " + e.getMessage(),
+                    false);
         } catch (Refused e) {
             return switch (e.kind()) {
                 case NO_CONTAINER -> "had ended already";
@@ -315,8 +366,18 @@ final class ContainerRuntime implements KindRuntime, Configurable, Signalable, E
         }
     }
 
+    /** Whether it was in vain is known by what is asked then. */
+    private void awaitAgent(Instance instance, Identity.Container container, Duration timeout)
+            throws InterruptedException {
+        try {
+            boolean _ = containers.guest(instance, container).awaitAgent(timeout);
+        } catch (UnreachableGuest e) {
+            LOG.debug("[{}] {}", instance.workload().brief(), e.getMessage());
+        }
+    }
+
     private String ended(Instance instance, Identity.Container container, GuestChanges changes, Lifecycle.Stop how)
-            throws Refused, UnreachableGuest, IOException, InterruptedException {
+            throws Refused, ActuationFailure, IOException, InterruptedException {
         String id = container.containerId();
         ContainerFollower follower =
                 containers.follow(instance, container).orElseThrow(() -> new IOException("this program ends"));
@@ -329,6 +390,8 @@ final class ContainerRuntime implements KindRuntime, Configurable, Signalable, E
             }
             int signal = SignalNames.number(how.signal() == null ? TERM : how.signal())
                     .orElseThrow();
+            // An agent makes SIGKILL of a SIGTERM that nobody handles.
+            LaunchDirectories.mark(notes.signalledFile(instance), instance);
             changes.signal(id, id, signal);
         } catch (Refused e) {
             if (e.kind() != GuestFailure.Kind.NO_PROCESS && e.kind() != GuestFailure.Kind.SILENT) {
@@ -388,7 +451,7 @@ final class ContainerRuntime implements KindRuntime, Configurable, Signalable, E
     /** Nothing here waits for a guest. */
     @Override
     public void upkeep() {
-        containers.guests().writeUnanswered(sandboxes, Kind.CONTAINER);
+        containers.guests().writeUnanswered();
     }
 
     @Override
@@ -401,6 +464,9 @@ final class ContainerRuntime implements KindRuntime, Configurable, Signalable, E
         return () -> {
             String could =
                     "could not send " + signal + " to " + instance.workload().brief();
+            if (number == SIGTERM || number == SIGKILL) {
+                LaunchDirectories.mark(notes.signalledFile(instance), instance);
+            }
             try {
                 containers
                         .changes(instance, container, TIMEOUT)

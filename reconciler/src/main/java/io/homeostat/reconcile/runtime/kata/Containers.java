@@ -2,6 +2,7 @@ package io.homeostat.reconcile.runtime.kata;
 
 import io.homeostat.actuate.launch.LaunchDirectories;
 import io.homeostat.actuate.launch.LogAppends;
+import io.homeostat.desired.model.Kind;
 import io.homeostat.desired.model.guest.GuestEndpoint;
 import io.homeostat.desired.state.Identity;
 import io.homeostat.desired.state.Instance;
@@ -38,7 +39,7 @@ final class Containers implements AutoCloseable {
 
     Containers(Machine machine) {
         this.machine = machine;
-        this.guests = new Guests(machine);
+        this.guests = new Guests(machine, Kind.CONTAINER);
         this.notes = new ContainerNotes(machine.layout());
         this.logs = new LogAppends(machine.layout(), machine.logTurns());
         this.launches = new LaunchDirectories(machine.layout(), machine.procFs());
@@ -52,15 +53,15 @@ final class Containers implements AutoCloseable {
         return notes;
     }
 
-    Guest guest(Identity.Container container) {
-        return guests.at(GuestEndpoint.parse(container.endpoint()));
+    Guest guest(Instance instance, Identity.Container container) {
+        Guest guest = guests.at(GuestEndpoint.parse(container.endpoint()));
+        machine.parent(instance).ifPresent(guest.unanswered()::isOf);
+        return guest;
     }
 
     /** What a launch is changed by. */
     GuestChanges changes(Instance instance, Identity.Container container, Duration timeout) {
-        Guest guest = guest(container);
-        machine.parent(instance).ifPresent(guest.unanswered()::isOf);
-        return guest.changes(timeout);
+        return guest(instance, container).changes(timeout);
     }
 
     /** Where a launch is, or is to be; empty as long as no guest was asked for it. */
@@ -68,11 +69,10 @@ final class Containers implements AutoCloseable {
         return instance.identity() instanceof Identity.Container container ? Optional.of(container) : Optional.empty();
     }
 
-    /** Whether what it was made in has not ended, as far as we know: nobody who listens there is no proof of that. */
-    boolean isSandboxThere(Instance instance) {
+    /** What it was made in; empty once that has ended, as far as we know: nobody who listens there is no proof of that. */
+    Optional<Instance> sandbox(Instance instance) {
         return machine.parent(instance)
-                .filter(sandbox -> !Files.exists(launches.of(sandbox).endedFile()))
-                .isPresent();
+                .filter(sandbox -> !Files.exists(launches.of(sandbox).endedFile()));
     }
 
     /** From now on what is looked at, and runs, is followed. */
@@ -91,7 +91,7 @@ final class Containers implements AutoCloseable {
 
     private ContainerFollower begin(Instance instance, Identity.Container container) throws IOException {
         boolean terminal = notes.process(instance).filter(Process::getTerminal).isPresent();
-        Guest guest = guest(container);
+        Guest guest = guest(instance, container);
         ContainerFollower follower = followers.computeIfAbsent(
                 instance.launchId(),
                 _ -> new ContainerFollower(

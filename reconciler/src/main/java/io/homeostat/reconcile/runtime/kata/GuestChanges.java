@@ -5,6 +5,7 @@ import io.grpc.StatusRuntimeException;
 import io.homeostat.actuate.ActuationFailure;
 import io.homeostat.desired.model.guest.GuestNetwork;
 import io.homeostat.desired.model.guest.IpPrefix;
+import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.history.FailureCause;
 import io.homeostat.desired.yaml.IoReason;
 import io.homeostat.observe.guest.GuestConnection;
@@ -52,6 +53,8 @@ final class GuestChanges {
 
     /** RT_SCOPE_LINK: what can be reached without anybody who forwards. */
     private static final int LINK = 253;
+
+    private static final int SIGKILL = 9;
 
     private static final int NANOS_A_MICRO = 1000;
 
@@ -283,25 +286,32 @@ final class GuestChanges {
                         ResumeContainerRequest.newBuilder().setContainerId(id).build()));
     }
 
+    /** Removes what was given up, and forgets it. */
+    void removeLeftOver(Instance sandbox, SandboxNotes notes) throws Refused, IOException, InterruptedException {
+        for (String id : notes.leftOver(sandbox)) {
+            try {
+                signal(id, "", SIGKILL);
+                removeContainer(id);
+            } catch (Refused e) {
+                if (e.kind() != GuestFailure.Kind.NO_CONTAINER) {
+                    throw e;
+                }
+            }
+            notes.forgetLeftOver(sandbox, id);
+        }
+    }
+
     private <A> A call(String name, Function<AgentServiceBlockingStub, A> call)
             throws Refused, UnreachableGuest, InterruptedException {
         AgentServiceBlockingStub agent = AgentServiceGrpc.newBlockingStub(connection.channel())
                 .withDeadlineAfter(timeout.toNanos(), TimeUnit.NANOSECONDS);
-        Unanswered.Call asked = unanswered.ask(name);
         try {
-            A answer = call.apply(agent);
-            unanswered.answered(asked);
-            return answer;
+            return unanswered.during(name, () -> call.apply(agent));
         } catch (StatusRuntimeException e) {
-            GuestFailure failure = GuestFailure.of(e);
-            switch (failure.kind()) {
-                case SILENT, OURS -> unanswered.givenUp(asked);
-                default -> unanswered.answered(asked);
-            }
             if (Thread.interrupted()) {
                 throw new InterruptedException(name);
             }
-            throw new Refused(name, failure, timeout);
+            throw new Refused(name, GuestFailure.of(e), timeout);
         }
     }
 }

@@ -1,5 +1,6 @@
 package io.homeostat.reconcile.runtime.kata;
 
+import com.google.common.collect.Streams;
 import com.google.protobuf.ByteString;
 import io.homeostat.observe.guest.UnreachableGuest;
 import io.homeostat.observe.install.InstallationMarker;
@@ -12,8 +13,10 @@ import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermission;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Set;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /** Copies what an archive holds into a guest: each file in pieces, with its mode, owned by root. Repeated, it writes the same again. */
@@ -40,7 +43,7 @@ final class GuestFiles {
         try (Stream<Path> all = Files.walk(tree)) {
             // No archive has anything that is called like what we keep beside its files.
             paths = all.filter(path -> !tree.relativize(path).toString().startsWith(InstallationMarker.FILE))
-                    .sorted()
+                    .sorted(order(tree))
                     .toList();
         }
         for (Path path : paths) {
@@ -60,6 +63,16 @@ final class GuestFiles {
                 copyFile(path, request.setFileMode(FILE | mode(path)), changes);
             }
         }
+    }
+
+    /**
+     * Each directory before what is in it, and what is called x.tmp after all that may be called x.y: an agent writes a file under the former
+     * name first.
+     */
+    private static Comparator<Path> order(Path tree) {
+        return Comparator.comparing(path -> Streams.stream(tree.relativize(path))
+                .map(name -> (name.toString().endsWith(".tmp") ? "1" : "0") + name)
+                .collect(Collectors.joining("\u0000")));
     }
 
     private static void copyFile(Path path, CopyFileRequest.Builder request, GuestChanges changes)

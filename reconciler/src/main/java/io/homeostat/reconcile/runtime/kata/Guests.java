@@ -33,6 +33,8 @@ final class Guests implements AutoCloseable {
     private final Ticker ticker = Ticker.systemTicker();
     private final ScheduledThreadPoolExecutor timer;
     private final InstantSource clock;
+    private final SandboxNotes notes;
+    private final Kind kind;
     private final GuestDialer dialer;
     private final GuestLogs logs;
     private final Map<GuestEndpoint, Guest> guests = new ConcurrentHashMap<>();
@@ -40,8 +42,15 @@ final class Guests implements AutoCloseable {
 
     private final LaunchesBegun begun = new LaunchesBegun();
 
-    /** @param machine where what agents log is kept */
-    Guests(Machine machine) {
+    /**
+     * Reaches nobody yet.
+     *
+     * @param machine where what agents log is kept
+     * @param kind of what is looked at and changed by way of these
+     */
+    Guests(Machine machine, Kind kind) {
+        this.kind = kind;
+        notes = new SandboxNotes(machine.layout());
         timer = new ScheduledThreadPoolExecutor(
                 1, Thread.ofPlatform().daemon().name("guests").factory());
         timer.setRemoveOnCancelPolicy(true);
@@ -96,15 +105,11 @@ final class Guests implements AutoCloseable {
         }
     }
 
-    /**
-     * Writes down which calls are not answered.
-     *
-     * @param by who asks by way of these
-     */
-    void writeUnanswered(SandboxNotes notes, Kind by) {
+    /** Writes down which calls are not answered. */
+    void writeUnanswered() {
         for (Guest guest : guests.values()) {
             try {
-                guest.unanswered().write(notes, by);
+                guest.unanswered().write();
             } catch (ActuationFailure e) {
                 LOG.debug("{}: {}", guest.endpoint(), e.getMessage());
             }
@@ -131,7 +136,7 @@ final class Guests implements AutoCloseable {
         private final GuestConnection looks;
         private final GuestConnection changes;
         private final GuestConnection streams;
-        private final Unanswered unanswered = new Unanswered(clock);
+        private final Unanswered unanswered = new Unanswered(clock, notes, kind);
 
         private Guest(GuestEndpoint endpoint) {
             this.endpoint = endpoint;
@@ -171,13 +176,16 @@ final class Guests implements AutoCloseable {
         }
 
         /** Waits until changes can be asked for, as of an agent that starts again; whether they can. */
-        boolean awaitAgent(Duration within) throws InterruptedException {
+        boolean awaitAgent(Duration within) throws UnreachableGuest, InterruptedException {
             long end = ticker.read() + within.toNanos();
             while (true) {
                 try {
                     var _ = changes.channel();
                     return true;
                 } catch (UnreachableGuest e) {
+                    if (!SandboxObserver.isGone(e)) {
+                        throw e;
+                    }
                     if (ticker.read() - end >= 0) {
                         return false;
                     }
@@ -188,6 +196,11 @@ final class Guests implements AutoCloseable {
 
         @Override
         public void close() {
+            try {
+                unanswered.close();
+            } catch (ActuationFailure e) {
+                LOG.debug("{}: {}", endpoint, e.getMessage());
+            }
             looks.close();
             changes.close();
             streams.close();

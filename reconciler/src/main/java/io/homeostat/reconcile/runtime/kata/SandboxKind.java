@@ -90,7 +90,7 @@ public final class SandboxKind implements RuntimeProvider {
 
     @Override
     public Access open(Machine machine) {
-        Guests guests = new Guests(machine);
+        Guests guests = new Guests(machine, Kind.SANDBOX);
         return new Access(new SandboxObserver(machine, guests), () -> new SandboxRuntime(machine, guests));
     }
 }

@@ -146,6 +146,7 @@ final class SandboxObserver implements InstanceObserver {
     private Liveness liveness(Instance instance, Identity.Sandbox identity, @Nullable SandboxSpec spec)
             throws IOException {
         Guest guest = guests.of(identity);
+        guest.unanswered().isOf(instance);
         Contact contact = guests.contact(instance.launchId());
         HealthCheck check = check(spec);
         try {
@@ -186,6 +187,14 @@ final class SandboxObserver implements InstanceObserver {
         if (contact.isAnotherAgent(probes::scrapes)) {
             Health health = health("another agent answers in its guest, which knows nothing of it");
             return running(instance, health, Deviation.NONE, ImmutableSet.of(Loss.GUEST_AGENT));
+        }
+        if (Files.exists(notes.sharedPidsLostFile(instance))) {
+            return running(
+                    instance,
+                    health("the container has ended that the first process of its shared namespace was in, and no other"
+                            + " can be made in this boot"),
+                    Deviation.NONE,
+                    ImmutableSet.of(Loss.SHARED_PIDS));
         }
         return running(instance, Health.healthy(now()), deviation(instance, probes), ImmutableSet.of());
     }

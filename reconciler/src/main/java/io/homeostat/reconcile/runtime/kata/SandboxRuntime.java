@@ -5,7 +5,6 @@ import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
 import io.homeostat.actuate.ActuationFailure;
 import io.homeostat.actuate.launch.LaunchDirectories;
-import io.homeostat.desired.model.Kind;
 import io.homeostat.desired.model.Lifecycle;
 import io.homeostat.desired.model.SandboxSpec;
 import io.homeostat.desired.model.WorkloadId;
@@ -381,7 +380,7 @@ final class SandboxRuntime implements KindRuntime, Configurable {
     /** Nothing here waits for a guest. */
     @Override
     public void upkeep() {
-        guests.writeUnanswered(notes, Kind.SANDBOX);
+        guests.writeUnanswered();
         boolean goesOn = upkeeps++ > 0;
         boolean jumped =
                 hostClock.hasJumped(machine.clock().instant(), guests.ticker().read());
@@ -390,6 +389,10 @@ final class SandboxRuntime implements KindRuntime, Configurable {
             contact.lossToWrite().ifPresent(this::writeLoss);
             if (goesOn) {
                 contact.reached().ifPresent(this::followLog);
+                contact.leftOver(notes)
+                        .ifPresent(instance -> Thread.ofVirtual()
+                                .name("left over in " + instance.workload().brief())
+                                .start(() -> removeLeftOver(instance, contact)));
             }
             if (jumped) {
                 contact.clockIsWrong();
@@ -420,6 +423,24 @@ final class SandboxRuntime implements KindRuntime, Configurable {
             LaunchDirectories.mark(notes.agentLostFile(instance), instance);
         } catch (ActuationFailure e) {
             LOG.debug("[{}] {}", instance.workload().brief(), e.getMessage());
+        }
+    }
+
+    private void removeLeftOver(Instance instance, Contact contact) {
+        try {
+            Guest guest = guests.of(Guests.identity(instance).orElseThrow());
+            guest.changes(TIMEOUT).removeLeftOver(instance, notes);
+        } catch (Refused e) {
+            LOG.warn(
+                    "[{}] a container that was given up is not removed yet: {}",
+                    instance.workload().brief(),
+                    e.words());
+        } catch (IOException e) {
+            LOG.debug("[{}] {}", instance.workload().brief(), e.getMessage());
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        } finally {
+            contact.leftOverWasTried();
         }
     }
 

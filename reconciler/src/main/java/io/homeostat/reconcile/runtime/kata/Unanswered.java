@@ -1,15 +1,19 @@
 package io.homeostat.reconcile.runtime.kata;
 
-import com.google.common.collect.Iterables;
+import com.google.common.collect.ImmutableSet;
+import io.grpc.StatusRuntimeException;
 import io.homeostat.actuate.ActuationFailure;
 import io.homeostat.desired.model.Kind;
 import io.homeostat.desired.state.Instance;
+import io.homeostat.observe.guest.GuestFailure;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
+import java.util.Iterator;
 import java.util.LinkedHashSet;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -20,28 +24,31 @@ final class Unanswered {
     /** Of calls that only take their time nothing is said. */
     private static final Duration PATIENCE = Duration.ofSeconds(1);
 
+    /** What agents do beside everything else: such a call holds up no other, and its answer says nothing of others. */
+    private static final ImmutableSet<String> ALONE = ImmutableSet.of("CopyFile", "SetGuestDateTime");
+
     /** Each is another one, also where all of it is the same. */
-    static final class Call {
+    private static final class Call {
         private final String method;
         private final Instant since;
+        private boolean givenUp;
 
         private Call(String method, Instant since) {
             this.method = method;
             this.since = since;
         }
 
-        String words() {
+        private String words() {
             return method + ", asked for at " + since + ", is not answered";
         }
     }
 
     private final InstantSource clock;
+    private final SandboxNotes notes;
+    private final Kind by;
 
-    /** In their order. */
-    private final Set<Call> underWay = new LinkedHashSet<>();
-
-    /** The first that we don't wait for any more, until an answer shows that the agent does something. */
-    private @Nullable Call givenUp;
+    /** In their order; also those that we don't wait for any more, until the answer to a later one shows that they are over. */
+    private final Set<Call> calls = new LinkedHashSet<>();
 
     private @Nullable Instance sandbox;
     private @Nullable Call written;
@@ -49,54 +56,87 @@ final class Unanswered {
     /** Not of another sandbox, nor by a process before this one. */
     private boolean isWritten;
 
-    Unanswered(InstantSource clock) {
+    /** @param by which kind of ours asks */
+    Unanswered(InstantSource clock, SandboxNotes notes, Kind by) {
         this.clock = clock;
+        this.notes = notes;
+        this.by = by;
     }
 
     /** Says what the guest is. */
     synchronized void isOf(Instance known) {
         if (sandbox == null || !sandbox.launchId().equals(known.launchId())) {
             sandbox = known;
-            givenUp = null;
+            calls.removeIf(call -> call.givenUp);
             isWritten = false;
         }
     }
 
-    synchronized Call ask(String method) {
-        Call call = new Call(method, clock.instant());
-        underWay.add(call);
-        return call;
-    }
-
-    /** Also with a refusal, or because nobody is there any more. */
-    synchronized void answered(Call call) {
-        underWay.remove(call);
-        givenUp = null;
-    }
-
-    synchronized void givenUp(Call call) {
-        if (underWay.remove(call) && givenUp == null) {
-            givenUp = call;
+    /**
+     * Makes a call.
+     *
+     * @throws StatusRuntimeException as the call does
+     */
+    <A> A during(String method, Supplier<A> call) {
+        if (ALONE.contains(method)) {
+            return call.get();
+        }
+        Call asked = ask(method);
+        boolean answered = true;
+        try {
+            return call.get();
+        } catch (StatusRuntimeException e) {
+            answered = switch (GuestFailure.of(e).kind()) {
+                case SILENT, OURS -> false;
+                default -> true;
+            };
+            throw e;
+        } finally {
+            over(asked, answered);
         }
     }
 
-    /** The one that others may wait for; null when there is none. */
-    private @Nullable Call first() {
-        Call first = givenUp == null ? Iterables.getFirst(underWay, null) : givenUp;
-        return first == null || first.since.plus(PATIENCE).isAfter(clock.instant()) ? null : first;
+    private synchronized Call ask(String method) {
+        Call call = new Call(method, clock.instant());
+        calls.add(call);
+        return call;
     }
 
-    /**
-     * Writes down what is not so yet.
-     *
-     * @param by which kind of ours has asked
-     */
-    synchronized void write(SandboxNotes notes, Kind by) throws ActuationFailure {
-        Call first = first();
+    private synchronized void over(Call call, boolean answered) {
+        if (!answered) {
+            call.givenUp = true;
+            return;
+        }
+        for (Iterator<Call> earlier = calls.iterator(); earlier.hasNext(); ) {
+            Call one = earlier.next();
+            if (one == call) {
+                earlier.remove();
+                return;
+            }
+            if (one.givenUp) {
+                earlier.remove();
+            }
+        }
+    }
+
+    /** Writes down what is not so yet. */
+    synchronized void write() throws ActuationFailure {
+        Call first = calls.stream()
+                .findFirst()
+                .filter(call -> !call.since.plus(PATIENCE).isAfter(clock.instant()))
+                .orElse(null);
         if (sandbox != null && (!isWritten || first != written)) {
             notes.writeUnanswered(sandbox, by, Optional.ofNullable(first).map(Call::words));
             written = first;
             isWritten = true;
+        }
+    }
+
+    /** This process asks for nothing any more. */
+    synchronized void close() throws ActuationFailure {
+        if (sandbox != null && written != null) {
+            notes.writeUnanswered(sandbox, by, Optional.empty());
+            written = null;
         }
     }
 }
