@@ -17,6 +17,7 @@ import io.homeostat.desired.yaml.Constraints.Constraint;
 import io.homeostat.desired.yaml.Node.Mapping;
 import io.homeostat.desired.yaml.Node.Scalar;
 import io.homeostat.desired.yaml.Node.Sequence;
+import java.util.Collection;
 import java.util.HashSet;
 import java.util.Locale;
 import java.util.Optional;
@@ -202,11 +203,14 @@ final class GuestConstraints {
         }
     }
 
-    /** All but a bind may be of nothing. */
+    /** All but a bind may be of nothing. It is one by its type, and also by its options. */
     private static final class SourceOfABind implements Constraint {
         @Override
         public void check(Bound record) {
-            if ("bind".equals(record.value("type")) && record.value("source") == null && !record.has("source")) {
+            boolean binds = "bind".equals(record.value("type"))
+                    || (record.value("options") instanceof Collection<?> options
+                            && (options.contains("bind") || options.contains("rbind")));
+            if (binds && record.value("source") == null && !record.has("source")) {
                 record.missing(
                         "source", "required key 'source' is missing; write a path of the guest, or another type");
             }
@@ -215,7 +219,17 @@ final class GuestConstraints {
         @Override
         public void schema(ArrayNode allOf) {
             ObjectNode rule = allOf.addObject();
-            rule.putObject("if").putObject("properties").putObject("type").put("const", "bind");
+            ArrayNode binds = rule.putObject("if").putArray("anyOf");
+            binds.addObject().putObject("properties").putObject("type").put("const", "bind");
+            ObjectNode byOptions = binds.addObject();
+            byOptions.putArray("required").add("options");
+            byOptions
+                    .putObject("properties")
+                    .putObject("options")
+                    .putObject("contains")
+                    .putArray("enum")
+                    .add("bind")
+                    .add("rbind");
             rule.putObject("then").putArray("required").add("source");
         }
     }

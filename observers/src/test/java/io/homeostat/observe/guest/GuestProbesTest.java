@@ -65,6 +65,7 @@ class GuestProbesTest {
     private final Set<String> files = ConcurrentHashMap.newKeySet();
     private final CountDownLatch lock = new CountDownLatch(1);
     private boolean locked;
+    private boolean lookUpIsDenied;
     private String metrics = "";
     private final AtomicReference<@Nullable Status> refusal = new AtomicReference<>();
     private TtrpcServer server;
@@ -94,6 +95,10 @@ class GuestProbesTest {
         @Override
         public void updateContainer(UpdateContainerRequest request, StreamObserver<Empty> answers) {
             assertEquals(false, request.hasResources());
+            if (lookUpIsDenied) {
+                answers.onError(Status.PERMISSION_DENIED.asRuntimeException());
+                return;
+            }
             answer(answers, Empty.getDefaultInstance(), unknown(request.getContainerId()));
         }
 
@@ -219,6 +224,18 @@ class GuestProbesTest {
                 new GuestProbes(connection, Duration.ofSeconds(3)).responsiveness());
         locked = false;
         assertEquals(Observation.seen(Responsiveness.SERVING), probes().responsiveness());
+    }
+
+    @Test
+    void whereAPolicyForbidsToLookOneUpItsStatisticsAreAskedFor() {
+        lookUpIsDenied = true;
+        assertEquals(Observation.seen(Responsiveness.SERVING), probes().responsiveness());
+
+        locked = true;
+
+        assertEquals(
+                Observation.seen(Responsiveness.BLOCKED),
+                new GuestProbes(connection, Duration.ofSeconds(3)).responsiveness());
     }
 
     @Test

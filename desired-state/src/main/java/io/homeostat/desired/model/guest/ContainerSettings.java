@@ -139,7 +139,7 @@ public record ContainerSettings(
     public record Device(
             @Doc("Its path in the container, below /dev.")
             @Matches(
-                    value = "/dev/(?!\\.{1,2}(/|$))[^/\\u0000]+(/(?!\\.{1,2}(/|$))[^/\\u0000]+)*",
+                    value = "/dev/(?!\\.{1,2}(/|$))[^/\\u0000\\n]+(/(?!\\.{1,2}(/|$))[^/\\u0000\\n]+)*",
                     words = "a path below /dev, such as /dev/fuse")
             String path,
 

@@ -1,10 +1,12 @@
 package io.homeostat.reconcile.runtime.kata;
 
+import com.github.benmanes.caffeine.cache.Ticker;
 import com.google.common.util.concurrent.Striped;
 import io.homeostat.actuate.ActuationFailure;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.history.FailureCause;
 import java.io.IOException;
+import java.nio.channels.ClosedByInterruptException;
 import java.nio.channels.FileChannel;
 import java.nio.channels.FileLock;
 import java.nio.file.Path;
@@ -20,8 +22,8 @@ import java.util.concurrent.locks.Lock;
 final class CommandTurn implements AutoCloseable {
     private static final Duration POLL = Duration.ofMillis(10);
 
-    /** In this process, as the lock of a file is one of whole processes. */
-    private static final Striped<Lock> LOCKS = Striped.lock(64);
+    /** The lock of a file is one of whole processes, and there can be only one of it in each; so this is one of all that this one does. */
+    private static final Striped<Lock> LOCKS = Striped.lazyWeakLock(1 << 30);
 
     private final Lock lock;
     private final FileChannel channel;
@@ -36,11 +38,10 @@ final class CommandTurn implements AutoCloseable {
      *
      * @throws ActuationFailure when somebody else has it for that long
      */
-    static CommandTurn take(Path file, Instance instance, Duration within)
+    static CommandTurn take(Path file, Instance instance, Ticker ticker, Duration within)
             throws ActuationFailure, IOException, InterruptedException {
         Lock lock = LOCKS.get(file);
-        // Of the file another process may need a moment more.
-        long polls = Math.max(1, within.dividedBy(POLL));
+        long end = ticker.read() + within.toNanos();
         if (!lock.tryLock(within.toNanos(), TimeUnit.NANOSECONDS)) {
             throw busy(instance, within);
         }
@@ -48,17 +49,20 @@ final class CommandTurn implements AutoCloseable {
         FileChannel channel = null;
         try {
             channel = FileChannel.open(file, StandardOpenOption.CREATE, StandardOpenOption.WRITE);
-            for (long i = 0; i < polls && !taken; i++) {
+            while (!taken) {
                 FileLock held = channel.tryLock();
                 taken = held != null;
+                if (!taken && ticker.read() - end >= 0) {
+                    throw busy(instance, within);
+                }
                 if (!taken) {
                     Thread.sleep(POLL);
                 }
             }
-            if (!taken) {
-                throw busy(instance, within);
-            }
             return new CommandTurn(lock, channel);
+        } catch (ClosedByInterruptException e) {
+            boolean _ = Thread.interrupted();
+            throw new InterruptedException("waiting for " + file);
         } finally {
             if (!taken) {
                 if (channel != null) {

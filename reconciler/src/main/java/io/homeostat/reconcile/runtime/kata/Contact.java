@@ -1,8 +1,10 @@
 package io.homeostat.reconcile.runtime.kata;
 
+import io.homeostat.desired.platform.Backoff;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.observe.Observation;
 import java.io.IOException;
+import java.time.Duration;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.function.Supplier;
@@ -13,6 +15,9 @@ import org.slf4j.LoggerFactory;
 /** How one launch of a sandbox has been reached so far. */
 final class Contact {
     private static final Logger LOG = LoggerFactory.getLogger(Contact.class);
+
+    /** Above what a try takes whose calls are not answered. */
+    private static final Backoff LEFT_OVER = Backoff.doubling(Duration.ofSeconds(15), Duration.ofMinutes(5));
 
     private boolean wasSilent;
 
@@ -27,7 +32,8 @@ final class Contact {
     /** Null as long as it was not reached by this process. */
     private @Nullable Instance reachedAs;
 
-    private boolean isTryingLeftOver;
+    private int leftOverTries;
+    private long nextLeftOver;
 
     private boolean clockIsWrong;
     private boolean clockRefused;
@@ -63,22 +69,27 @@ final class Contact {
         return Optional.ofNullable(reachedAs);
     }
 
-    /** The launch that answers and has containers to be removed; it is told again once that was tried. */
-    synchronized Optional<Instance> leftOver(SandboxNotes notes) {
-        if (reachedAs == null || wasSilent || isTryingLeftOver) {
+    /**
+     * The launch that answers and has containers to be removed; told again only after a while.
+     *
+     * @param now nanoseconds of any clock that goes on
+     */
+    synchronized Optional<Instance> leftOver(LeftOvers all, long now) {
+        if (reachedAs == null || wasSilent || (leftOverTries > 0 && now - nextLeftOver < 0)) {
             return Optional.empty();
         }
         try {
-            isTryingLeftOver = !notes.leftOver(reachedAs).isEmpty();
-            return isTryingLeftOver ? Optional.of(reachedAs) : Optional.empty();
+            if (all.in(reachedAs).isEmpty()) {
+                leftOverTries = 0;
+                return Optional.empty();
+            }
+            leftOverTries++;
+            nextLeftOver = now + LEFT_OVER.bound(leftOverTries).toNanos();
+            return Optional.of(reachedAs);
         } catch (IOException e) {
             LOG.debug("[{}] {}", reachedAs.workload().brief(), e.getMessage());
             return Optional.empty();
         }
-    }
-
-    synchronized void leftOverWasTried() {
-        isTryingLeftOver = false;
     }
 
     synchronized void clockIsWrong() {

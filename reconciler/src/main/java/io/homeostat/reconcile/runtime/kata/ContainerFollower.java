@@ -52,6 +52,8 @@ final class ContainerFollower implements AutoCloseable {
     private static final Duration TIMEOUT = Duration.ofSeconds(5);
 
     /** An event that a container has run out of memory comes beside its end, and may come after it. */
+    private static final Duration SIGNALLED_WITHIN = Duration.ofSeconds(10);
+
     private static final Duration EVENT_WITHIN = Duration.ofMillis(500);
 
     private static final int SIGNAL_BASE = 128;
@@ -295,8 +297,7 @@ final class ContainerFollower implements AutoCloseable {
         if (outOfMemory.getCount() == 0 || Files.exists(notes.outOfMemoryFile(instance))) {
             return Exit.Reason.OOM_KILLED;
         }
-        boolean wasKilled = status == KILLED && !Files.exists(notes.signalledFile(instance));
-        Optional<Long> limit = wasKilled ? memoryLimit() : Optional.empty();
+        Optional<Long> limit = status == KILLED && !isSignalled() ? memoryLimit() : Optional.empty();
         if (limit.isPresent()) {
             if (outOfMemory.await(EVENT_WITHIN.toNanos(), TimeUnit.NANOSECONDS)) {
                 return Exit.Reason.OOM_KILLED;
@@ -306,6 +307,16 @@ final class ContainerFollower implements AutoCloseable {
             }
         }
         return signal == null ? Exit.Reason.EXITED : Exit.Reason.SIGNALED;
+    }
+
+    /** By us, and just now: one that has lived on for longer may well have run out of memory. */
+    private boolean isSignalled() {
+        try {
+            return notes.isSignalledSince(instance, clock.instant().minus(SIGNALLED_WITHIN));
+        } catch (IOException e) {
+            LOG.debug("[{}] {}", instance.workload().brief(), e.getMessage());
+            return false;
+        }
     }
 
     private Optional<Long> memoryLimit() {

@@ -15,6 +15,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.time.Instant;
 import java.util.Optional;
 
 /** What is written down of a container while it is there, beside the note on its launch: nobody in the guest remembers it for us. */
@@ -55,9 +56,19 @@ final class ContainerNotes {
         return file(instance, "commands.lock");
     }
 
-    /** There once somebody has told it to end: then that it was killed says nothing of its memory. */
-    Path signalledFile(Instance instance) {
-        return file(instance, "signalled");
+    /** Whether somebody has told it to end since then: that it was killed says nothing of its memory then. */
+    boolean isSignalledSince(Instance instance, Instant time) throws IOException {
+        try {
+            return !Files.getLastModifiedTime(file(instance, "signalled"))
+                    .toInstant()
+                    .isBefore(time);
+        } catch (NoSuchFileException e) {
+            return false;
+        }
+    }
+
+    void writeSignalled(Instance instance) throws ActuationFailure {
+        write(instance, "signalled", new byte[0]);
     }
 
     /** How it has ended: its agent tells that only once. */

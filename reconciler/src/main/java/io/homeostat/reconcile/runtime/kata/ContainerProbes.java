@@ -80,6 +80,10 @@ final class ContainerProbes implements AutoCloseable {
         } catch (ActuationFailure e) {
             return notRun(what, e);
         }
+        if (ticker.read() - end >= 0) {
+            execution.closeLater();
+            return failed(Verdict.DEGRADED, what + " could not be begun in time");
+        }
         try {
             while (true) {
                 Optional<Execution.Event> event = execution.next(Duration.ofNanos(end - ticker.read()));

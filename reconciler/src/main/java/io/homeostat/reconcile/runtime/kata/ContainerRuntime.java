@@ -2,6 +2,7 @@ package io.homeostat.reconcile.runtime.kata;
 
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
+import com.google.common.util.concurrent.Striped;
 import io.homeostat.actuate.ActuationFailure;
 import io.homeostat.actuate.SecureDirectories;
 import io.homeostat.actuate.launch.LaunchDirectories;
@@ -38,7 +39,8 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Optional;
-import java.util.concurrent.locks.ReentrantLock;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.Lock;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -57,16 +59,14 @@ final class ContainerRuntime implements KindRuntime, Configurable, Signalable, E
     private static final int SIGKILL = 9;
     private static final int SIGTERM = 15;
 
-    /** All processes of a container. */
-    private static final String ALL = "";
-
     private final Machine machine;
     private final Containers containers;
     private final ContainerNotes notes;
     private final SandboxNotes sandboxes;
     private final LaunchDirectories launches;
     private final LogEnds logEnds;
-    private final ReentrantLock first = new ReentrantLock();
+    private final LeftOvers leftOvers;
+    private final Striped<Lock> firsts = Striped.lazyWeakLock(1 << 30);
 
     ContainerRuntime(Machine machine, Containers containers) {
         this.machine = machine;
@@ -75,6 +75,7 @@ final class ContainerRuntime implements KindRuntime, Configurable, Signalable, E
         this.sandboxes = new SandboxNotes(machine.layout());
         this.launches = new LaunchDirectories(machine.layout(), machine.procFs());
         this.logEnds = new LogEnds(machine.layout());
+        this.leftOvers = new LeftOvers(machine.layout());
         containers.begin();
     }
 
@@ -139,7 +140,7 @@ final class ContainerRuntime implements KindRuntime, Configurable, Signalable, E
         String id = container.containerId();
         GuestChanges changes =
                 containers.changes(instance, container, spec.lifecycle().start().timeout());
-        changes.removeLeftOver(sandbox, sandboxes);
+        leftOvers.removeOf(instance.workload(), sandbox, changes);
         prepareLog(instance.workload());
         // Before it is asked for: if we die from now on, it is looked for and not asked for again.
         launches.write(instance.withIdentity(container));
@@ -147,7 +148,12 @@ final class ContainerRuntime implements KindRuntime, Configurable, Signalable, E
         notes.writeProcess(instance, OciSpecs.process(spec.container()));
         String rootfs = rootfs(instance, spec, sandbox, changes);
         if (Files.exists(sandboxes.sharedPidsFile(sandbox))) {
-            createSharing(instance, sandbox, changes, OciSpecs.request(id, spec, rootfs, true));
+            createSharing(
+                    instance,
+                    sandbox,
+                    changes,
+                    OciSpecs.request(id, spec, rootfs, true),
+                    spec.lifecycle().start().timeout());
         } else {
             changes.createContainer(OciSpecs.request(id, spec, rootfs, false));
         }
@@ -167,10 +173,21 @@ final class ContainerRuntime implements KindRuntime, Configurable, Signalable, E
      * agent would have others join one that is not there any more, or that of somebody else.
      */
     private void createSharing(
-            Instance instance, Instance sandbox, GuestChanges changes, CreateContainerRequest request)
+            Instance instance,
+            Instance sandbox,
+            GuestChanges changes,
+            CreateContainerRequest request,
+            Duration patience)
             throws Refused, ActuationFailure, IOException, InterruptedException {
         // Only the first one is made alone: which of two that would be nobody could tell.
-        first.lockInterruptibly();
+        Lock first = firsts.get(sandbox.launchId());
+        if (!first.tryLock(patience.toNanos(), TimeUnit.NANOSECONDS)) {
+            throw new ActuationFailure(
+                    FailureCause.Kind.TIMED_OUT,
+                    "the first container of " + sandbox.workload() + " is not made yet, after "
+                            + Notation.text(patience),
+                    false);
+        }
         try {
             Optional<Path> known = sandboxes.firstContainer(sandbox);
             if (known.isEmpty()) {
@@ -178,8 +195,10 @@ final class ContainerRuntime implements KindRuntime, Configurable, Signalable, E
                 try {
                     changes.createContainer(request);
                 } catch (Refused e) {
-                    if (e.kind() != GuestFailure.Kind.SILENT && e.kind() != GuestFailure.Kind.LOST) {
-                        sandboxes.forgetFirstContainer(sandbox);
+                    switch (e.kind()) {
+                        // It may have been made.
+                        case SILENT, LOST, OURS -> {}
+                        default -> sandboxes.forgetFirstContainer(sandbox);
                     }
                     throw e;
                 } catch (UnreachableGuest e) {
@@ -279,7 +298,8 @@ final class ContainerRuntime implements KindRuntime, Configurable, Signalable, E
         }
         if (wanted.frozen()) {
             // In this order, so that nobody begins a command in it that would never end.
-            try (CommandTurn _ = CommandTurn.take(notes.turnFile(instance), instance, TIMEOUT)) {
+            try (CommandTurn _ = CommandTurn.take(
+                    notes.turnFile(instance), instance, containers.guests().ticker(), TIMEOUT)) {
                 notes.writeGiven(instance, wanted);
                 pause(changes, id);
             }
@@ -324,22 +344,19 @@ final class ContainerRuntime implements KindRuntime, Configurable, Signalable, E
         if (container == null) {
             return "had not been made";
         }
-        Instance sandbox = containers.sandbox(instance).orElse(null);
-        if (sandbox != null) {
-            // An agent that is only starting again still has it.
-            awaitAgent(instance, container, how.timeout());
-        }
+        // An agent that is only starting again still has it.
+        boolean wasThere = awaitAgent(instance, container, how.timeout());
         GuestChanges changes = containers.changes(instance, container, TIMEOUT);
         try {
             String words = container.started() ? ended(instance, container, changes, how) : "had not been started";
             changes.removeContainer(container.containerId());
             return words;
         } catch (UnreachableGuest e) {
-            if (SandboxObserver.isGone(e)) {
-                if (sandbox == null) {
-                    return "had ended with its guest";
-                }
-                sandboxes.writeLeftOver(sandbox, container.containerId());
+            if (SandboxObserver.isGone(e) && containers.sandbox(instance).isEmpty()) {
+                return "had ended with its guest";
+            }
+            if (SandboxObserver.isGone(e) && !wasThere) {
+                noteLeftOver(instance, container);
                 return "was given up: for " + Notation.text(how.timeout())
                         + " nobody has listened in its guest; if that comes back it is removed there";
             }
@@ -355,6 +372,7 @@ final class ContainerRuntime implements KindRuntime, Configurable, Signalable, E
                     if (!cleanup) {
                         throw e.because("could not stop " + instance.workload().brief());
                     }
+                    noteLeftOver(instance, container);
                     yield "was given up: its guest does not answer, and what is in it ends with its virtual machine";
                 }
                 default ->
@@ -366,13 +384,24 @@ final class ContainerRuntime implements KindRuntime, Configurable, Signalable, E
         }
     }
 
-    /** Whether it was in vain is known by what is asked then. */
-    private void awaitAgent(Instance instance, Identity.Container container, Duration timeout)
+    /** What has ended with its sandbox is not waited for. */
+    private boolean awaitAgent(Instance instance, Identity.Container container, Duration timeout)
             throws InterruptedException {
         try {
-            boolean _ = containers.guest(instance, container).awaitAgent(timeout);
+            return containers
+                    .guest(instance, container)
+                    .awaitAgent(timeout, () -> containers.sandbox(instance).isPresent());
         } catch (UnreachableGuest e) {
+            // Whatever is asked then says the same.
             LOG.debug("[{}] {}", instance.workload().brief(), e.getMessage());
+            return false;
+        }
+    }
+
+    private void noteLeftOver(Instance instance, Identity.Container container) throws ActuationFailure {
+        Optional<Instance> sandbox = containers.sandbox(instance);
+        if (sandbox.isPresent()) {
+            leftOvers.note(sandbox.get(), instance.workload(), container.containerId());
         }
     }
 
@@ -391,7 +420,7 @@ final class ContainerRuntime implements KindRuntime, Configurable, Signalable, E
             int signal = SignalNames.number(how.signal() == null ? TERM : how.signal())
                     .orElseThrow();
             // An agent makes SIGKILL of a SIGTERM that nobody handles.
-            LaunchDirectories.mark(notes.signalledFile(instance), instance);
+            notes.writeSignalled(instance);
             changes.signal(id, id, signal);
         } catch (Refused e) {
             if (e.kind() != GuestFailure.Kind.NO_PROCESS && e.kind() != GuestFailure.Kind.SILENT) {
@@ -401,7 +430,8 @@ final class ContainerRuntime implements KindRuntime, Configurable, Signalable, E
         if (follower.awaitEnd(how.timeout())) {
             return "ended after the signal to stop";
         }
-        changes.signal(id, ALL, SIGKILL);
+        notes.writeSignalled(instance);
+        changes.killAll(id);
         return follower.awaitEnd(TIMEOUT)
                 ? "was killed with all of its processes"
                 : "was killed with all of its processes, and its guest does not say that it has ended";
@@ -434,9 +464,11 @@ final class ContainerRuntime implements KindRuntime, Configurable, Signalable, E
                             "[{}] what is left of it in its guest: {}",
                             instance.workload().brief(),
                             e.words());
+                    noteLeftOver(instance, container);
                 }
             } catch (UnreachableGuest e) {
                 LOG.debug("[{}] {}", instance.workload().brief(), e.getMessage());
+                noteLeftOver(instance, container);
             }
         }
         containers.forget(instance);
@@ -465,7 +497,7 @@ final class ContainerRuntime implements KindRuntime, Configurable, Signalable, E
             String could =
                     "could not send " + signal + " to " + instance.workload().brief();
             if (number == SIGTERM || number == SIGKILL) {
-                LaunchDirectories.mark(notes.signalledFile(instance), instance);
+                notes.writeSignalled(instance);
             }
             try {
                 containers

@@ -5,7 +5,6 @@ import io.grpc.StatusRuntimeException;
 import io.homeostat.actuate.ActuationFailure;
 import io.homeostat.desired.model.guest.GuestNetwork;
 import io.homeostat.desired.model.guest.IpPrefix;
-import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.history.FailureCause;
 import io.homeostat.desired.yaml.IoReason;
 import io.homeostat.observe.guest.GuestConnection;
@@ -286,19 +285,9 @@ final class GuestChanges {
                         ResumeContainerRequest.newBuilder().setContainerId(id).build()));
     }
 
-    /** Removes what was given up, and forgets it. */
-    void removeLeftOver(Instance sandbox, SandboxNotes notes) throws Refused, IOException, InterruptedException {
-        for (String id : notes.leftOver(sandbox)) {
-            try {
-                signal(id, "", SIGKILL);
-                removeContainer(id);
-            } catch (Refused e) {
-                if (e.kind() != GuestFailure.Kind.NO_CONTAINER) {
-                    throw e;
-                }
-            }
-            notes.forgetLeftOver(sandbox, id);
-        }
+    /** Ends all processes of a container. */
+    void killAll(String container) throws Refused, UnreachableGuest, InterruptedException {
+        signal(container, "", SIGKILL);
     }
 
     private <A> A call(String name, Function<AgentServiceBlockingStub, A> call)

@@ -20,6 +20,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
+import java.util.function.BooleanSupplier;
 import java.util.random.RandomGenerator;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -175,8 +176,12 @@ final class Guests implements AutoCloseable {
             return new GuestChanges(changes, unanswered, timeout);
         }
 
-        /** Waits until changes can be asked for, as of an agent that starts again; whether they can. */
-        boolean awaitAgent(Duration within) throws UnreachableGuest, InterruptedException {
+        /**
+         * Waits until changes can be asked for, as of an agent that starts again; whether they can.
+         *
+         * @param goesOn whether it is worth to wait
+         */
+        boolean awaitAgent(Duration within, BooleanSupplier goesOn) throws UnreachableGuest, InterruptedException {
             long end = ticker.read() + within.toNanos();
             while (true) {
                 try {
@@ -186,7 +191,7 @@ final class Guests implements AutoCloseable {
                     if (!SandboxObserver.isGone(e)) {
                         throw e;
                     }
-                    if (ticker.read() - end >= 0) {
+                    if (ticker.read() - end >= 0 || !goesOn.getAsBoolean()) {
                         return false;
                     }
                 }

@@ -5,7 +5,6 @@ import com.google.common.collect.ImmutableList;
 import io.homeostat.actuate.ActuationFailure;
 import io.homeostat.actuate.Disk;
 import io.homeostat.actuate.LocalDisk;
-import io.homeostat.actuate.SecureDirectories;
 import io.homeostat.desired.model.Kind;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.model.guest.SandboxSettings.Network;
@@ -19,13 +18,11 @@ import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.Optional;
-import java.util.stream.Stream;
 
 /** What is written down of a sandbox while it is there, beside the note on its launch. */
 final class SandboxNotes {
     private static final RecordCodec RECORDS = new RecordCodec(new ObjectMapper());
     private static final ImmutableList<Kind> ASKING = ImmutableList.of(Kind.SANDBOX, Kind.CONTAINER);
-    private static final String LEFT_OVER = "left-over";
     private static final String NUMBER = "[0-9]{1,18}";
 
     private final Layout layout;
@@ -91,30 +88,6 @@ final class SandboxNotes {
     /** There once that container has ended: nothing heals that but another boot, which is another launch. */
     Path sharedPidsLostFile(Instance instance) {
         return file(instance, "shared-pids-lost");
-    }
-
-    /** Containers that are to be removed as soon as its agent can be asked, because it could not be when they were stopped. */
-    ImmutableList<String> leftOver(Instance instance) throws IOException {
-        Path directory = file(instance, LEFT_OVER);
-        if (!Files.exists(directory)) {
-            return ImmutableList.of();
-        }
-        try (Stream<Path> ids = Files.list(directory)) {
-            return ids.map(id -> id.getFileName().toString()).collect(ImmutableList.toImmutableList());
-        }
-    }
-
-    void writeLeftOver(Instance instance, String container) throws ActuationFailure {
-        try {
-            SecureDirectories.create(file(instance, LEFT_OVER), SecureDirectories.OURS);
-        } catch (IOException e) {
-            throw failure(instance, e);
-        }
-        write(instance, file(instance, LEFT_OVER).resolve(container), "");
-    }
-
-    void forgetLeftOver(Instance instance, String container) throws IOException {
-        Files.deleteIfExists(file(instance, LEFT_OVER).resolve(container));
     }
 
     /** There once all files of an archive are in its guest: in another boot they are not. */

@@ -58,6 +58,7 @@ final class SandboxRuntime implements KindRuntime, Configurable {
     private final Guests guests;
     private final LaunchDirectories launches;
     private final SandboxNotes notes;
+    private final LeftOvers leftOvers;
     private final HostClock hostClock = new HostClock();
 
     /** A command that ends soon makes one, and had better not begin to read what others are to keep. */
@@ -68,6 +69,7 @@ final class SandboxRuntime implements KindRuntime, Configurable {
         this.guests = guests;
         this.launches = new LaunchDirectories(machine.layout(), machine.procFs());
         this.notes = new SandboxNotes(machine.layout());
+        this.leftOvers = new LeftOvers(machine.layout());
     }
 
     /** Waits for the guest, which may be booting, and finds out whether it can be made a sandbox of. */
@@ -389,10 +391,10 @@ final class SandboxRuntime implements KindRuntime, Configurable {
             contact.lossToWrite().ifPresent(this::writeLoss);
             if (goesOn) {
                 contact.reached().ifPresent(this::followLog);
-                contact.leftOver(notes)
+                contact.leftOver(leftOvers, guests.ticker().read())
                         .ifPresent(instance -> Thread.ofVirtual()
                                 .name("left over in " + instance.workload().brief())
-                                .start(() -> removeLeftOver(instance, contact)));
+                                .start(() -> removeLeftOver(instance)));
             }
             if (jumped) {
                 contact.clockIsWrong();
@@ -426,21 +428,14 @@ final class SandboxRuntime implements KindRuntime, Configurable {
         }
     }
 
-    private void removeLeftOver(Instance instance, Contact contact) {
+    private void removeLeftOver(Instance instance) {
         try {
-            Guest guest = guests.of(Guests.identity(instance).orElseThrow());
-            guest.changes(TIMEOUT).removeLeftOver(instance, notes);
-        } catch (Refused e) {
-            LOG.warn(
-                    "[{}] a container that was given up is not removed yet: {}",
-                    instance.workload().brief(),
-                    e.words());
-        } catch (IOException e) {
+            leftOvers.removeAll(
+                    instance, guests.of(Guests.identity(instance).orElseThrow()).changes(TIMEOUT));
+        } catch (UnreachableGuest e) {
             LOG.debug("[{}] {}", instance.workload().brief(), e.getMessage());
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
-        } finally {
-            contact.leftOverWasTried();
         }
     }
 

@@ -82,18 +82,29 @@ final class Unanswered {
             return call.get();
         }
         Call asked = ask(method);
-        boolean answered = true;
+        Outcome outcome = Outcome.OVER;
         try {
-            return call.get();
+            A answer = call.get();
+            outcome = Outcome.ANSWERED;
+            return answer;
         } catch (StatusRuntimeException e) {
-            answered = switch (GuestFailure.of(e).kind()) {
-                case SILENT, OURS -> false;
-                default -> true;
+            outcome = switch (GuestFailure.of(e).kind()) {
+                case SILENT, OURS -> Outcome.GIVEN_UP;
+                case NO_CONTAINER, NO_PROCESS, REFUSED -> Outcome.ANSWERED;
+                case LOST, DENIED, NOT_SUPPORTED -> Outcome.OVER;
             };
             throw e;
         } finally {
-            over(asked, answered);
+            over(asked, outcome);
         }
+    }
+
+    private enum Outcome {
+        /** The agent has done something, so that what it was asked for before is over, too. */
+        ANSWERED,
+        /** Nothing is known by it of what else it does. */
+        OVER,
+        GIVEN_UP
     }
 
     private synchronized Call ask(String method) {
@@ -102,9 +113,13 @@ final class Unanswered {
         return call;
     }
 
-    private synchronized void over(Call call, boolean answered) {
-        if (!answered) {
+    private synchronized void over(Call call, Outcome outcome) {
+        if (outcome == Outcome.GIVEN_UP) {
             call.givenUp = true;
+            return;
+        }
+        if (outcome == Outcome.OVER) {
+            calls.remove(call);
             return;
         }
         for (Iterator<Call> earlier = calls.iterator(); earlier.hasNext(); ) {

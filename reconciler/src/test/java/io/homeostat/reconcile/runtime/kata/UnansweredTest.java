@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSortedMap;
 import io.grpc.Status;
+import io.grpc.Status.Code;
 import io.grpc.StatusRuntimeException;
 import io.homeostat.desired.model.Kind;
 import io.homeostat.desired.model.WorkloadId;
@@ -21,6 +22,8 @@ import java.util.List;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 
 /** Which call is blamed: the first that is not answered, for as long as nothing shows that it is over. */
 class UnansweredTest {
@@ -107,6 +110,19 @@ class UnansweredTest {
         fails("RemoveContainer", Status.INTERNAL);
 
         assertEquals(List.of(), written());
+    }
+
+    @ParameterizedTest
+    @EnumSource(
+            value = Code.class,
+            names = {"PERMISSION_DENIED", "UNIMPLEMENTED"})
+    void whatIsRefusedUnreadProvesNothing(Code code) throws Exception {
+        silent("CreateContainer");
+
+        fails("SetPolicy", code.toStatus());
+        fails("ExecProcess", Status.UNAVAILABLE.withCause(new IOException("reset")));
+
+        assertEquals(List.of(CREATE), written());
     }
 
     @Test
