@@ -84,7 +84,7 @@ final class ContainerExecution implements Execution {
             Process process = notes.process(instance)
                     .orElseThrow(() -> refused(
                             "how " + instance.workload().brief() + " was launched is not known any more; restart it"));
-            Guest guest = containers.guest(instance, identity);
+            Guest guest = containers.guest(identity);
             ContainerExecution execution = new ContainerExecution(
                     guest, guest.streams().channel(), identity.containerId(), request.terminal());
             try (CommandTurn _ = CommandTurn.take(

@@ -130,7 +130,7 @@ final class ContainerObserver implements InstanceObserver {
 
     /** We died while an agent was asked for it. Whether it was started can't be found out, and it must not be started twice. */
     private Liveness interrupted(Instance instance, Identity.Container identity) throws IOException, Silence {
-        Guest guest = containers.guest(instance, identity);
+        Guest guest = containers.guest(identity);
         try {
             var _ = guest.looks().channel();
         } catch (UnreachableGuest e) {
@@ -159,7 +159,7 @@ final class ContainerObserver implements InstanceObserver {
         if (exit.isPresent()) {
             return new Liveness.Ended(exit.get());
         }
-        Guest guest = containers.guest(instance, identity);
+        Guest guest = containers.guest(identity);
         try {
             var _ = guest.looks().channel();
         } catch (UnreachableGuest e) {
@@ -283,7 +283,7 @@ final class ContainerObserver implements InstanceObserver {
         return Containers.identity(launch)
                 .filter(Identity.Container::started)
                 .flatMap(container -> containers
-                        .guest(launch, container)
+                        .guest(container)
                         .probes(GuestMeter.TIMEOUT)
                         .usage(container.containerId())
                         .map(counted -> counted.map(stats -> new Use(

@@ -289,7 +289,7 @@ final class ContainerRuntime implements KindRuntime, Configurable, Signalable, E
             return new Outcome.Unsupported();
         }
         String id = container.containerId();
-        Guest guest = containers.guest(instance, container);
+        Guest guest = containers.guest(container);
         GuestChanges changes =
                 containers.changes(instance, container, spec.lifecycle().start().timeout());
         LinuxResources resources = OciSpecs.resources(wanted);
@@ -389,7 +389,7 @@ final class ContainerRuntime implements KindRuntime, Configurable, Signalable, E
             throws InterruptedException {
         try {
             return containers
-                    .guest(instance, container)
+                    .guest(container)
                     .awaitAgent(timeout, () -> containers.sandbox(instance).isPresent());
         } catch (UnreachableGuest e) {
             // Whatever is asked then says the same.

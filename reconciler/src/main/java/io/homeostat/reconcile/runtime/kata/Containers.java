@@ -53,15 +53,20 @@ final class Containers implements AutoCloseable {
         return notes;
     }
 
-    Guest guest(Instance instance, Identity.Container container) {
-        Guest guest = guests.at(GuestEndpoint.parse(container.endpoint()));
+    Guest guest(Identity.Container container) {
+        return guests.at(GuestEndpoint.parse(container.endpoint()));
+    }
+
+    /** The same for who changes it or takes what it prints, so that it is known what the guest is. A look has no need of that. */
+    private Guest known(Instance instance, Identity.Container container) {
+        Guest guest = guest(container);
         machine.parent(instance).ifPresent(guest.unanswered()::isOf);
         return guest;
     }
 
     /** What a launch is changed by. */
     GuestChanges changes(Instance instance, Identity.Container container, Duration timeout) {
-        return guest(instance, container).changes(timeout);
+        return known(instance, container).changes(timeout);
     }
 
     /** Where a launch is, or is to be; empty as long as no guest was asked for it. */
@@ -91,7 +96,7 @@ final class Containers implements AutoCloseable {
 
     private ContainerFollower begin(Instance instance, Identity.Container container) throws IOException {
         boolean terminal = notes.process(instance).filter(Process::getTerminal).isPresent();
-        Guest guest = guest(instance, container);
+        Guest guest = known(instance, container);
         ContainerFollower follower = followers.computeIfAbsent(
                 instance.launchId(),
                 _ -> new ContainerFollower(
