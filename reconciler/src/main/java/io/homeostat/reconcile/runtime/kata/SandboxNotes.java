@@ -38,12 +38,11 @@ final class SandboxNotes {
 
     /** How often its agent was asked for its metrics, as it counted last: by that another agent is told from it. */
     long scrapes(Instance instance, Identity.Sandbox identity) throws IOException {
-        try {
-            String text = Files.readString(file(instance, "scrapes")).strip();
-            return text.matches(NUMBER) ? Long.parseLong(text) : identity.scrapes();
-        } catch (NoSuchFileException e) {
-            return identity.scrapes();
-        }
+        return read(file(instance, "scrapes"))
+                .map(String::strip)
+                .filter(text -> text.matches(NUMBER))
+                .map(Long::valueOf)
+                .orElse(identity.scrapes());
     }
 
     void writeScrapes(Instance instance, long count) throws ActuationFailure {
@@ -66,11 +65,7 @@ final class SandboxNotes {
      * @return the path of its launch's directory
      */
     Optional<Path> firstContainer(Instance instance) throws IOException {
-        try {
-            return Optional.of(Path.of(Files.readString(file(instance, "first-container"))));
-        } catch (NoSuchFileException e) {
-            return Optional.empty();
-        }
+        return read(file(instance, "first-container")).map(Path::of);
     }
 
     void writeFirstContainer(Instance instance, Instance container) throws ActuationFailure {
@@ -112,11 +107,7 @@ final class SandboxNotes {
     ImmutableList<String> unanswered(Instance instance) throws IOException {
         ImmutableList.Builder<String> calls = ImmutableList.builder();
         for (Kind by : ASKING) {
-            try {
-                calls.add(Files.readString(unansweredFile(instance, by)));
-            } catch (NoSuchFileException e) {
-                // It answers all that they have asked for.
-            }
+            read(unansweredFile(instance, by)).ifPresent(calls::add);
         }
         return calls.build();
     }
@@ -131,6 +122,15 @@ final class SandboxNotes {
             Files.deleteIfExists(unansweredFile(instance, by));
         } catch (IOException e) {
             throw failure(instance, e);
+        }
+    }
+
+    /** Empty where it is not written, or not any more. */
+    private static Optional<String> read(Path file) throws IOException {
+        try {
+            return Optional.of(Files.readString(file));
+        } catch (NoSuchFileException e) {
+            return Optional.empty();
         }
     }
 
