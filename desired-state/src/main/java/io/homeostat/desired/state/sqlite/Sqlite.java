@@ -144,6 +144,8 @@ final class Sqlite {
     private static Connection open(String file) throws SQLException {
         SQLiteConfig config = new SQLiteConfig();
         config.setBusyTimeout(BUSY_TIMEOUT_MILLIS);
+        // Else the driver asks for the latest row's id after each change.
+        config.setGetGeneratedKeys(false);
         return config.createConnection("jdbc:sqlite:" + file);
     }
 
