@@ -10,6 +10,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import io.grpc.Status;
+import io.homeostat.guest.CallLog;
 import io.homeostat.proto.kata.CreateContainerRequest;
 import io.homeostat.proto.kata.LinuxMemory;
 import io.homeostat.proto.kata.LinuxResources;
@@ -82,6 +83,17 @@ final class ContainerTest {
         assertEquals(Set.of(), guest.agent().containers());
         assertEquals(1, guest.fake().calls().count("RemoveContainer"));
         homeostat.run("plan", "--detailed-exitcode").exits(0);
+    }
+
+    @Test
+    void howASandboxIsIsAskedForItselfAloneAndByItsContainersOnlyWhetherItIsThere() {
+        homeostat.applied(guest.sandbox(), idle());
+        CallLog calls = guest.fake().calls();
+        long before = calls.count("GetMetrics");
+
+        homeostat.run("plan", "--detailed-exitcode").exits(0);
+
+        assertEquals(before + 1, calls.count("GetMetrics"));
     }
 
     @Test

@@ -5,6 +5,7 @@ import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.yaml.Explain.Explanation;
+import io.homeostat.observe.ObservedInstance.Liveness;
 import io.homeostat.observe.Observer.Checks;
 import io.homeostat.observe.limits.ObservedLimits;
 import io.homeostat.observe.usage.Meter;
@@ -17,6 +18,16 @@ public interface InstanceObserver extends AutoCloseable {
      * Finds out what has become of a workload's instances: those that are remembered and those that only the machine knows, oldest first.
      */
     Observation<ImmutableList<ObservedInstance>> look(WorkloadId id, ImmutableList<Instance> instances, Checks checks);
+
+    /** As {@link Observer#isGone}, of one whose process, if it has one of this host, does not run. By a look, which a kind may know better. */
+    default boolean isGone(Instance instance) {
+        return look(instance.workload(), ImmutableList.of(instance), Checks.NONE)
+                        instanceof Observation.Seen<ImmutableList<ObservedInstance>>(var found)
+                && found.stream()
+                        .filter(one -> one.instance().launchId().equals(instance.launchId()))
+                        .allMatch(one -> one.liveness() instanceof Liveness.Ended
+                                || one.liveness() instanceof Liveness.Orphaned);
+    }
 
     /** How those that were found are limited. A kind whose runtime sets limits has to answer, or they are set again and again. */
     default Observation<ObservedLimits> limits(WorkloadId id, ImmutableList<ObservedInstance> found) {

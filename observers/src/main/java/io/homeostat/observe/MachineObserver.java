@@ -11,7 +11,6 @@ import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.platform.MetadataServer;
 import io.homeostat.desired.state.Identity.ProcessIdentity;
 import io.homeostat.desired.state.Instance;
-import io.homeostat.observe.ObservedInstance.Liveness;
 import io.homeostat.observe.Observer.Checks;
 import io.homeostat.observe.files.FileContent;
 import io.homeostat.observe.files.FileContents;
@@ -71,7 +70,7 @@ public final class MachineObserver implements Observer {
 
     @Override
     public boolean isGone(Instance instance) {
-        return !runs(instance) && wasSeenToEnd(instance);
+        return !runs(instance) && instances.apply(instance.workload().kind()).isGone(instance);
     }
 
     /** The cheap half of it: every pass asks this of all that its workload depends on. */
@@ -83,17 +82,6 @@ public final class MachineObserver implements Observer {
             // The look says what there is to say.
             return false;
         }
-    }
-
-    private boolean wasSeenToEnd(Instance instance) {
-        return instances
-                                .apply(instance.workload().kind())
-                                .look(instance.workload(), ImmutableList.of(instance), Checks.NONE)
-                        instanceof Observation.Seen<ImmutableList<ObservedInstance>>(var found)
-                && found.stream()
-                        .filter(one -> one.instance().launchId().equals(instance.launchId()))
-                        .allMatch(one -> one.liveness() instanceof Liveness.Ended
-                                || one.liveness() instanceof Liveness.Orphaned);
     }
 
     @Override

@@ -78,6 +78,29 @@ final class SandboxObserver implements InstanceObserver {
         }
     }
 
+    /** Each pass of a container asks this of its sandbox. Of a guest that was told to have one only one question tells. */
+    @Override
+    public boolean isGone(Instance instance) {
+        Identity.Sandbox asked = instance.isOver()
+                ? null
+                : Guests.identity(instance).filter(Identity.Sandbox::created).orElse(null);
+        try {
+            if (asked == null
+                    || !asked.mayBeOf(machine.procFs().bootId())
+                    || Files.exists(launches.of(instance).endedFile())) {
+                return InstanceObserver.super.isGone(instance);
+            }
+            return guests.of(asked)
+                    .probes(USUAL.timeout())
+                    .hasSandbox()
+                    .map(there -> !there)
+                    .orElse(false);
+        } catch (IOException e) {
+            // Its own pass says what there is to say.
+            return false;
+        }
+    }
+
     private ObservedInstance observed(Instance instance, boolean remembered, Checks checks) throws IOException {
         if (instance.isOver()) {
             return new ObservedInstance(instance, remembered, ended(Exit.Reason.UNKNOWN, now()));
