@@ -17,8 +17,8 @@ final class GuestContainers {
     private static final int MANY = 200;
     private static final Duration PATIENCE = Duration.ofMinutes(3);
 
-    /** Between two, so that the one before is done with. */
-    private static final Duration PAUSE = Duration.ofMillis(300);
+    /** Between two, so that the one before is done with: once it has stayed alive for a second there is nothing left to do for it. */
+    private static final Duration PAUSE = Duration.ofMillis(1300);
 
     private static final double NANOS_PER_MILLI = 1e6;
     private static final double NANOS_PER_SECOND = 1e9;
@@ -48,7 +48,6 @@ final class GuestContainers {
                         """.formatted(socket));
                 Waiting.until(
                         "there is a sandbox", PATIENCE, () -> guest.agent().hasSandbox());
-                Waiting.pass(PAUSE);
                 containers.oneByOne();
                 containers.many();
                 containers.output();
