@@ -8,8 +8,10 @@ import com.google.common.collect.ImmutableSet;
 import com.google.common.collect.ListMultimap;
 import com.google.common.collect.Maps;
 import io.homeostat.desired.model.Dependencies;
+import io.homeostat.desired.model.SandboxSpec;
 import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.model.guest.GuestEndpoint;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.io.InputStream;
@@ -18,6 +20,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -120,13 +123,14 @@ public final class DocumentReader {
     }
 
     private void order() {
-        Ordering ordering = new Ordering(
+        Together together = new Together(
                 Maps.transformValues(
                         Maps.uniqueIndex(workloads, read -> read.workload().id()), ReadWorkload::workload),
                 places);
-        errors.addAll(ordering.errors());
-        unmet.putAll(ordering.unmet());
+        errors.addAll(together.errors());
+        unmet.putAll(together.unmet());
         warnings.addAll(unmet.values());
+        warnings.addAll(together.shared());
     }
 
     private void content(Content content) {
@@ -284,13 +288,13 @@ public final class DocumentReader {
         }
     }
 
-    /** What {@code dependsOn} of all workloads together has to be: without a circle, in which nobody could be the first. */
-    private static final class Ordering {
+    /** What workloads have to be together: without a circle, in which nobody could be the first, and each in a guest of its own. */
+    private static final class Together {
         private final ImmutableMap<WorkloadId, Workload> workloads;
         private final ImmutableMap<WorkloadId, Problem> places;
 
         /** @param places where each workload is named; their messages are not used */
-        Ordering(Map<WorkloadId, Workload> workloads, Map<WorkloadId, Problem> places) {
+        Together(Map<WorkloadId, Workload> workloads, Map<WorkloadId, Problem> places) {
             this.workloads = ImmutableMap.copyOf(workloads);
             this.places = ImmutableMap.copyOf(places);
         }
@@ -338,17 +342,41 @@ public final class DocumentReader {
             return warnings.build();
         }
 
+        /** A warning for each sandbox whose guest another one has as well. Rules may leave one of them out on each machine. */
+        ImmutableList<Problem> shared() {
+            ImmutableList.Builder<Problem> warnings = ImmutableList.builder();
+            Map<GuestEndpoint, WorkloadId> first = new HashMap<>();
+            workloads.forEach((id, workload) -> {
+                if (workload.spec() instanceof SandboxSpec sandbox) {
+                    GuestEndpoint guest = sandbox.guest().agent();
+                    WorkloadId other = first.putIfAbsent(guest, id);
+                    if (other != null) {
+                        warnings.add(at(
+                                Problem.Kind.DUPLICATE,
+                                id,
+                                "spec.endpoint: " + guest + " is the guest of " + other
+                                        + ", too, and a guest has one sandbox: the second one is not launched"));
+                    }
+                }
+            });
+            return warnings.build();
+        }
+
         private ImmutableSet<WorkloadId> dependencies(WorkloadId id) {
             Workload workload = workloads.get(id);
             return workload == null ? ImmutableSet.of() : Dependencies.of(workload);
         }
 
         private Problem at(WorkloadId id, String message) {
+            return at(Problem.Kind.CYCLE, id, message);
+        }
+
+        private Problem at(Problem.Kind kind, WorkloadId id, String message) {
             Problem place = places.get(id);
             if (place == null) {
                 throw new IllegalStateException("no place of " + id);
             }
-            return new Problem(Problem.Kind.CYCLE, place.file(), place.line(), place.column(), message);
+            return new Problem(kind, place.file(), place.line(), place.column(), message);
         }
     }
 

@@ -212,6 +212,29 @@ class DocumentReaderTest {
                 read.warnings().getFirst().toString());
     }
 
+    @Test
+    void twoSandboxesOfOneGuestAreAWarning() throws IOException {
+        Path file = write("a.yaml", sandbox("a", "vsock://3:1024") + "---\n" + sandbox("b", "vsock://03:1024"));
+        ReadResult read = DocumentReader.read(List.of(file));
+        assertTrue(read.valid());
+        assertEquals(
+                file
+                        + ":8:18: spec.endpoint: vsock://3:1024 is the guest of sandbox/a, too, and a guest has one sandbox: the"
+                        + " second one is not launched",
+                read.warnings().getFirst().toString());
+        write("a.yaml", sandbox("a", "vsock://3:1024") + "---\n" + sandbox("b", "vsock://4:1024"));
+        assertEquals(List.of(), DocumentReader.read(List.of(file)).warnings());
+    }
+
+    private static String sandbox(String name, String endpoint) {
+        return """
+                apiVersion: homeostat.io/v1
+                kind: Sandbox
+                metadata: {name: %s}
+                spec: {endpoint: "%s"}
+                """.formatted(name, endpoint);
+    }
+
     private static Source source(ReadResult read) {
         assertEquals(List.of(), read.errors());
         PluginSpec spec = (PluginSpec) read.declared().getFirst().spec();
