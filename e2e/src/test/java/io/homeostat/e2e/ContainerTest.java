@@ -316,6 +316,15 @@ final class ContainerTest {
     }
 
     @Test
+    void aContainerWaitsForTheSandboxOfTheNewBootThoughNobodyHasLookedAtThatYet() throws IOException {
+        homeostat.applied(guest.sandbox(), idle());
+
+        guest.fake().reboot();
+
+        homeostat.run("plan").says("it is started after what it depends on, and sandbox/guest is not well yet");
+    }
+
+    @Test
     void aSandboxThatIsChangedTakesItsContainersWithIt() throws IOException {
         homeostat.applied(guest.sandbox(), idle());
 
