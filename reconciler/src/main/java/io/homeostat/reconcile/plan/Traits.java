@@ -32,6 +32,7 @@ import org.jspecify.annotations.Nullable;
  * @param completion what shows that the run of a one-shot is over
  * @param hasHealth whether an instance can be asked how it is
  * @param config what a running instance can be given anew; null when there is nothing, or when it takes another launch
+ * @param configIsLimits whether that only limits what is done, and is no other work
  * @param irrevocable parts of the config that an instance that has them can only be rid of by another launch
  * @param reload how a running instance is made to read its files again, and which; null when it is not
  * @param limiting when limits can be set
@@ -46,6 +47,7 @@ public record Traits(
         Completion completion,
         boolean hasHealth,
         @Nullable Config config,
+        boolean configIsLimits,
         ImmutableSortedSet<String> irrevocable,
         @Nullable Reload reload,
         Limiting limiting,
@@ -67,6 +69,7 @@ public record Traits(
                 Completion.EXIT,
                 false,
                 null,
+                false,
                 ImmutableSortedSet.of(),
                 null,
                 limiting,
@@ -108,6 +111,11 @@ public record Traits(
         });
     }
 
+    /** As {@link #withConfig(Config, ImmutableSortedSet)}, of what is only limited in another way by it. */
+    public Traits withLimits(Config given, ImmutableSortedSet<String> kept) {
+        return withConfig(given, kept).with(next -> next.configIsLimits = true);
+    }
+
     public Traits withReload(@Nullable Reload how) {
         return with(next -> next.reload = how);
     }
@@ -137,6 +145,7 @@ public record Traits(
         private Completion completion;
         private boolean hasHealth;
         private @Nullable Config config;
+        private boolean configIsLimits;
         private ImmutableSortedSet<String> irrevocable;
         private @Nullable Reload reload;
         private ImmutableList<LaunchInput> inputs;
@@ -149,6 +158,7 @@ public record Traits(
             completion = of.completion;
             hasHealth = of.hasHealth;
             config = of.config;
+            configIsLimits = of.configIsLimits;
             irrevocable = of.irrevocable;
             reload = of.reload;
             limiting = of.limiting;
@@ -165,6 +175,7 @@ public record Traits(
                     completion,
                     hasHealth,
                     config,
+                    configIsLimits,
                     irrevocable,
                     reload,
                     limiting,

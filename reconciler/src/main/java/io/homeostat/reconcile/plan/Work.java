@@ -30,7 +30,7 @@ public final class Work {
                 workload.revision(),
                 archive,
                 LaunchInputs.of(workload).toString(),
-                Traits.of(workload).configHash());
+                Traits.of(workload).configIsLimits() ? "" : Traits.of(workload).configHash());
         return Hashing.sha256().hashString(all, StandardCharsets.UTF_8).toString();
     }
 

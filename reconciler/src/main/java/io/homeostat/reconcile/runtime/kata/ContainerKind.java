@@ -40,7 +40,7 @@ public final class ContainerKind implements RuntimeProvider {
                 .withHealth(
                         container.probe() == null ? Readiness.STAYED_ALIVE : Readiness.PROBE_SUCCEEDED,
                         Traits.Completion.EXIT)
-                .withConfig(
+                .withLimits(
                         new Config(container.inPlace().toString(), null),
                         container.inPlace().limits())
                 .withParent(container.partOf(), true);
