@@ -152,9 +152,7 @@ final class ContainerObserver implements InstanceObserver {
 
     private Liveness liveness(Instance instance, Identity.Container identity, @Nullable ContainerSpec spec)
             throws IOException, UnreachableGuest, InterruptedException {
-        // Who only asks whether it runs, as for a command in it, leaves its output to others.
-        Optional<ContainerFollower> follower =
-                spec == null ? containers.follower(instance) : containers.follow(instance, identity);
+        Optional<ContainerFollower> follower = containers.follow(instance, identity);
         Optional<Exit> exit = follower.flatMap(ContainerFollower::exit);
         if (exit.isPresent()) {
             return new Liveness.Ended(exit.get());

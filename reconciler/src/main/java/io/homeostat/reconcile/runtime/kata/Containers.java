@@ -80,7 +80,7 @@ final class Containers implements AutoCloseable {
                 .filter(sandbox -> !Files.exists(launches.of(sandbox).endedFile()));
     }
 
-    /** From now on what is looked at, and runs, is followed. */
+    /** From now on what is looked at, and runs, is followed: by who launches containers, and not for a command that only looks. */
     void begin() {
         follows = true;
     }
