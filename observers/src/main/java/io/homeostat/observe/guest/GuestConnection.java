@@ -107,11 +107,16 @@ public final class GuestConnection implements AutoCloseable {
         return null;
     }
 
-    /** One that has held is made again at once; one that did not is as good as none. */
+    /**
+     * One that has held is made again at once, and so is the first one that did not: its guest may just have booted anew. A second one is
+     * as good as none.
+     */
     private void lost() {
         if (nanoTime.getAsLong() - connectedAt >= SETTLED.toNanos()) {
             failures = 0;
             failure = null;
+        } else if (failures == 0) {
+            failures = 1;
         } else {
             failed(new UnreachableGuest(
                     Reason.REFUSED,

@@ -55,6 +55,9 @@ final class ContainerRuntime implements KindRuntime, Configurable, Signalable, E
     /** For calls that only ask, and for signals. */
     private static final Duration TIMEOUT = Duration.ofSeconds(5);
 
+    /** How long a guest is waited for in which nobody listens, though its sandbox was well. */
+    private static final Duration RECONNECTION = Duration.ofSeconds(10);
+
     private static final String TERM = "SIGTERM";
     private static final int SIGKILL = 9;
     private static final int SIGTERM = 15;
@@ -90,8 +93,27 @@ final class ContainerRuntime implements KindRuntime, Configurable, Signalable, E
                 .findFirst()
                 .orElseThrow(() -> noSandbox(spec));
         Identity.Sandbox guest = Guests.identity(sandbox).orElseThrow(() -> noSandbox(spec));
+        awaitGuest(sandbox, guest);
         requireSandbox(spec, guest);
         return instance -> create(instance, spec, sandbox, guest.endpoint());
+    }
+
+    /** One that has just booted may be reached again by others, and not by us who were refused before that. */
+    private void awaitGuest(Instance sandbox, Identity.Sandbox identity) throws ActuationFailure, InterruptedException {
+        try {
+            // Where it can't be reached at all the question that follows says why.
+            boolean _ = containers
+                    .guests()
+                    .of(identity)
+                    .awaitAgent(
+                            RECONNECTION,
+                            () -> !Files.exists(launches.of(sandbox).endedFile()));
+        } catch (UnreachableGuest e) {
+            throw new ActuationFailure(
+                    FailureCause.Kind.NO_CONNECTION,
+                    "the guest of " + sandbox.workload() + " does not answer: " + e.getMessage(),
+                    false);
+        }
     }
 
     /** A guest that has just booted anew would take it, and lose it as soon as it is made a sandbox of. */

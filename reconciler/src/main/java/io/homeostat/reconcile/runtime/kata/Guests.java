@@ -177,7 +177,7 @@ final class Guests implements AutoCloseable {
         }
 
         /**
-         * Waits until changes can be asked for, as of an agent that starts again; whether they can.
+         * Waits until it can be asked for changes and for how it is, as an agent that starts again; whether it can.
          *
          * @param goesOn whether it is worth to wait
          */
@@ -185,6 +185,7 @@ final class Guests implements AutoCloseable {
             long end = ticker.read() + within.toNanos();
             while (true) {
                 try {
+                    var _ = looks.channel();
                     var _ = changes.channel();
                     return true;
                 } catch (UnreachableGuest e) {
