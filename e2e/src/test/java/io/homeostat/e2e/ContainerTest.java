@@ -116,6 +116,55 @@ final class ContainerTest {
         assertEquals(1, guest.fake().calls().count("CreateContainer"));
     }
 
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void howAOneShotEndsIsKnownThoughItsAgentWasStartedAgain(boolean endsMeanwhile) throws IOException {
+        Path end = guest.root().resolve("end");
+        homeostat.declare(
+                "all.yaml",
+                guest.sandbox(),
+                app("echo begin; until [ -e " + end + " ]; do sleep 0.1; done; echo end; exit 3")
+                        .with("execution.type", "oneShot")
+                        .with("execution.triggers.startup", true)
+                        .with("restart.policy", "never"));
+        Agent agent = homeostat.agent();
+        eventually().until(() -> homeostat.run("logs", APP).out().contains("begin"));
+
+        agent.kill();
+        if (endsMeanwhile) {
+            Files.createFile(end);
+            homeostat.agent();
+        } else {
+            homeostat.agent().awaitReady();
+            eventually().until(() -> homeostat.status(APP).get("state").asText().equals("RUNNING"));
+            Files.createFile(end);
+        }
+
+        eventually().until(() -> homeostat.status(APP).at("/lastExit/code").isInt());
+        assertEquals(3, homeostat.status(APP).at("/lastExit/code").asInt());
+        assertEquals("begin\nend\n", homeostat.run("logs", APP).out());
+        assertEquals(1, guest.fake().calls().count("CreateContainer"));
+    }
+
+    @Test
+    void anotherLimitIsNoOtherWorkAndNoOtherProgram() {
+        Document once = Document.container("once", "guest", "echo ran")
+                .with("execution.type", "oneShot")
+                .with("execution.triggers.startup", true);
+        homeostat.applied(guest.sandbox(), once, app("echo one; sleep 1000"));
+        homeostat.applied(guest.sandbox(), once, app("echo two; sleep 1000"));
+        homeostat.applied(
+                guest.sandbox(),
+                once.with("limits.memory", "64Mi"),
+                app("echo two; sleep 1000").with("limits.memory", "64Mi"));
+        assertEquals(3, guest.fake().calls().count("CreateContainer"));
+
+        homeostat.run("rollback", APP).exits(0);
+
+        assertEquals(4, guest.fake().calls().count("CreateContainer"));
+        homeostat.run("describe", APP).says("echo one");
+    }
+
     @Test
     void oneThatEndsIsMadeAnewUnderAnotherId() {
         Agent _ = running(idle());
@@ -312,6 +361,30 @@ final class ContainerTest {
         assertEquals(2, guest.fake().calls().count("CreateSandbox"));
         assertEquals(2, guest.fake().calls().count("CreateContainer"));
         assertEquals(1, guest.fake().calls().mostInOneBoot("StartContainer"));
+        assertEquals(1, guest.agent().containers().size());
+    }
+
+    @Test
+    void aGuestHasOneSandboxAndTheOneThatItHadBeforeItsBootDestroysNothing() throws IOException {
+        homeostat.applied(Document.sandbox("other", "unix://" + guest.socket()));
+        homeostat
+                .apply(guest.sandbox().with("start.attempts", 1))
+                .exits(1)
+                .says("the guest at unix://" + guest.socket()
+                        + " is that of sandbox/other, and a guest has one sandbox; correct spec.endpoint of one of them,"
+                        + " or delete one");
+        homeostat.run("pause", "sandbox/other", "--reason", "a test").exits(0);
+        guest.fake().reboot();
+        homeostat.run("resume", SANDBOX).exits(0);
+        homeostat.applied(guest.sandbox(), idle());
+
+        homeostat.run("describe", "sandbox/other").says("its guest has booted anew");
+        homeostat.run("delete", "sandbox/other").exits(1).says("to be removed once it is resumed");
+        homeostat.run("resume", "sandbox/other").exits(0);
+        homeostat.applied(guest.sandbox(), idle());
+
+        assertFalse(homeostat.run("status").out().contains("sandbox/other"));
+        assertEquals(0, guest.fake().calls().count("DestroySandbox"));
         assertEquals(1, guest.agent().containers().size());
     }
 

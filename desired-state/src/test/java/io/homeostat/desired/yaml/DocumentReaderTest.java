@@ -214,12 +214,13 @@ class DocumentReaderTest {
 
     @Test
     void twoSandboxesOfOneGuestAreAWarning() throws IOException {
-        Path file = write("a.yaml", sandbox("a", "vsock://3:1024") + "---\n" + sandbox("b", "vsock://03:1024"));
+        Path file =
+                write("a.yaml", sandbox("a", "unix:///run/a.sock") + "---\n" + sandbox("b", "unix:///run/b/../a.sock"));
         ReadResult read = DocumentReader.read(List.of(file));
         assertTrue(read.valid());
         assertEquals(
                 file
-                        + ":8:18: spec.endpoint: vsock://3:1024 is the guest of sandbox/a, too, and a guest has one sandbox: the"
+                        + ":8:18: spec.endpoint: unix:///run/a.sock is the guest of sandbox/a, too, and a guest has one sandbox: the"
                         + " second one is not launched",
                 read.warnings().getFirst().toString());
         write("a.yaml", sandbox("a", "vsock://3:1024") + "---\n" + sandbox("b", "vsock://4:1024"));

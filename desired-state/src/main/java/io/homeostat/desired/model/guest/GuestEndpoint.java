@@ -1,6 +1,7 @@
 package io.homeostat.desired.model.guest;
 
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
 import java.util.Optional;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -115,7 +116,8 @@ public sealed interface GuestEndpoint {
                 throw new IllegalArgumentException(
                         "the path of a socket has at most " + LONGEST_PATH + " bytes, and " + path + " has " + length);
             }
-            return path;
+            // One socket is one guest, however it is written.
+            return Path.of(path).normalize().toString();
         }
 
         private static int number(String text, String digits, String what, long most) {

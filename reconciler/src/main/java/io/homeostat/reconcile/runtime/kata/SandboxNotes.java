@@ -7,17 +7,22 @@ import io.homeostat.actuate.Disk;
 import io.homeostat.actuate.LocalDisk;
 import io.homeostat.desired.model.Kind;
 import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.model.guest.GuestEndpoint;
 import io.homeostat.desired.model.guest.SandboxSettings.Network;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.state.Identity;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.RecordCodec;
+import io.homeostat.observe.process.LaunchDirectory;
+import io.homeostat.observe.process.LaunchNote;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.Optional;
+import java.util.stream.Stream;
 
 /** What is written down of a sandbox while it is there, beside the note on its launch. */
 final class SandboxNotes {
@@ -52,6 +57,37 @@ final class SandboxNotes {
     /** There once another agent was seen in its guest: nothing heals that but another boot, which is another launch. */
     Path agentLostFile(Instance instance) {
         return file(instance, "agent-lost");
+    }
+
+    /** There once its guest was made another sandbox of, which is done only after another boot. */
+    Path guestBootedFile(Instance instance) {
+        return file(instance, "guest-booted");
+    }
+
+    /** The launches that have, or had, their sandbox in a guest, as far as is known. */
+    ImmutableList<Instance> at(GuestEndpoint guest) throws IOException {
+        ImmutableList.Builder<Instance> found = ImmutableList.builder();
+        try (Stream<Path> all = Files.find(layout.launches(Kind.SANDBOX), 2, (_, is) -> is.isDirectory())) {
+            for (Path launch : all.toList()) {
+                LaunchDirectory directory = new LaunchDirectory(launch);
+                if (!Files.exists(directory.endedFile())) {
+                    directory
+                            .note()
+                            .map(LaunchNote::instance)
+                            .filter(instance -> !Files.exists(guestBootedFile(instance)))
+                            .filter(instance -> Guests.identity(instance)
+                                    .filter(sandbox -> GuestEndpoint.parse(sandbox.endpoint())
+                                            .equals(guest))
+                                    .isPresent())
+                            .ifPresent(found::add);
+                }
+            }
+        } catch (NoSuchFileException e) {
+            return ImmutableList.of();
+        } catch (UncheckedIOException e) {
+            throw e.getCause();
+        }
+        return found.build();
     }
 
     /** There where all of its containers see each other's processes. */

@@ -87,7 +87,8 @@ final class SandboxObserver implements InstanceObserver {
         try {
             if (asked == null
                     || !asked.mayBeOf(machine.procFs().bootId())
-                    || Files.exists(launches.of(instance).endedFile())) {
+                    || Files.exists(launches.of(instance).endedFile())
+                    || Files.exists(notes.guestBootedFile(instance))) {
                 return InstanceObserver.super.isGone(instance);
             }
             return guests.of(asked)
@@ -110,6 +111,9 @@ final class SandboxObserver implements InstanceObserver {
         }
         if (Files.exists(launches.of(instance).endedFile())) {
             return new ObservedInstance(instance, remembered, ended(Exit.Reason.STOPPED, now()));
+        }
+        if (Files.exists(notes.guestBootedFile(instance))) {
+            return new ObservedInstance(instance, remembered, ended(Exit.Reason.GUEST_BOOTED, now()));
         }
         boolean isWhole =
                 Guests.identity(instance).filter(Identity.Sandbox::created).isPresent();

@@ -37,6 +37,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
 import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -133,10 +134,11 @@ final class SandboxRuntime implements KindRuntime, Configurable {
     }
 
     /** Another sandbox would empty the root file systems of what runs in the one that is there. */
-    private static void requireFresh(WorkloadId id, Guest guest, SandboxSpec spec) throws ActuationFailure {
+    private void requireFresh(WorkloadId id, Guest guest, SandboxSpec spec) throws ActuationFailure {
         switch (guest.probes(TIMEOUT).hasSandbox()) {
             case Observation.Seen<Boolean>(Boolean there) -> {
                 if (there) {
+                    requireOwn(id, guest);
                     throw new ActuationFailure(
                             FailureCause.Kind.GUEST_LOST,
                             "the guest at " + guest.endpoint() + " has had a sandbox since it booted, and another one"
@@ -149,6 +151,25 @@ final class SandboxRuntime implements KindRuntime, Configurable {
                         FailureCause.Kind.REFUSED,
                         "the guest of " + id.brief() + " does not say whether it has a sandbox: " + why,
                         false);
+        }
+    }
+
+    /** To boot it anew would help one of the two for as long as it takes the other one to do the same. */
+    private void requireOwn(WorkloadId id, Guest guest) throws ActuationFailure {
+        try {
+            Optional<WorkloadId> other = notes.at(guest.endpoint()).stream()
+                    .map(Instance::workload)
+                    .filter(workload -> !workload.equals(id))
+                    .findFirst();
+            if (other.isPresent()) {
+                throw new ActuationFailure(
+                        FailureCause.Kind.REFUSED,
+                        "the guest at " + guest.endpoint() + " is that of " + other.get()
+                                + ", and a guest has one sandbox; correct spec.endpoint of one of them, or delete one",
+                        false);
+            }
+        } catch (IOException e) {
+            LOG.debug("[{}] {}", id.brief(), e.getMessage());
         }
     }
 
@@ -197,6 +218,11 @@ final class SandboxRuntime implements KindRuntime, Configurable {
                 spec.guest().endpoint(), scrapes, false, machine.procFs().bootId());
         // Before it is asked for: if we die now, it is looked for and not asked for again.
         launches.write(instance.withIdentity(identity));
+        for (Instance former : notes.at(spec.guest().agent())) {
+            if (!former.launchId().equals(instance.launchId())) {
+                LaunchDirectories.mark(notes.guestBootedFile(former), former);
+            }
+        }
         notes.writeGiven(instance, spec.guest().network());
         if (spec.guest().sharedPidNamespace()) {
             LaunchDirectories.mark(notes.sharedPidsFile(instance), instance);
@@ -315,6 +341,10 @@ final class SandboxRuntime implements KindRuntime, Configurable {
         Identity.Sandbox identity = Guests.identity(instance).orElseGet(() -> noted(instance));
         if (identity == null) {
             return "had not been made";
+        }
+        if (Files.exists(notes.guestBootedFile(instance))) {
+            // What is there is another one's.
+            return "had ended with its guest";
         }
         Guest guest = guests.of(identity);
         long end = guests.ticker().read() + how.timeout().toNanos();
