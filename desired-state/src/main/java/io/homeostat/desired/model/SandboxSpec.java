@@ -34,6 +34,11 @@ public record SandboxSpec(
         return null;
     }
 
+    @Override
+    public String exclusive() {
+        return "spec.endpoint: " + guest.agent();
+    }
+
     private String hash() {
         String all = String.join(
                 "\u0000",

@@ -21,4 +21,9 @@ public interface WorkloadSpec {
     default @Nullable WorkloadId partOf() {
         return null;
     }
+
+    /** What only one workload can have: its field and what is there, such as {@code spec.endpoint: vsock://3:1024}; null when nothing is. */
+    default @Nullable String exclusive() {
+        return null;
+    }
 }

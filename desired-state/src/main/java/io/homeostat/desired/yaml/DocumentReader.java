@@ -8,10 +8,8 @@ import com.google.common.collect.ImmutableSet;
 import com.google.common.collect.ListMultimap;
 import com.google.common.collect.Maps;
 import io.homeostat.desired.model.Dependencies;
-import io.homeostat.desired.model.SandboxSpec;
 import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadId;
-import io.homeostat.desired.model.guest.GuestEndpoint;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.io.InputStream;
@@ -288,7 +286,7 @@ public final class DocumentReader {
         }
     }
 
-    /** What workloads have to be together: without a circle, in which nobody could be the first, and each in a guest of its own. */
+    /** What workloads have to be together: without a circle, in which nobody could be the first, and without wanting the same. */
     private static final class Together {
         private final ImmutableMap<WorkloadId, Workload> workloads;
         private final ImmutableMap<WorkloadId, Problem> places;
@@ -342,21 +340,18 @@ public final class DocumentReader {
             return warnings.build();
         }
 
-        /** A warning for each sandbox whose guest another one has as well. Rules may leave one of them out on each machine. */
+        /** A warning for each that wants what another one has. Rules may leave one of them out on each machine. */
         ImmutableList<Problem> shared() {
             ImmutableList.Builder<Problem> warnings = ImmutableList.builder();
-            Map<GuestEndpoint, WorkloadId> first = new HashMap<>();
+            Map<String, WorkloadId> first = new HashMap<>();
             workloads.forEach((id, workload) -> {
-                if (workload.spec() instanceof SandboxSpec sandbox) {
-                    GuestEndpoint guest = sandbox.guest().agent();
-                    WorkloadId other = first.putIfAbsent(guest, id);
-                    if (other != null) {
-                        warnings.add(at(
-                                Problem.Kind.DUPLICATE,
-                                id,
-                                "spec.endpoint: " + guest + " is the guest of " + other
-                                        + ", too, and a guest has one sandbox: the second one is not launched"));
-                    }
+                String exclusive = workload.spec().exclusive();
+                WorkloadId other = exclusive == null ? null : first.putIfAbsent(exclusive, id);
+                if (other != null) {
+                    warnings.add(at(
+                            Problem.Kind.DUPLICATE,
+                            id,
+                            exclusive + " is that of " + other + ", too, and one of them only can be launched"));
                 }
             });
             return warnings.build();

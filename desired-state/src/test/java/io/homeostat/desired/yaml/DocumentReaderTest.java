@@ -219,9 +219,8 @@ class DocumentReaderTest {
         ReadResult read = DocumentReader.read(List.of(file));
         assertTrue(read.valid());
         assertEquals(
-                file
-                        + ":8:18: spec.endpoint: unix:///run/a.sock is the guest of sandbox/a, too, and a guest has one sandbox: the"
-                        + " second one is not launched",
+                file + ":8:18: spec.endpoint: unix:///run/a.sock is that of sandbox/a, too, and one of them only can be"
+                        + " launched",
                 read.warnings().getFirst().toString());
         write("a.yaml", sandbox("a", "vsock://3:1024") + "---\n" + sandbox("b", "vsock://4:1024"));
         assertEquals(List.of(), DocumentReader.read(List.of(file)).warnings());

@@ -300,6 +300,16 @@ public final class FakeAgent extends AgentServiceImplBase {
         return process;
     }
 
+    /** Another host has made it a sandbox. */
+    public void takeForSomebodyElse() {
+        lock.lock();
+        try {
+            sandbox = true;
+        } finally {
+            lock.unlock();
+        }
+    }
+
     @Override
     public void createSandbox(CreateSandboxRequest request, StreamObserver<Empty> answers) {
         locked(answers, () -> {
