@@ -165,6 +165,19 @@ final class SandboxTest {
     }
 
     @Test
+    void ofTwoThatAreDeclaredAtOnceForOneGuestOneIsMade() {
+        homeostat
+                .apply(
+                        guest.sandbox().with("start.attempts", 1),
+                        Document.sandbox("second", "unix://" + guest.socket()).with("start.attempts", 1))
+                .exits(1)
+                .says("and a guest has one sandbox; correct spec.endpoint of one of them");
+
+        assertEquals(1, guest.fake().calls().count("CreateSandbox"));
+        homeostat.run("status", SANDBOX, "sandbox/second").says("RUNNING");
+    }
+
+    @Test
     void aGuestThatHasASandboxOfSomebodyElseIsNotTouched() {
         guest.agent().takeForSomebodyElse();
 

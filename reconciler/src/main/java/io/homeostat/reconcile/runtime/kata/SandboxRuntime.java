@@ -3,6 +3,7 @@ package io.homeostat.reconcile.runtime.kata;
 import com.google.common.base.Splitter;
 import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
+import com.google.common.util.concurrent.Striped;
 import io.homeostat.actuate.ActuationFailure;
 import io.homeostat.actuate.launch.LaunchDirectories;
 import io.homeostat.desired.model.Lifecycle;
@@ -39,6 +40,8 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.Lock;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -61,6 +64,9 @@ final class SandboxRuntime implements KindRuntime, Configurable {
     private final SandboxNotes notes;
     private final LeftOvers leftOvers;
     private final HostClock hostClock = new HostClock();
+
+    /** By guest. */
+    private final Striped<Lock> makings = Striped.lazyWeakLock(1 << 30);
 
     /** A command that ends soon makes one, and had better not begin to read what others are to keep. */
     private int upkeeps;
@@ -198,9 +204,28 @@ final class SandboxRuntime implements KindRuntime, Configurable {
         try {
             return GuestChanges.attempt(
                     "could not launch " + instance.workload().brief(),
-                    () -> created(instance, spec, guest, scrapes, rules, timeout));
+                    () -> alone(instance, spec, guest, scrapes, rules, timeout));
         } finally {
             guests.begun().end(instance.launchId());
+        }
+    }
+
+    /** Of two that want the same guest the second one sees that it is taken. */
+    private Identity alone(
+            Instance instance, SandboxSpec spec, Guest guest, long scrapes, byte[] rules, Duration timeout)
+            throws Refused, ActuationFailure, IOException, InterruptedException {
+        Lock making = makings.get(guest.endpoint());
+        if (!making.tryLock(timeout.toNanos(), TimeUnit.NANOSECONDS)) {
+            throw new ActuationFailure(
+                    FailureCause.Kind.TIMED_OUT,
+                    "another sandbox is being made in the guest at " + guest.endpoint(),
+                    false);
+        }
+        try {
+            requireFresh(instance.workload(), guest, spec);
+            return created(instance, spec, guest, scrapes, rules, timeout);
+        } finally {
+            making.unlock();
         }
     }
 
