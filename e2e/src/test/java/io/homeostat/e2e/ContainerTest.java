@@ -204,7 +204,8 @@ final class ContainerTest {
 
         homeostat.run("signal", APP, "SIGKILL").exits(0);
 
-        eventually().until(() -> homeostat.status(APP).at("/lastExit/at").isTextual());
+        // Until the agent has noted how it has ended, a look by others tells that it has.
+        eventually().until(() -> homeostat.status(APP).at("/lastExit/code").isInt());
         // Had it lived on for a while, it would be inferred: see above.
         assertEquals("SIGNALED", homeostat.status(APP).at("/lastExit/reason").asText());
     }
