@@ -211,6 +211,17 @@ final class ContainerTest {
     }
 
     @Test
+    void whatItPrintsIsReadByTheAgentAloneAndByNoCommandBesideIt() {
+        Agent _ = running(idle());
+
+        for (int signals = 0; signals < 5; signals++) {
+            homeostat.run("signal", APP, "SIGURG").exits(0);
+        }
+
+        assertEquals(1, guest.fake().calls().count("ReadStdout"));
+    }
+
+    @Test
     void limitsAreChangedInPlaceAndPutBackAndOnlyALiftedOneTakesAnotherContainer() {
         Document limited = idle().with("limits.memory", "64Mi").with("limits.cpu", "50%");
         homeostat.applied(guest.sandbox(), limited);

@@ -31,6 +31,7 @@ import java.util.function.Function;
  * @param keepers the children that keep launches
  * @param logTurns taken by whoever appends to a log or rotates it
  * @param events takes what others tell of workloads, in their words
+ * @param adopts whether what runs is taken over when it is looked at: what it prints, and how it ends, has one reader
  * @param drivers the connections to drivers, which their kind closes
  */
 public record Machine(
@@ -41,6 +42,7 @@ public record Machine(
         Function<WorkloadId, ImmutableList<Instance>> instances,
         LaunchedValues launched,
         Keepers keepers,
+        boolean adopts,
         DriverSessions drivers,
         LogTurns logTurns,
         Consumer<Event> events) {
@@ -67,6 +69,7 @@ public record Machine(
                 instances,
                 new LaunchedValues(),
                 new Keepers(),
+                adopts,
                 new DriverSessions(layout, procFs, clock, adopts, new LocalDisk()::replace),
                 new LogTurns(),
                 event -> {});
@@ -83,6 +86,7 @@ public record Machine(
                 instances,
                 launched,
                 keepers,
+                adopts,
                 drivers,
                 logTurns,
                 event -> store.record(masked(store, declared, event)));

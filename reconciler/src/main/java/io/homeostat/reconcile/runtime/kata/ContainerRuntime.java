@@ -79,7 +79,6 @@ final class ContainerRuntime implements KindRuntime, Configurable, Signalable, E
         this.launches = new LaunchDirectories(machine.layout(), machine.procFs());
         this.logEnds = new LogEnds(machine.layout());
         this.leftOvers = new LeftOvers(machine.layout());
-        containers.begin();
     }
 
     @Override

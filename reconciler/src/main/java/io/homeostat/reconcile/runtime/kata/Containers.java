@@ -34,7 +34,6 @@ final class Containers implements AutoCloseable {
     private final Map<String, Runnable> waiting = new ConcurrentHashMap<>();
 
     private final Map<GuestEndpoint, OutOfMemoryEvents> events = new ConcurrentHashMap<>();
-    private volatile boolean follows;
     private volatile boolean closed;
 
     Containers(Machine machine) {
@@ -80,14 +79,9 @@ final class Containers implements AutoCloseable {
                 .filter(sandbox -> !Files.exists(launches.of(sandbox).endedFile()));
     }
 
-    /** From now on what is looked at, and runs, is followed: by who launches containers, and not for a command that only looks. */
-    void begin() {
-        follows = true;
-    }
-
     /** Takes what a container prints, and how it ends; empty when that is not for this program to take. */
     Optional<ContainerFollower> follow(Instance instance, Identity.Container container) throws IOException {
-        if (!follows || closed) {
+        if (!machine.adopts() || closed) {
             return Optional.empty();
         }
         Optional<ContainerFollower> known = follower(instance);
