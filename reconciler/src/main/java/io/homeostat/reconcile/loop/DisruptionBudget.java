@@ -32,6 +32,9 @@ final class DisruptionBudget {
     /** Told to stop since the last look; what was stored before no longer describes them. */
     private final Set<WorkloadId> stopped = ConcurrentHashMap.newKeySet();
 
+    /** To be stopped once what is part of them has ended. */
+    private final Set<WorkloadId> ending = ConcurrentHashMap.newKeySet();
+
     /** From the latest look at the host; null before the first one. */
     private volatile @Nullable HostFacts lastSeen;
 
@@ -42,8 +45,9 @@ final class DisruptionBudget {
      *
      * @param formerly what it depended on, if it is no longer declared
      */
-    private record Standing(boolean well, boolean alive, boolean wanted, ImmutableSet<WorkloadId> formerly) {
-        static final Standing UNKNOWN = new Standing(false, false, false, ImmutableSet.of());
+    private record Standing(
+            boolean well, boolean alive, boolean wanted, boolean ends, ImmutableSet<WorkloadId> formerly) {
+        static final Standing UNKNOWN = new Standing(false, false, false, false, ImmutableSet.of());
     }
 
     DisruptionBudget(DesiredSource desired, StateReader store, Observer observer) {
@@ -78,7 +82,8 @@ final class DisruptionBudget {
         synchronized (disrupted) {
             changing = ImmutableSet.copyOf(disrupted);
         }
-        return dependencies(wanted).of(id, host, own, this::look, observer::isGone, changing::contains);
+        return dependencies(wanted)
+                .of(id, host, own, this::look, observer::isGone, changing::contains, ending::contains);
     }
 
     /**
@@ -104,6 +109,15 @@ final class DisruptionBudget {
         stopped.add(id);
     }
 
+    /** Says whether a workload waits to be stopped until what is part of it has ended: as long as it does, nobody takes it for well. */
+    void ends(WorkloadId id, boolean ends) {
+        if (ends) {
+            ending.add(id);
+        } else {
+            ending.remove(id);
+        }
+    }
+
     /** Call when the result of a look has been stored. */
     void looked(WorkloadId id) {
         stopped.remove(id);
@@ -126,6 +140,7 @@ final class DisruptionBudget {
                 now.isWell(id, host, neighbour),
                 !neighbour.instances().isEmpty(),
                 wanted,
+                ending.contains(id),
                 wanted ? ImmutableSet.of() : DependencyGraph.formerNeeds(neighbour));
         if (standing.well() || !standing.wanted()) {
             synchronized (disrupted) {
@@ -138,7 +153,8 @@ final class DisruptionBudget {
         }
         // Once it has stopped, only its previous standing tells what it depended on.
         ImmutableSet<WorkloadId> others = standing.wanted()
-                ? now.stoppedAfter(id, neighbour)
+                ? Sets.union(now.stoppedAfter(id, neighbour), Sets.intersection(now.needs(id), ending))
+                        .immutableCopy()
                 : Sets.union(
                                 standing.formerly(),
                                 Objects.requireNonNullElse(before, Standing.UNKNOWN)
@@ -149,7 +165,7 @@ final class DisruptionBudget {
 
     private Remembered look(WorkloadId id) {
         Remembered remembered = Remembered.by(store, id);
-        return stopped.contains(id) ? remembered.withoutConditions() : remembered;
+        return stopped.contains(id) || ending.contains(id) ? remembered.withoutConditions() : remembered;
     }
 
     private ImmutableMap<WorkloadId, Remembered> leftOver(DesiredState now) {

@@ -12,11 +12,13 @@ import io.homeostat.desired.state.Pause;
 import io.homeostat.desired.state.StateStore;
 import io.homeostat.desired.state.StateStore.Change;
 import io.homeostat.desired.state.history.Condition;
+import io.homeostat.desired.state.history.Exit;
 import io.homeostat.desired.state.history.Reason;
 import io.homeostat.desired.state.history.RunRecord;
 import io.homeostat.desired.state.history.WorkloadHistory;
 import io.homeostat.desired.state.history.WorkloadHistory.FailedRevision;
 import io.homeostat.observe.Observation;
+import io.homeostat.observe.ObservedInstance;
 import io.homeostat.observe.ObservedInstance.Liveness;
 import io.homeostat.observe.Observer;
 import io.homeostat.reconcile.logs.LogTails;
@@ -27,6 +29,7 @@ import io.homeostat.reconcile.plan.Remembered;
 import io.homeostat.reconcile.plan.Situation;
 import io.homeostat.reconcile.plan.Situations;
 import io.homeostat.reconcile.plan.Step;
+import io.homeostat.reconcile.plan.Traits;
 import io.homeostat.reconcile.plan.WorkloadPlan;
 import io.homeostat.reconcile.record.Conditions;
 import io.homeostat.reconcile.record.ObservationRecorder;
@@ -44,6 +47,7 @@ import java.util.concurrent.locks.ReadWriteLock;
 import java.util.concurrent.locks.ReentrantReadWriteLock;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -146,6 +150,7 @@ public final class WorkloadPass implements AutoCloseable {
         }
         WorkloadPlan plan = planned.plan();
         listener.looked(planned.situation(), plan);
+        awaitParts(planned.situation(), plan);
         // A look may take seconds, and what ended during it comes first: the plan may see what it did, and would not
         // count it.
         PassResult next = ended(id)
@@ -158,6 +163,7 @@ public final class WorkloadPass implements AutoCloseable {
                         next instanceof PassResult.Again again && again.step() instanceof Step.Reboot reboot
                                 ? reboot.hosts()
                                 : ImmutableList.of())
+                .addAll(lostWith(seen))
                 .build();
         if (!others.isEmpty()) {
             listener.concerned(others);
@@ -165,6 +171,38 @@ public final class WorkloadPass implements AutoCloseable {
         }
         listener.finished(id, next);
         return next;
+    }
+
+    /** What it was part of, when it has ended with the machine of that: it can't have looked since. */
+    private static ImmutableSet<WorkloadId> lostWith(Situation seen) {
+        boolean isLost =
+                seen.seen().instances() instanceof Observation.Seen<ImmutableList<ObservedInstance>>(var instances)
+                        && instances.stream()
+                                .anyMatch(one -> one.liveness() instanceof Liveness.Ended(Exit exit)
+                                        && exit.reason().isOfGuest());
+        return Stream.ofNullable(seen.declared())
+                .filter(_ -> isLost)
+                .flatMap(declared -> Traits.of(declared.workload()).parent().stream())
+                .collect(ImmutableSet.toImmutableSet());
+    }
+
+    /**
+     * Has what is part of a workload end when that waits for it. The workload takes its place among those that may be down before any of
+     * these is stopped, and is on its way down until it is stopped itself.
+     */
+    private void awaitParts(Situation situation, WorkloadPlan plan) {
+        Step next = plan.next().orElse(null);
+        boolean waits = next instanceof Step.Wait wait && !wait.parts().isEmpty();
+        if (waits) {
+            boolean mayEnd = plan.steps().stream()
+                    .filter(Step.Stop.class::isInstance)
+                    .findFirst()
+                    .filter(stop -> mayDisturb(stop, situation))
+                    .isPresent();
+            disruptions.ends(situation.id(), mayEnd);
+        } else if (!(next instanceof Step.Stop)) {
+            disruptions.ends(situation.id(), false);
+        }
     }
 
     /**

@@ -106,6 +106,7 @@ public final class DependencyGraph {
      * @param gone whether an instance is known not to run any more, though nobody has looked at its workload since; asked for what the
      *     workload waits for
      * @param changing those that were stopped for a change and are not well again
+     * @param ending those that are to be stopped, and wait until what is part of them has ended
      */
     public Relations of(
             WorkloadId id,
@@ -113,23 +114,35 @@ public final class DependencyGraph {
             WorkloadHistory own,
             Function<WorkloadId, Remembered> memory,
             Predicate<Instance> gone,
-            Predicate<WorkloadId> changing) {
+            Predicate<WorkloadId> changing,
+            Predicate<WorkloadId> ending) {
         Function<WorkloadId, Remembered> look = once(memory);
         Function<WorkloadId, Remembered> now = once(other -> look.apply(other).unlessGone(gone));
         Declaration declared = desired.declarations().get(id);
         if (declared == null) {
-            return new Relations(ImmutableList.of(), ImmutableList.of(), leaving(id, look), ImmutableList.of());
+            ImmutableList<WorkloadId> leaving = leaving(id, look);
+            return new Relations(
+                    ImmutableList.of(),
+                    ImmutableList.of(),
+                    leaving,
+                    ImmutableList.of(),
+                    null,
+                    null,
+                    partsExcept(leaving, id, look),
+                    ImmutableSet.of());
         }
         ImmutableList<Need> fare =
                 needs.get(id).stream().map(other -> need(other, host, now)).collect(ImmutableList.toImmutableList());
         LastKnownGood lastKnownGood = own.lastKnownGood();
+        ImmutableList<WorkloadId> stoppedBefore = stoppedBefore(id, look);
         return new Relations(
                 fare,
                 fare.isEmpty() ? ImmutableList.of() : Dependencies.cycle(id, needs::get),
-                stoppedBefore(id, look),
+                stoppedBefore,
                 down(id, host, look, changing),
-                parent(declared.workload(), host, now),
-                lastKnownGood == null ? null : parent(lastKnownGood.workload(), host, now),
+                parent(declared.workload(), host, now, ending),
+                lastKnownGood == null ? null : parent(lastKnownGood.workload(), host, now, ending),
+                partsExcept(stoppedBefore, id, look),
                 Stream.concat(
                                 Traits.of(declared.workload()).hosts().stream(),
                                 lastKnownGood == null
@@ -159,14 +172,64 @@ public final class DependencyGraph {
                 .breadthFirst(ids));
     }
 
-    private @Nullable Parent parent(Workload workload, HostFacts host, Function<WorkloadId, Remembered> look) {
+    private @Nullable Parent parent(
+            Workload workload, HostFacts host, Function<WorkloadId, Remembered> look, Predicate<WorkloadId> ending) {
         Traits traits = Traits.of(workload);
         return traits.parent()
                 .map(id -> new Parent(
                         new Need(id, state(id, host, look)),
                         startedInstance(look.apply(id)),
-                        traits.recreatedWithParent()))
+                        traits.recreatedWithParent(),
+                        ending.test(id)))
                 .orElse(null);
+    }
+
+    /**
+     * What would be killed with its instance: whoever stops that has them stopped before, as each of them wants it.
+     *
+     * @param others those that are stopped before for another reason
+     */
+    private ImmutableList<WorkloadId> partsExcept(
+            ImmutableList<WorkloadId> others, WorkloadId id, Function<WorkloadId, Remembered> look) {
+        return parts(id, look).stream().filter(part -> !others.contains(part)).collect(ImmutableList.toImmutableList());
+    }
+
+    private ImmutableList<WorkloadId> parts(WorkloadId id, Function<WorkloadId, Remembered> look) {
+        ImmutableList<WorkloadId> children = Stream.concat(
+                        dependants.get(id).stream()
+                                .filter(child -> desired.get(child)
+                                        .filter(declared -> isPart(declared.workload(), id))
+                                        .isPresent()),
+                        leaving(id, look).stream().filter(child -> mayBePart(look.apply(child), id)))
+                .filter(child -> mayBeStopped(look.apply(child)))
+                .sorted()
+                .collect(ImmutableList.toImmutableList());
+        String instance = children.isEmpty() ? null : startedInstance(look.apply(id));
+        return instance == null
+                ? ImmutableList.of()
+                : children.stream()
+                        .filter(child -> look.apply(child).instances().stream()
+                                .anyMatch(part -> instance.equals(LaunchInputs.parent(part))))
+                        .collect(ImmutableList.toImmutableList());
+    }
+
+    private static boolean isPart(Workload child, WorkloadId parent) {
+        Traits traits = Traits.of(child);
+        return traits.recreatedWithParent()
+                && traits.parent().filter(parent::equals).isPresent();
+    }
+
+    /** Of one that nobody wants any more; one that was never well is on its way out all the same. */
+    private static boolean mayBePart(Remembered child, WorkloadId parent) {
+        LastKnownGood lastKnownGood = child.history().lastKnownGood();
+        return lastKnownGood == null || isPart(lastKnownGood.workload(), parent);
+    }
+
+    /** Nobody waits for ever for the end of what is left alone, or can neither be seen nor stopped. */
+    private static boolean mayBeStopped(Remembered part) {
+        return (part.pause() == null || part.pause().stopped())
+                && !isHeld(part, ImmutableSet.of(Reason.CANNOT_OBSERVE))
+                && part.history().attempts().upkeep().count() == 0;
     }
 
     private static @Nullable String startedInstance(Remembered parent) {
@@ -430,6 +493,11 @@ public final class DependencyGraph {
     private static boolean isStopped(Remembered remembered) {
         Pause pause = remembered.pause();
         return pause != null && pause.stopped();
+    }
+
+    /** What has to run well before a workload, as it is declared. */
+    public ImmutableSet<WorkloadId> needs(WorkloadId id) {
+        return needs.get(id);
     }
 
     /** What is to be looked at when one that is stopped by request has ended: what it depends on may have waited for that. */

@@ -5,6 +5,7 @@ import com.google.common.collect.ImmutableSet;
 import com.google.common.collect.Sets;
 import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.model.Lifecycle;
+import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.history.Attempts.Failures;
 import io.homeostat.desired.state.history.Reason;
@@ -179,7 +180,17 @@ final class PlanBuilder {
                 + (why == Reason.WAITING_FOR_WINDOW ? ", from " + until.truncatedTo(ChronoUnit.SECONDS) + " on" : "");
     }
 
+    /** What runs in an instance that is well is stopped before it; a sick one may not even let it end. */
     void stop(Instance instance, Step.Stop.Cause cause) {
+        ImmutableList<WorkloadId> parts = situation.relations().parts();
+        boolean isWell = instance.phase() == Instance.Phase.STARTED
+                && situation.history().run().healthySince() != null;
+        if (isWell && cause != Step.Stop.Cause.SURPLUS && !parts.isEmpty()) {
+            String words = "it is stopped after what runs in it: " + Preconditions.first(parts);
+            also(words);
+            Instant until = situation.now().plus(Preconditions.LOOK_AGAIN);
+            add(new Step.Wait(situation.id(), until, Step.Wait.Kind.PROGRESS, words, parts));
+        }
         add(new Step.Stop(instance, cause, cause == Step.Stop.Cause.REMOVED, howToStop()));
     }
 

@@ -48,6 +48,10 @@ public final class Planner {
         if (declared == null) {
             return withdrawn(situation);
         }
+        Optional<WorkloadPlan> goingFirst = goingFirst(situation);
+        if (goingFirst.isPresent()) {
+            return goingFirst.get();
+        }
         Execution execution = declared.workload().lifecycle().execution();
         Enablement enablement = Enablement.of(execution, situation);
         if (enablement.state() == null) {
@@ -155,6 +159,25 @@ public final class Planner {
         }
         plan.waitFor(Reason.STOPPED, pause.wordsWithRemedy(), Instant.MAX, Step.Wait.Kind.DECLARATION);
         return plan.build();
+    }
+
+    /** What it is part of is to be stopped, and waits for that: it ends as it wants to, and is launched again with the next one. */
+    private static Optional<WorkloadPlan> goingFirst(Situation situation) {
+        PlanBuilder plan = new PlanBuilder(situation);
+        for (ObservedInstance one : situation.instances()) {
+            situation.relations().endingParent(one.instance()).ifPresent(parent -> {
+                boolean comesBack = parent.need().state() == Relations.Need.State.COMING;
+                plan.because(
+                        comesBack ? Action.RESTART : Action.STOP,
+                        Reason.PARENT_CHANGED,
+                        parent.need().id() + " is to be stopped, and it is stopped before"
+                                + (comesBack ? "; it is launched again when that is well" : ""));
+                if (!plan.waitIf(pending(situation, one))) {
+                    plan.stop(one.instance(), Step.Stop.Cause.REPAIRED);
+                }
+            });
+        }
+        return plan.isEmpty() ? Optional.empty() : Optional.of(plan.build());
     }
 
     /** What runs runs on, and what does not is not started, until it is known whether it is to run. */

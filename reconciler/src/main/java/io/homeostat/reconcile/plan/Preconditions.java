@@ -28,7 +28,7 @@ import java.util.stream.Collectors;
  */
 final class Preconditions {
     /** Others are looked at again after this; as a rule somebody says so before. */
-    private static final Duration LOOK_AGAIN = Duration.ofSeconds(5);
+    static final Duration LOOK_AGAIN = Duration.ofSeconds(5);
 
     private static final int NAMED = 3;
 
@@ -430,7 +430,7 @@ final class Preconditions {
     }
 
     /** Some of many, so that a thousand make no thousand lines. */
-    private static String first(ImmutableList<WorkloadId> ids) {
+    static String first(ImmutableList<WorkloadId> ids) {
         return ids.stream().limit(NAMED).map(WorkloadId::toString).collect(Collectors.joining(", "))
                 + (ids.size() > NAMED ? " and " + (ids.size() - NAMED) + " more" : "");
     }

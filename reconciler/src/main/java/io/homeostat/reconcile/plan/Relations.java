@@ -5,6 +5,8 @@ import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.Instance;
+import java.util.Optional;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -16,6 +18,7 @@ import org.jspecify.annotations.Nullable;
  * @param down others that count against its {@code maxDisruption} now
  * @param parent the workload whose instance an instance of this one is part of; null when there is none
  * @param lastGoodParent the same of the last good revision
+ * @param parts what runs in its instance and ends with it, and so is to be stopped before; not what is left alone, or can't be stopped
  * @param hosts those of {@link Traits#hosts} that run, and are to run on: what has come to its end is not what a machine runs in
  */
 public record Relations(
@@ -25,6 +28,7 @@ public record Relations(
         ImmutableList<Need> down,
         @Nullable Parent parent,
         @Nullable Parent lastGoodParent,
+        ImmutableList<WorkloadId> parts,
         ImmutableSet<WorkloadId> hosts) {
     /** Of a workload that has nothing to do with any other. */
     public static final Relations NONE =
@@ -49,7 +53,16 @@ public record Relations(
                 down,
                 lastGoodParent,
                 lastGoodParent,
+                parts,
                 hosts);
+    }
+
+    /** What an instance is part of, if that waits for it to end first. */
+    Optional<Parent> endingParent(Instance child) {
+        return Stream.of(Optional.ofNullable(parent), Optional.ofNullable(lastGoodParent))
+                .flatMap(Optional::stream)
+                .filter(one -> one.ends() && one.isOf(child))
+                .findFirst();
     }
 
     /** Whether an instance, of what is declared or of the last good revision, has to end with the one that it was launched in. */
@@ -68,7 +81,7 @@ public record Relations(
         this(needs, cycle, leaving, down, null, null);
     }
 
-    /** Of a workload that is in no machine of its own. */
+    /** Of a workload that is in no machine of its own, and that nothing is part of. */
     public Relations(
             ImmutableList<Need> needs,
             ImmutableList<WorkloadId> cycle,
@@ -76,7 +89,7 @@ public record Relations(
             ImmutableList<Need> down,
             @Nullable Parent parent,
             @Nullable Parent lastGoodParent) {
-        this(needs, cycle, leaving, down, parent, lastGoodParent, ImmutableSet.of());
+        this(needs, cycle, leaving, down, parent, lastGoodParent, ImmutableList.of(), ImmutableSet.of());
     }
 
     /**
@@ -84,8 +97,17 @@ public record Relations(
      *
      * @param instance the parent's started instance; null when there is none
      * @param recreates whether an instance that was launched in another one has to be launched again
+     * @param ends whether it is to be stopped, and waits until what is part of it has ended
      */
-    public record Parent(Need need, @Nullable String instance, boolean recreates) {
+    public record Parent(Need need, @Nullable String instance, boolean recreates, boolean ends) {
+        public Parent(Need need, @Nullable String instance, boolean recreates) {
+            this(need, instance, recreates, false);
+        }
+
+        private boolean isOf(Instance child) {
+            return recreates && instance != null && instance.equals(LaunchInputs.parent(child));
+        }
+
         boolean isAnotherThan(Instance child) {
             return recreates && instance != null && !instance.equals(LaunchInputs.parent(child));
         }

@@ -117,6 +117,10 @@ public record Situation(
         return new Situation(declared, policy, seen, host, relations, archives, history, next, checks, seed, now);
     }
 
+    public Situation withRelations(Relations next) {
+        return new Situation(declared, policy, seen, host, next, archives, history, pause, checks, seed, now);
+    }
+
     public Situation withSeen(ObservedWorkload next) {
         return new Situation(declared, policy, next, host, relations, archives, history, pause, checks, seed, now);
     }

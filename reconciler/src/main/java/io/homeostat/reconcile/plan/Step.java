@@ -207,7 +207,7 @@ public sealed interface Step {
             REQUESTED,
             /** Another revision, other arguments or another configuration takes its place. */
             REPLACED,
-            /** The same takes its place, because its files are damaged or its parent is another one. */
+            /** The same takes its place, because its files are damaged, or its parent is another one or will be. */
             REPAIRED,
             /** It was replaced by a last good revision, or a last good revision takes its place. */
             UNDONE,
@@ -260,8 +260,17 @@ public sealed interface Step {
         }
     }
 
-    /** Looks again later. */
-    record Wait(WorkloadId workload, Instant until, Kind kind, String why) implements Step {
+    /**
+     * Looks again later.
+     *
+     * @param parts what is part of the workload and has to end first: it is stopped because this waits for it; empty as a rule
+     */
+    record Wait(WorkloadId workload, Instant until, Kind kind, String why, ImmutableList<WorkloadId> parts)
+            implements Step {
+        public Wait(WorkloadId workload, Instant until, Kind kind, String why) {
+            this(workload, until, kind, why, ImmutableList.of());
+        }
+
         /** What is waited for. */
         public enum Kind {
             /** For something under way that will soon be over, one way or the other. */

@@ -89,6 +89,14 @@ public record WorkloadPlan(
         return steps.isEmpty() ? Optional.empty() : Optional.of(steps.get(0));
     }
 
+    /** What is part of the workload and is stopped before it. */
+    public ImmutableSet<WorkloadId> parts() {
+        return steps.stream()
+                .filter(Step.Wait.class::isInstance)
+                .flatMap(step -> ((Step.Wait) step).parts().stream())
+                .collect(ImmutableSet.toImmutableSet());
+    }
+
     /** The same with the forecast of another one. */
     WorkloadPlan followedBy(WorkloadPlan other) {
         ImmutableList<Step> all =

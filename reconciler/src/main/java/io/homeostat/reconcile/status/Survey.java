@@ -4,6 +4,7 @@ import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableListMultimap;
 import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
+import com.google.common.collect.ImmutableSetMultimap;
 import com.google.common.collect.Maps;
 import com.google.common.collect.Multimaps;
 import io.homeostat.desired.model.Declaration;
@@ -188,7 +189,36 @@ public final class Survey {
         ids.removeIf(asked.negate());
         DependencyGraph dependencies =
                 new DependencyGraph(desired, () -> Maps.toMap(memory.instances().keySet(), memory::of));
-        return new Findings(look(ids, dependencies, stored, depth, archives), blind.build());
+        return new Findings(
+                withParts(look(ids, dependencies, stored, depth, archives), dependencies, stored), blind.build());
+    }
+
+    /** What is part of those that are to be stopped is stopped before. */
+    private ImmutableList<Finding> withParts(
+            ImmutableList<Finding> findings, DependencyGraph dependencies, DesiredState stored) {
+        ImmutableSetMultimap<WorkloadId, WorkloadId> ending = findings.stream()
+                .collect(ImmutableSetMultimap.flatteningToImmutableSetMultimap(
+                        Finding::id, finding -> finding.plan().parts().stream()));
+        Function<WorkloadId, Remembered> look =
+                id -> ending.containsKey(id) ? memory.of(id).withoutConditions() : memory.of(id);
+        return ending.isEmpty()
+                ? findings
+                : findings.stream()
+                        .map(finding -> ending.containsValue(finding.id())
+                                ? planned(
+                                        finding.remembered(),
+                                        finding.situation()
+                                                .withRelations(dependencies.of(
+                                                        finding.id(),
+                                                        finding.situation().host(),
+                                                        finding.remembered(),
+                                                        look,
+                                                        observer::isGone,
+                                                        other -> false,
+                                                        ending::containsKey)),
+                                        stored)
+                                : finding)
+                        .collect(ImmutableList.toImmutableList());
     }
 
     private ImmutableList<Finding> look(
@@ -231,17 +261,24 @@ public final class Survey {
                 id,
                 wanted,
                 desired.policy(),
-                (host, own) -> dependencies.of(id, host, own, memory::of, observer::isGone, other -> false),
+                (host, own) ->
+                        dependencies.of(id, host, own, memory::of, observer::isGone, other -> false, other -> false),
                 archives,
                 isProbedAlike(wanted, declared) ? depth : Situations.Depth.PRESENCE);
         Situation learned =
                 ObservationRecorder.observed(before, logs.lastWords(before)).situation();
+        return planned(before.history(), learned, stored);
+    }
+
+    private Finding planned(WorkloadHistory remembered, Situation learned, DesiredState stored) {
+        WorkloadId id = learned.id();
         Step step = underWay.apply(id).orElse(null);
         WorkloadPlan plan = step instanceof Step.Start ? Planner.planDuringStart(learned) : Planner.plan(learned);
+        Declaration declared = stored.get(id).orElse(null);
         return new Finding(
-                before.history(),
+                remembered,
                 learned,
-                Differences.shown(plan, declared, wanted, before.history()),
+                Differences.shown(plan, declared, learned.declared(), remembered),
                 step instanceof Step.Stop);
     }
 

@@ -164,7 +164,7 @@ class DependencyGraphTest {
         WorkloadId clock = new WorkloadId(TimerKind.TIMER, "clock");
         Workload part = timer("tick", "parent: timer/clock");
         Relations relations = dependencies(timer("clock", ""), part)
-                .of(part.id(), HOST, formerly(part), this::look, gone::contains, other -> false);
+                .of(part.id(), HOST, formerly(part), this::look, gone::contains, other -> false, other -> false);
 
         assertEquals(List.of(clock), asked);
         assertEquals(List.of(new Need(clock, Need.State.COMING)), relations.needs());
@@ -188,7 +188,13 @@ class DependencyGraphTest {
         remembered.put(b, new Remembered(disabled, ImmutableList.of(), null));
 
         Relations relations = dependencies.of(
-                WorkloadId.process("a"), HOST, WorkloadHistory.NONE, this::look, gone::contains, b::equals);
+                WorkloadId.process("a"),
+                HOST,
+                WorkloadHistory.NONE,
+                this::look,
+                gone::contains,
+                b::equals,
+                other -> false);
 
         assertEquals(List.of(), relations.down());
     }
@@ -227,7 +233,7 @@ class DependencyGraphTest {
         assertEquals(
                 List.of(new Need(b, Need.State.COMING)),
                 dependencies
-                        .of(a, HOST, WorkloadHistory.NONE, this::look, gone::contains, b::equals)
+                        .of(a, HOST, WorkloadHistory.NONE, this::look, gone::contains, b::equals, other -> false)
                         .down(),
                 "while it is being changed");
         assertEquals(ImmutableSet.of(a), dependencies.concernedBy(b));
@@ -433,7 +439,8 @@ class DependencyGraphTest {
     }
 
     private Relations relations(DependencyGraph dependencies, WorkloadId id) {
-        return dependencies.of(id, HOST, look(id).history(), this::look, gone::contains, other -> false);
+        return dependencies.of(
+                id, HOST, look(id).history(), this::look, gone::contains, other -> false, other -> false);
     }
 
     private Remembered look(WorkloadId id) {

@@ -72,6 +72,7 @@ class GuestPlanningTest {
                 ImmutableList.of(),
                 null,
                 null,
+                ImmutableList.of(),
                 ImmutableSet.copyOf(hosts));
     }
 

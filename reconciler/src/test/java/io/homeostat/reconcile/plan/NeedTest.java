@@ -196,6 +196,7 @@ class NeedTest {
                         WorkloadHistory.NONE,
                         id -> id.equals(DB) ? db : other,
                         instance -> false,
+                        id -> false,
                         id -> false);
         return Iterables.getOnlyElement(relations.needs()).state();
     }

@@ -6,13 +6,17 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
+import com.google.common.collect.ImmutableSet;
 import com.google.common.collect.Iterables;
 import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.state.Instance.Phase;
 import io.homeostat.desired.state.history.Reason;
+import io.homeostat.observe.health.Health;
 import io.homeostat.reconcile.plan.Relations.Need;
 import io.homeostat.reconcile.plan.Relations.Parent;
 import io.homeostat.reconcile.plan.Step.Stop.Cause;
 import io.homeostat.reconcile.plan.Step.Wait;
+import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
@@ -90,6 +94,78 @@ class ParentPlanningTest {
                 assertInstanceOf(Wait.class, Iterables.getOnlyElement(plan.steps()))
                         .kind());
         assertTrue(plan.message().contains("launched again: process/parent is declared by nobody"), plan.message());
+    }
+
+    @Test
+    void aParentIsStoppedAfterItsParts() {
+        Relations parts = withParts(WorkloadId.process("part"), WorkloadId.process("other"));
+
+        WorkloadPlan plan =
+                wanted().wants("B").installed("B").runs("A").among(parts).plan();
+
+        Wait wait = assertInstanceOf(Wait.class, plan.steps().get(0));
+        assertEquals(Wait.Kind.PROGRESS, wait.kind());
+        assertEquals(parts.parts(), wait.parts());
+        assertInstanceOf(Step.Stop.class, plan.steps().get(1));
+        assertTrue(
+                plan.message().endsWith("it is stopped after what runs in it: process/part, process/other"),
+                plan.message());
+    }
+
+    @Test
+    void aParentThatIsNotWellIsNotKeptForItsParts() {
+        WorkloadPlan plan = wanted().wants("B")
+                .installed("B")
+                .runs(
+                        "A",
+                        Phase.STARTED,
+                        Duration.ofHours(1),
+                        Health.failed(Health.Verdict.UNHEALTHY, "sick", Example.NOW))
+                .among(withParts(WorkloadId.process("part")))
+                .plan();
+
+        assertEquals(ImmutableSet.of(), plan.parts());
+        assertTrue(plan.steps().stream().anyMatch(Step.Stop.class::isInstance), plan::toString);
+    }
+
+    @Test
+    void aPartOfWhatIsToBeStoppedGoesFirstAndIsToComeBack() {
+        Relations ending =
+                relations(new Parent(new Need(PARENT, Need.State.COMING), "first", true, true), Need.State.COMING);
+
+        WorkloadPlan plan = child("first", ending).plan();
+
+        assertEquals("restart PARENT_CHANGED: stop", child("first", ending).planned());
+        assertEquals(
+                Cause.REPAIRED,
+                assertInstanceOf(Step.Stop.class, plan.steps().get(0)).cause());
+        assertEquals(
+                "process/parent is to be stopped, and it is stopped before; it is launched again when that is well",
+                plan.message());
+        assertEquals(
+                "restart PARENT_CHANGED: wait stop launch",
+                child("before", ending).planned(),
+                "what is in another instance is not killed with this one");
+    }
+
+    @Test
+    void aPartOfWhatIsStoppedForGoodIsNotSaidToComeBack() {
+        Relations ending = relations(
+                new Parent(new Need(PARENT, Need.State.UNDECLARED), "first", true, true), Need.State.UNDECLARED);
+
+        assertEquals("stop PARENT_CHANGED: stop", child("first", ending).planned());
+    }
+
+    private static Relations withParts(WorkloadId... parts) {
+        return new Relations(
+                ImmutableList.of(),
+                ImmutableList.of(),
+                ImmutableList.of(),
+                ImmutableList.of(),
+                null,
+                null,
+                ImmutableList.copyOf(parts),
+                ImmutableSet.of());
     }
 
     @Test

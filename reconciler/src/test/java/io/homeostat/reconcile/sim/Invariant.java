@@ -28,6 +28,7 @@ enum Invariant {
     DEPENDENCIES_COME_FIRST("issue 5: dependsOn, started after"),
     PARTS_GO_WITH_THEIR_PARENT(
             "ARCHITECTURE.md, traits: a part is launched in its parent's instance, and again in another one"),
+    PARTS_GO_FIRST("issue 13: stop (signal, then SIGKILL of all): a part is told to end before its parent is stopped"),
     DEPENDANTS_GO_FIRST("issue 5: dependsOn, stopped before"),
     NEVER_MORE_DOWN_THAN_ALLOWED("issue 5: maxDisruption, how many workloads of a label may be restarted at once"),
     CHANGED_ONLY_IN_ITS_WINDOW("issue 5: maintenanceWindow, for upgrades and config changes"),

@@ -275,6 +275,7 @@ final class Loop {
         @Override
         public void finished(WorkloadId id, PassResult next) {
             machine.restraints.finished(id);
+            machine.restraints.planned(id, next.plan());
             if (next instanceof PassResult.Again again) {
                 story.tell(() -> "  " + id + " " + again.step().word() + ": " + words(again.outcome()) + " ("
                         + again.plan().action() + " " + again.plan().reason() + ")");

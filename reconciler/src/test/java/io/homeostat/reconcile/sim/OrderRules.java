@@ -12,11 +12,14 @@ import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.history.Condition;
 import io.homeostat.desired.state.history.OneShotRun;
+import io.homeostat.desired.state.history.Reason;
+import io.homeostat.desired.state.history.WorkloadHistory;
 import io.homeostat.desired.state.history.WorkloadHistory.LastKnownGood;
 import io.homeostat.reconcile.plan.LaunchInputs;
 import io.homeostat.reconcile.plan.Step;
 import io.homeostat.reconcile.plan.Traits;
 import io.homeostat.reconcile.plan.Work;
+import io.homeostat.reconcile.plan.WorkloadPlan;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
@@ -34,6 +37,9 @@ final class OrderRules {
     private final VirtualClock clock;
     /** When each was looked at for the last time in a pass that came to its end, in steady milliseconds. */
     private final Map<WorkloadId, Long> lookedAt = new HashMap<>();
+
+    /** What others wait for to end before they are stopped. */
+    private final Map<WorkloadId, Set<WorkloadId>> awaited = new HashMap<>();
 
     /** What was wanted when the pass under way looked. */
     private DesiredState desired = DesiredState.EMPTY;
@@ -98,6 +104,52 @@ final class OrderRules {
         }
     }
 
+    /** Whether it goes down with that one, and before it. */
+    private boolean isPart(WorkloadId other, WorkloadId parent) {
+        return desired.get(other)
+                .map(declared -> Traits.of(declared.workload()))
+                .filter(traits -> traits.recreatedWithParent()
+                        && traits.parent().filter(parent::equals).isPresent())
+                .isPresent();
+    }
+
+    /** This is planned for a workload. */
+    void planned(WorkloadId id, WorkloadPlan plan) {
+        awaited.put(id, plan.parts());
+    }
+
+    /** Whether what it is part of waits for its end. */
+    boolean isAwaited(WorkloadId part) {
+        return awaited.values().stream().anyMatch(parts -> parts.contains(part));
+    }
+
+    /** What is part of an instance that is well, and may be stopped, is not killed with it. */
+    void beforeStop(Step.Stop step) {
+        boolean isWell = step.instance().isStarted()
+                && step.cause() != Step.Stop.Cause.SURPLUS
+                && store.history(step.workload()).run().healthySince() != null;
+        for (WorkloadId part : isWell ? Scenario.IDS : ImmutableList.<WorkloadId>of()) {
+            boolean recreated = desired.get(part)
+                    .filter(declared -> Traits.of(declared.workload()).recreatedWithParent())
+                    .isPresent();
+            Invariant.PARTS_GO_FIRST.require(
+                    !recreated
+                            || isLeftAlone(part)
+                            || store.instances(part).stream()
+                                    .noneMatch(one -> !one.isOver()
+                                            && FakeProcess.parent(one)
+                                                    .equals(step.instance().launchId())),
+                    () -> step + " with " + store.instances(part) + " in it");
+        }
+    }
+
+    private boolean isLeftAlone(WorkloadId part) {
+        WorkloadHistory history = store.history(part);
+        return store.pause(part).filter(pause -> !pause.stopped()).isPresent()
+                || history.attempts().upkeep().count() > 0
+                || history.conditions().stream().anyMatch(condition -> condition.reason() == Reason.CANNOT_OBSERVE);
+    }
+
     /** Of one that runs well and is to make place for what is declared; the run of a one-shot takes nobody's place. */
     void beforeReplacement(Step.Stop step) {
         WorkloadId id = step.workload();
@@ -114,7 +166,7 @@ final class OrderRules {
                         && !isDisabled(other)
                         && !isThere(other, lookedAt.getOrDefault(other, 0L)))
                 .filter(other -> isKnownToServe(id) || !waitsFor(other, id))
-                .filter(other -> !awaitsBoot(other, id))
+                .filter(other -> !awaitsBoot(other, id) && !isPart(other, id))
                 .toList();
         Invariant.NEVER_MORE_DOWN_THAN_ALLOWED.require(
                 down.size() < disruption.count(), () -> step + " while these are down: " + down);

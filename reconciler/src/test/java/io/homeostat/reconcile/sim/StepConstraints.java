@@ -3,6 +3,7 @@ package io.homeostat.reconcile.sim;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.observe.host.HostFacts;
 import io.homeostat.reconcile.plan.Step;
+import io.homeostat.reconcile.plan.WorkloadPlan;
 import org.jspecify.annotations.Nullable;
 
 /** What must hold of steps for the sake of others, of the time of the day, and of the machine that they are done on. */
@@ -42,6 +43,16 @@ final class StepConstraints {
         rulings.finished(id);
     }
 
+    /** This is planned for it. */
+    void planned(WorkloadId id, WorkloadPlan plan) {
+        order.planned(id, plan);
+    }
+
+    /** Whether what it is part of waits for its end. */
+    boolean isAwaited(WorkloadId part) {
+        return order.isAwaited(part);
+    }
+
     /** The database is lost. */
     void forget() {
         rulings.forget();
@@ -55,6 +66,7 @@ final class StepConstraints {
     }
 
     private void beforeStop(Step.Stop step) {
+        order.beforeStop(step);
         switch (step.cause()) {
             case REMOVED -> order.beforeRemoval(step);
             case DISABLED -> rulings.beforeDisabling(step);

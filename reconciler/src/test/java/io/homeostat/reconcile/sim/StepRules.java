@@ -139,6 +139,7 @@ final class StepRules {
                                             .run()
                                             .again()))
                     .filter(declared -> isAsWanted(instance, declared.workload()) && !hasAnotherFile(instance, seen))
+                    .filter(declared -> !restraints.isAwaited(declared.id()))
                     .isPresent();
             Invariant.THE_WELL_ARE_LEFT_ALONE.require(!asWanted, () -> "stops what is as declared and well: " + step);
         }
