@@ -54,6 +54,9 @@ import org.jspecify.annotations.Nullable;
  * the planner that goes by the result.
  */
 public final class ObservationRecorder {
+    /** What has lived for as long has hardly ended the machine that it was in. */
+    private static final Duration UNSUSPICIOUS_LIFE = Duration.ofMinutes(1);
+
     private ObservationRecorder() {}
 
     /**
@@ -239,6 +242,10 @@ public final class ObservationRecorder {
             }
             return;
         }
+        if (isOfGuestAlone(instance, exit)) {
+            notes.event(EventType.PLUGIN_STOPPED, instance.revision(), words);
+            return;
+        }
         RunRecord.Stop stop = situation.history().run().stop();
         if (stop != null
                 && stop.launchId().equals(instance.launchId())
@@ -256,6 +263,12 @@ public final class ObservationRecorder {
         }
         String cause = words + remedy(situation.declared(), instance, exit);
         notes.launchFailed(instance.target(), FailureCause.of(exit), notes.explained(cause), false);
+    }
+
+    /** Whether its machine has ended and it has no part in that, as far as can be told: what ends machines soon is slowed down. */
+    private static boolean isOfGuestAlone(Instance instance, Exit exit) {
+        Duration lived = Duration.between(instance.launchedAt(), exit.at());
+        return exit.reason().isOfGuest() && instance.isStarted() && lived.compareTo(UNSUSPICIOUS_LIFE) >= 0;
     }
 
     /** Writes down the end of what was being stopped when whoever did so ended. */

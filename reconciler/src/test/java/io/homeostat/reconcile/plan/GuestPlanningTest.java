@@ -38,6 +38,7 @@ import io.homeostat.reconcile.record.ObservationRecorder;
 import io.homeostat.reconcile.record.Outcome;
 import io.homeostat.reconcile.record.OutcomeRecorder;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.List;
 import java.util.Optional;
 import java.util.stream.Collectors;
@@ -340,5 +341,28 @@ class GuestPlanningTest {
         assertEquals("restart GUEST_LOST: launch (its guest has booted anew)", words(Planner.plan(situation)));
         assertEquals(Reason.GUEST_LOST, Planner.plan(situation).reason());
         assertEquals(booted, situation.history().run().lastExit());
+    }
+
+    @Test
+    void aGuestThatBootsAnewIsNoFaultOfItsSandboxUnlessThatWasMadeJustBefore() {
+        WorkloadHistory before = learned(running(WELL, Deviation.NONE)).history();
+        Instant launched = learned(running(WELL, Deviation.NONE))
+                .instances()
+                .getFirst()
+                .instance()
+                .launchedAt();
+        Exit later = new Exit(null, null, Exit.Reason.GUEST_BOOTED, launched.plusSeconds(60));
+        Exit soon = new Exit(null, null, Exit.Reason.GUEST_BOOTED, launched.plusSeconds(59));
+
+        assertEquals(0, crashes(later, before));
+        assertEquals(1, crashes(soon, before));
+    }
+
+    private int crashes(Exit exit, WorkloadHistory before) {
+        return learned(workload, new Liveness.Ended(exit), before)
+                .history()
+                .run()
+                .crashes()
+                .count();
     }
 }
