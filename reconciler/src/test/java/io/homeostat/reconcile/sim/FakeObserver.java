@@ -195,7 +195,11 @@ final class FakeObserver implements Observer {
         boolean listens = age >= process.behaviour.listensAfter();
         boolean plugin = Kinds.isToldToStart(instance.workload());
         boolean stayedAlive = age >= Duration.ofSeconds(1).toMillis();
-        if (!plugin && process.behaviour != Behaviour.NEVER_LISTENS && (stayedAlive || listens)) {
+        // What is asked where it does not listen has not proved itself, however well it does.
+        boolean proves = process.behaviour != Behaviour.NEVER_LISTENS
+                && (stayedAlive || listens)
+                && (spec == null || answers(process, spec, listens));
+        if (!plugin && proves) {
             disk.worked(process);
         }
         if (Kinds.isContainer(instance.workload())

@@ -115,7 +115,10 @@ final class OrderRules {
 
     /** This is planned for a workload. */
     void planned(WorkloadId id, WorkloadPlan plan) {
-        awaited.put(id, plan.parts());
+        // What did not stop is on its way down until something else is planned.
+        if (plan.next().filter(Step.Stop.class::isInstance).isEmpty()) {
+            awaited.put(id, plan.parts());
+        }
     }
 
     /** Whether what it is part of waits for its end. */
