@@ -173,11 +173,12 @@ public final class WorkloadPass implements AutoCloseable {
         return next;
     }
 
-    /** What it was part of, when it has ended with the machine of that: it can't have looked since. */
+    /** What it was part of, when it has ended with the machine of that: it can't have looked since. Its end is noted, so once only. */
     private static ImmutableSet<WorkloadId> lostWith(Situation seen) {
         boolean isLost =
                 seen.seen().instances() instanceof Observation.Seen<ImmutableList<ObservedInstance>>(var instances)
                         && instances.stream()
+                                .filter(ObservedInstance::remembered)
                                 .anyMatch(one -> one.liveness() instanceof Liveness.Ended(Exit exit)
                                         && exit.reason().isOfGuest());
         return Stream.ofNullable(seen.declared())
