@@ -11,12 +11,19 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Random;
 import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
+import org.junit.jupiter.api.io.TempDir;
 
 /** A small file system of its own, which only root can mount. */
 final class FullDiskTest {
     @RegisterExtension
+    @Order(1)
+    final Guest guest = new Guest();
+
+    @RegisterExtension
+    @Order(2)
     final Homeostat homeostat = new Homeostat();
 
     @Test
@@ -61,6 +68,36 @@ final class FullDiskTest {
             assertTrue(why.contains("space"), why);
             Files.delete(homeostat.stateDir().resolve("filler"));
             homeostat.run("delete", "process/run").exits(0);
+            agent.terminate();
+        });
+    }
+
+    @Test
+    void whatAContainerPrintsMeanwhileIsLostAndItsLogSaysSo(@TempDir Path signs) throws IOException {
+        withAFileSystem(8, () -> {
+            String awaits = "while [ ! -e " + signs + "/%s ]; do sleep 0.1; done; ";
+            homeostat.declare(
+                    "all.yaml",
+                    guest.sandbox(),
+                    Document.container(
+                            "app",
+                            "guest",
+                            "echo begins; " + awaits.formatted("full") + "head -c 300000 /dev/zero | tr '\\0' x; "
+                                    + awaits.formatted("free") + "echo goes on; exec sleep 1000"));
+            Agent agent = homeostat.agent();
+            homeostat.awaitRunning("container/app");
+            eventually()
+                    .until(() -> homeostat.run("logs", "container/app").out().contains("begins"));
+            fill();
+            Files.createFile(signs.resolve("full"));
+            agent.awaitSaying("what it prints is lost: ");
+            Files.delete(homeostat.stateDir().resolve("filler"));
+            Files.createFile(signs.resolve("free"));
+
+            eventually()
+                    .until(() -> homeostat.run("logs", "container/app").out().contains("goes on"));
+
+            homeostat.run("logs", "container/app").says("bytes that it printed are lost here: No space left on device");
             agent.terminate();
         });
     }

@@ -21,6 +21,11 @@ public final class LogAppends {
         this.turns = turns;
     }
 
+    /** What a log, or whoever reads one, has in the place of what is lost of it. */
+    public static String lossLine(long bytes, String why) {
+        return "\nhomeostat: " + bytes + " bytes that it printed are lost here: " + why + "\n";
+    }
+
     /** Appends all that is left in a buffer. The log is made where there is none. */
     public void append(WorkloadId id, ByteBuffer bytes) throws IOException {
         SecureDirectories.create(layout.workloadState(id), SecureDirectories.OURS);

@@ -31,6 +31,8 @@ public final class LogCursor {
     /** Whether another look may find more, although nothing is written any more. */
     private boolean unsure;
 
+    private long givenUp;
+
     /** @param position the file that says how far it came; its directory has to be there */
     public LogCursor(Path log, Path position) {
         this.log = log;
@@ -46,6 +48,13 @@ public final class LogCursor {
     public void taken(int bytes) throws IOException {
         offset += bytes;
         remember();
+    }
+
+    /** How many bytes rotation had given up before they could be read, of what lies before what was read last; asked once for each. */
+    public long givenUp() {
+        long bytes = givenUp;
+        givenUp = 0;
+        return bytes;
     }
 
     /** Nothing is read any more. */
@@ -99,6 +108,7 @@ public final class LogCursor {
         if (piece.position() == 0) {
             return false;
         }
+        givenUp += from - offset;
         offset = from;
         into.clear().put(piece.flip()).flip();
         return true;

@@ -2,6 +2,7 @@ package io.homeostat.reconcile.agent.guest;
 
 import com.google.protobuf.ByteString;
 import io.grpc.Context;
+import io.homeostat.actuate.launch.LogAppends;
 import io.homeostat.reconcile.agent.frontend.LogCursor;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -11,7 +12,8 @@ import java.util.function.BooleanSupplier;
 /**
  * What a container prints on one of its outputs, for a client that reads it piece by piece. It is read from the log, which is bounded: nobody
  * who does not read holds up the container. Who asks for the next piece has got the one before; how far that is outlives this process, so
- * that after a crash a piece may come twice and none is missing.
+ * that after a crash a piece may come twice and none is missing. In the place of what the log could not hold until it was read is a line
+ * that says so.
  */
 final class ContainerStream {
     private static final int USUAL = 64 << 10;
@@ -45,6 +47,11 @@ final class ContainerStream {
             boolean found = cursor.read(piece);
             if (Context.current().isCancelled()) {
                 throw Refusals.cancelled();
+            }
+            long lost = cursor.givenUp();
+            if (lost > 0) {
+                return ByteString.copyFromUtf8(LogAppends.lossLine(
+                        lost, "nobody took it in time, and limits.logBytesPerWorkload of the guest holds no more"));
             }
             if (found) {
                 given = piece.remaining();

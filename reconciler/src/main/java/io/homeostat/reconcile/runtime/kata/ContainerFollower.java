@@ -11,6 +11,7 @@ import io.homeostat.desired.model.schema.Size;
 import io.homeostat.desired.state.Identity;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.history.Exit;
+import io.homeostat.desired.yaml.IoReason;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.guest.GuestFailure;
 import io.homeostat.observe.guest.UnreachableGuest;
@@ -23,6 +24,7 @@ import io.homeostat.proto.kata.WaitProcessRequest;
 import io.homeostat.reconcile.runtime.kata.Guests.Guest;
 import java.io.IOException;
 import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.time.Duration;
 import java.time.InstantSource;
@@ -78,6 +80,7 @@ final class ContainerFollower implements AutoCloseable {
     private final CompletableFuture<Optional<Exit>> end = new CompletableFuture<>();
 
     private long lost;
+    private String lostWhy = "";
     private volatile boolean closed;
 
     /**
@@ -243,23 +246,25 @@ final class ContainerFollower implements AutoCloseable {
         };
     }
 
-    /** What can't be kept is counted: whoever waits to be read from would wait for ever. */
+    /** What can't be kept is counted, and its log says so once it can: whoever waits to be read from would wait for ever. */
     private synchronized void append(ByteBuffer bytes) {
-        int size = bytes.remaining();
         try {
-            logs.append(instance.workload(), bytes);
             if (lost > 0) {
+                byte[] line = LogAppends.lossLine(lost, lostWhy).getBytes(StandardCharsets.UTF_8);
+                logs.append(instance.workload(), ByteBuffer.wrap(line));
                 LOG.warn(
                         "[{}] {} bytes that it has printed are lost",
                         instance.workload().brief(),
                         lost);
                 lost = 0;
             }
+            logs.append(instance.workload(), bytes);
         } catch (IOException e) {
             if (lost == 0) {
                 LOG.warn("[{}] what it prints is lost: {}", instance.workload().brief(), e.getMessage());
             }
-            lost += size;
+            lost += bytes.remaining();
+            lostWhy = IoReason.of(e);
         }
     }
 
