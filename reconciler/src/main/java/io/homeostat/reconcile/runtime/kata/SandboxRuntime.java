@@ -425,8 +425,21 @@ final class SandboxRuntime implements KindRuntime, Configurable {
     @Override
     public void destroy(Instance instance) throws ActuationFailure {
         guests.forget(instance);
-        Guests.identity(instance).ifPresent(sandbox -> guests.leave(GuestEndpoint.parse(sandbox.endpoint())));
         launches.forget(instance.workload(), instance.launchId());
+        Guests.identity(instance)
+                .map(sandbox -> GuestEndpoint.parse(sandbox.endpoint()))
+                .filter(endpoint -> !isUsed(endpoint))
+                .ifPresent(guests::leave);
+    }
+
+    /** By the sandbox that the guest has by now. */
+    private boolean isUsed(GuestEndpoint endpoint) {
+        try {
+            return !notes.at(endpoint).isEmpty();
+        } catch (IOException e) {
+            LOG.debug("{}: {}", endpoint, e.getMessage());
+            return true;
+        }
     }
 
     @Override
