@@ -274,6 +274,7 @@ final class ContainerTest {
 
         homeostat.applied(guest.sandbox(), idle().with("frozen", true));
         assertTrue(guest.agent().isPaused(first));
+        homeostat.run("describe", APP).says("it is frozen, as declared");
         shell("$HS exec container/app -- true").exits(1).says("container/app is frozen");
         assertEquals(0, guest.fake().calls().count("ExecProcess"));
 

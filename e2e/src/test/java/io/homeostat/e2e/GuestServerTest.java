@@ -106,6 +106,12 @@ final class GuestServerTest extends KataAgentContract {
             calls.create(app);
 
             assertEquals("once\n", calls.piece("app", "app", false).toStringUtf8());
+            CreateContainerRequest.Builder rootless = app.clone().setContainerId("rootless");
+            rootless.getOCIBuilder().getRootBuilder().setPath("/run/not-there");
+            Refusal missing = calls.refused(stub -> stub.createContainer(rootless.build()));
+            assertTrue(
+                    missing.words().contains("the root file system /run/not-there is no directory of this machine"),
+                    missing::toString);
             Path kept = Files.writeString(agent.rootfs("app").resolve("kept"), "kept");
             Refusal other = calls.refused(stub -> stub.createSandbox(
                     CreateSandboxRequest.newBuilder().setSandboxId("other").build()));

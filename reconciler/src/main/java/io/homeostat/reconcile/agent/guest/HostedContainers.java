@@ -252,7 +252,9 @@ final class HostedContainers {
             mounted = storages.mount(request.getStoragesList());
             Path rootfs = paths.real(request.getOCI().getRoot().getPath());
             if (!Files.isDirectory(rootfs)) {
-                throw Refusals.noFile(request.getOCI().getRoot().getPath());
+                throw Refusals.internal("the root file system "
+                        + request.getOCI().getRoot().getPath()
+                        + " is no directory of this machine; correct its path, or put it there");
             }
             disk.write(
                     unfinished.resolve("config.json"),

@@ -235,14 +235,16 @@ final class ContainerObserver implements InstanceObserver {
                 && Math.abs(memory - given.memory().bytes()) >= PAGE) {
             repairable.add("limits.memory is " + size(memory) + " instead of " + Notation.text(given.memory()));
         }
+        ImmutableList.Builder<String> remarks = ImmutableList.builder();
+        if (given.frozen()) {
+            remarks.add("it is frozen, as declared");
+        }
         long pids = usage.getPidsStats().getLimit();
-        return new Deviation(
-                repairable.build(),
-                given.pids() == null || pids == given.pids()
-                        ? ImmutableList.of()
-                        : ImmutableList.of(
-                                "limits.pids is not enforced by the agent of its guest, which says that it is "
-                                        + (pids == 0 ? "not limited" : String.valueOf(pids))));
+        if (given.pids() != null && pids != given.pids()) {
+            remarks.add("limits.pids is not enforced by the agent of its guest, which says that it is "
+                    + (pids == 0 ? "not limited" : String.valueOf(pids)));
+        }
+        return new Deviation(repairable.build(), remarks.build());
     }
 
     /** Unlimited is a number with which nothing can be said. */
