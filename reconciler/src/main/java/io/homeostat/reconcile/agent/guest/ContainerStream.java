@@ -50,8 +50,9 @@ final class ContainerStream {
             }
             long lost = cursor.givenUp();
             if (lost > 0) {
-                return ByteString.copyFromUtf8(LogAppends.lossLine(
+                ByteString line = ByteString.copyFromUtf8(LogAppends.lossLine(
                         lost, "nobody took it in time, and limits.logBytesPerWorkload of the guest holds no more"));
+                return line.substring(0, Math.min(line.size(), piece.capacity()));
             }
             if (found) {
                 given = piece.remaining();

@@ -168,6 +168,8 @@ final class ContainerFollower implements AutoCloseable {
         try {
             if (drained(false)) {
                 errors.join();
+                // What was lost last is said, too, if it can be.
+                append(ByteBuffer.allocate(0));
                 Optional<Exit> exit = waitFor();
                 if (exit.isPresent()) {
                     notes.writeExit(instance, exit.get());
@@ -258,7 +260,9 @@ final class ContainerFollower implements AutoCloseable {
                         lost);
                 lost = 0;
             }
-            logs.append(instance.workload(), bytes);
+            if (bytes.hasRemaining()) {
+                logs.append(instance.workload(), bytes);
+            }
         } catch (IOException e) {
             if (lost == 0) {
                 LOG.warn("[{}] what it prints is lost: {}", instance.workload().brief(), e.getMessage());
