@@ -101,6 +101,20 @@ final class SandboxPartsTest {
     }
 
     @Test
+    void beforeItIsStoppedOrLaunchedAgainWithoutAnAgent() {
+        homeostat.applied(guest.sandbox(), app);
+
+        homeostat.run("restart", SANDBOX).exits(0);
+        homeostat.awaitRunning(APP);
+        assertToldToEnd();
+        assertEquals(2, guest.fake().calls().count("CreateSandbox"));
+
+        homeostat.run("stop", SANDBOX).exits(0);
+        assertEquals(2, guest.fake().calls().count("DestroySandbox"));
+        homeostat.run("logs", APP).says("told to end\ntold to end");
+    }
+
+    @Test
     void beforeItIsRemoved() {
         Agent _ = running();
 

@@ -10,6 +10,7 @@ import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.platform.MetadataClient;
 import io.homeostat.desired.source.StoredState;
+import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.Pause;
 import io.homeostat.desired.state.StateStore;
 import io.homeostat.desired.state.sqlite.StateLock;
@@ -35,6 +36,8 @@ import io.homeostat.reconcile.loop.PassId.Trigger;
 import io.homeostat.reconcile.loop.Reconciler;
 import io.homeostat.reconcile.loop.Turns;
 import io.homeostat.reconcile.loop.WorkloadPass;
+import io.homeostat.reconcile.plan.LaunchInputs;
+import io.homeostat.reconcile.plan.Traits;
 import io.homeostat.reconcile.runtime.InstanceObservers;
 import io.homeostat.reconcile.runtime.Machine;
 import io.homeostat.reconcile.runtime.Runtimes;
@@ -165,6 +168,22 @@ public final class DirectEnforcer implements Enforcer {
         }
     }
 
+    /** What runs in others, and is stopped before these are. */
+    private static ImmutableSet<WorkloadId> partsOf(
+            Set<WorkloadId> parents, ImmutableList<Instance> instances, DesiredState desired) {
+        ImmutableSet<String> launches = instances.stream()
+                .filter(instance -> parents.contains(instance.workload()))
+                .map(Instance::launchId)
+                .collect(ImmutableSet.toImmutableSet());
+        return instances.stream()
+                .filter(instance -> !instance.isOver() && launches.contains(LaunchInputs.parent(instance)))
+                .map(Instance::workload)
+                .filter(id -> desired.get(id)
+                        .filter(declared -> Traits.of(declared.workload()).recreatedWithParent())
+                        .isPresent())
+                .collect(ImmutableSet.toImmutableSet());
+    }
+
     private ArchiveRules rules() {
         try {
             return ArchiveRules.of(config());
@@ -197,9 +216,11 @@ public final class DirectEnforcer implements Enforcer {
                 all.removeIf(id -> declared.contains(id)
                         && store.pause(id).filter(Pause::stopped).isEmpty());
             }
+            ImmutableSet<WorkloadId> touched = ImmutableSet.copyOf(all);
+            all.addAll(partsOf(touched, store.instances(), desired));
             try (ApplyProgress progress = new ApplyProgress(
                     workspace,
-                    goal.asked(),
+                    goal.asked().isEmpty() && all.size() > touched.size() ? touched : goal.asked(),
                     goal.overtaken(desired),
                     goal.rest(),
                     all,

@@ -32,7 +32,7 @@ public interface Enforcer {
      * What to bring about.
      *
      * @param store changes what is stored; if it throws, nothing is done to the machine
-     * @param only the workloads to wait for, and without an agent the only ones touched; empty: all
+     * @param only the workloads to wait for, and without an agent the only ones touched, with what runs in them; empty: all
      * @param rest why a workload may be at rest and is done, though it is not as declared: it is wanted so; empty: for nothing
      * @param overtaken whether somebody else wants something else of what was asked for than is declared once {@code store} has returned
      * @param asked the workloads that decide the exit status, known once {@code store} has returned; empty: all

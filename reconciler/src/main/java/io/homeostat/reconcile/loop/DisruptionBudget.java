@@ -165,7 +165,10 @@ final class DisruptionBudget {
 
     private Remembered look(WorkloadId id) {
         Remembered remembered = Remembered.by(store, id);
-        return stopped.contains(id) || ending.contains(id) ? remembered.withoutConditions() : remembered;
+        if (stopped.contains(id)) {
+            return remembered.withoutConditions();
+        }
+        return ending.contains(id) ? remembered.ending() : remembered;
     }
 
     private ImmutableMap<WorkloadId, Remembered> leftOver(DesiredState now) {

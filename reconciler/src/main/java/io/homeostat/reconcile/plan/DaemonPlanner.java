@@ -155,9 +155,12 @@ final class DaemonPlanner {
                 || step instanceof Step.Reload;
     }
 
-    /** Until when a plan waits before it does anything; empty when it does something now. */
+    /** Until when a plan waits before it does anything; empty when it does something now, if only to what is part of the workload. */
     private static Optional<Instant> waitsUntil(WorkloadPlan plan) {
-        return plan.next().filter(Wait.class::isInstance).map(step -> ((Wait) step).until());
+        return plan.next()
+                .flatMap(step -> step instanceof Wait wait && wait.parts().isEmpty()
+                        ? Optional.of(wait.until())
+                        : Optional.empty());
     }
 
     private WorkloadPlan pursue(Target target) {

@@ -63,7 +63,7 @@ public final class DependencyGraph {
     private final ImmutableSetMultimap<Map.Entry<String, String>, WorkloadId> groups;
     private final Supplier<ImmutableSetMultimap<WorkloadId, WorkloadId>> formerDependants;
 
-    /** @param alive all that nobody wants and that have a process, or may have, and maybe others; asked once, when the first one that nobody wants is to be stopped */
+    /** @param alive all that nobody wants and that have a process, or may have, and maybe others; asked once, when it first matters who of them was there */
     public DependencyGraph(DesiredState desired, Supplier<ImmutableMap<WorkloadId, Remembered>> alive) {
         this.desired = desired;
         this.formerDependants = Suppliers.memoize(() -> formerDependants(alive.get()));

@@ -254,13 +254,14 @@ final class PlanBuilder {
             case Step.Reload s -> false;
             case Step.Reboot s -> false;
             case Step.SetLimits s -> false;
-            case Step.Wait s -> false;
+            // What is to be stopped before goes down once for each try.
+            case Step.Wait wait -> !wait.parts().isEmpty();
         };
         Instant retry = BackoffPolicies.afterUpkeep(situation, failures);
         if (!concerned || !situation.now().isBefore(retry)) {
             return Optional.empty();
         }
-        String words = "could not " + first.word() + ": " + failures.error();
+        String words = "could not " + (first instanceof Step.Wait ? "stop" : first.word()) + ": " + failures.error();
         PlanBuilder pause = new PlanBuilder(situation);
         pause.waitFor(Reason.STEP_FAILED, words, retry, Step.Wait.Kind.RETRY);
         return Optional.of(pause.build());

@@ -48,17 +48,17 @@ public final class Planner {
         if (declared == null) {
             return withdrawn(situation);
         }
+        Execution execution = declared.workload().lifecycle().execution();
+        Enablement enablement = Enablement.of(execution, situation);
+        if (enablement.state() == Execution.State.DISABLED) {
+            return disabled(situation, enablement);
+        }
         Optional<WorkloadPlan> goingFirst = goingFirst(situation);
         if (goingFirst.isPresent()) {
             return goingFirst.get();
         }
-        Execution execution = declared.workload().lifecycle().execution();
-        Enablement enablement = Enablement.of(execution, situation);
         if (enablement.state() == null) {
             return undecided(situation, enablement);
-        }
-        if (enablement.state() == Execution.State.DISABLED) {
-            return disabled(situation, enablement);
         }
         return declared.workload().isOneShot()
                 ? new OneShotPlanner(situation, declared).plan()
@@ -173,7 +173,10 @@ public final class Planner {
                         parent.need().id() + " is to be stopped, and it is stopped before"
                                 + (comesBack ? "; it is launched again when that is well" : ""));
                 if (!plan.waitIf(pending(situation, one))) {
-                    plan.stop(one.instance(), Step.Stop.Cause.REPAIRED);
+                    // The run of a one-shot is due again: it has not failed.
+                    plan.stop(
+                            one.instance(),
+                            Work.isOneShot(one.instance()) ? Step.Stop.Cause.REPLACED : Step.Stop.Cause.REPAIRED);
                 }
             });
         }

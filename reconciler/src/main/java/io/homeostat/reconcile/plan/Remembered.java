@@ -5,6 +5,7 @@ import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.Pause;
 import io.homeostat.desired.state.StateReader;
+import io.homeostat.desired.state.history.Condition;
 import io.homeostat.desired.state.history.WorkloadHistory;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
@@ -39,6 +40,16 @@ public record Remembered(
         ImmutableList<Instance> started =
                 instances().stream().filter(Instance::isStarted).collect(ImmutableList.toImmutableList());
         return started.isEmpty() || !started.stream().allMatch(gone) ? this : withoutConditions();
+    }
+
+    /** As one that is on its way down, and so is not well; whether it is disabled stays known. */
+    public Remembered ending() {
+        return new Remembered(
+                history.withConditions(history.conditions().stream()
+                        .filter(condition -> condition.type() == Condition.Type.DISABLED)
+                        .collect(ImmutableList.toImmutableList())),
+                stored,
+                pause);
     }
 
     /** Without how it was when it was last looked at. */

@@ -242,16 +242,18 @@ public final class ObservationRecorder {
             }
             return;
         }
-        if (isOfGuestAlone(instance, exit)) {
-            notes.event(EventType.PLUGIN_STOPPED, instance.revision(), words);
-            return;
-        }
         RunRecord.Stop stop = situation.history().run().stop();
         if (stop != null
                 && stop.launchId().equals(instance.launchId())
                 && stop.meaning() != RunRecord.Stop.Meaning.FAILED) {
             noteStopped(notes, instance, exit, stop.meaning());
             return;
+        }
+        if (stop == null || !stop.launchId().equals(instance.launchId())) {
+            if (isOfGuestAlone(instance, exit)) {
+                notes.event(EventType.PLUGIN_STOPPED, instance.revision(), words);
+                return;
+            }
         }
         if (CompletionRecorder.ended(situation, notes, instance, exit)) {
             return;

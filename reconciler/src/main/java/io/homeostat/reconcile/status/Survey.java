@@ -200,7 +200,7 @@ public final class Survey {
                 .collect(ImmutableSetMultimap.flatteningToImmutableSetMultimap(
                         Finding::id, finding -> finding.plan().parts().stream()));
         Function<WorkloadId, Remembered> look =
-                id -> ending.containsKey(id) ? memory.of(id).withoutConditions() : memory.of(id);
+                id -> ending.containsKey(id) ? memory.of(id).ending() : memory.of(id);
         return ending.isEmpty()
                 ? findings
                 : findings.stream()

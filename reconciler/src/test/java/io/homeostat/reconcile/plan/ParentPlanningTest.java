@@ -113,6 +113,33 @@ class ParentPlanningTest {
     }
 
     @Test
+    void theStopOfAParentThatHasFailedJustNowIsTriedLaterAndItsPartsRunOnUntilThen() {
+        WorkloadPlan plan = wanted().wants("B")
+                .installed("B")
+                .runs("A")
+                .attempts(attempts -> attempts.withUpkeep(Example.failed(1, Example.NOW)))
+                .among(withParts(WorkloadId.process("part")))
+                .plan();
+
+        assertEquals(Reason.STEP_FAILED, plan.reason());
+        assertEquals(ImmutableSet.of(), plan.parts());
+        assertTrue(plan.message().startsWith("could not stop: "), plan.message());
+    }
+
+    @Test
+    void aParentThatIsChangedIsNotLaunchedAgainBeforeForARestartThatIsAskedFor() {
+        WorkloadPlan plan = wanted().knownGood("A")
+                .wants("B")
+                .installed("B")
+                .runs("A")
+                .history(history -> history.withRun(history.run().withAgain("launch-A0")))
+                .among(withParts(WorkloadId.process("part")))
+                .plan();
+
+        assertEquals(Reason.REVISION_CHANGED, plan.reason());
+    }
+
+    @Test
     void aParentThatIsNotWellIsNotKeptForItsParts() {
         WorkloadPlan plan = wanted().wants("B")
                 .installed("B")

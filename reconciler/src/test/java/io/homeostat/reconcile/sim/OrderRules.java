@@ -116,8 +116,9 @@ final class OrderRules {
     /** This is planned for a workload. */
     void planned(WorkloadId id, WorkloadPlan plan) {
         // What did not stop is on its way down until something else is planned.
-        if (plan.next().filter(Step.Stop.class::isInstance).isEmpty()) {
-            awaited.put(id, plan.parts());
+        Step next = plan.next().orElse(null);
+        if (!(next instanceof Step.Stop)) {
+            awaited.put(id, next instanceof Step.Wait wait ? Set.copyOf(wait.parts()) : Set.of());
         }
     }
 
