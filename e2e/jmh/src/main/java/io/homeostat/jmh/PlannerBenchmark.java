@@ -153,7 +153,8 @@ public class PlannerBenchmark {
                     one.history(),
                     id -> Objects.requireNonNull(memory.get(id)),
                     instance -> false,
-                    changing -> false);
+                    changing -> false,
+                    ending -> false);
             plans.consume(Planner.plan(new Situation(
                     one.declared(),
                     one.policy(),
