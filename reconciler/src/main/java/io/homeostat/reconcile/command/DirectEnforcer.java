@@ -10,7 +10,6 @@ import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.platform.MetadataClient;
 import io.homeostat.desired.source.StoredState;
-import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.Pause;
 import io.homeostat.desired.state.StateStore;
 import io.homeostat.desired.state.sqlite.StateLock;
@@ -36,8 +35,7 @@ import io.homeostat.reconcile.loop.PassId.Trigger;
 import io.homeostat.reconcile.loop.Reconciler;
 import io.homeostat.reconcile.loop.Turns;
 import io.homeostat.reconcile.loop.WorkloadPass;
-import io.homeostat.reconcile.plan.LaunchInputs;
-import io.homeostat.reconcile.plan.Traits;
+import io.homeostat.reconcile.plan.DependencyGraph;
 import io.homeostat.reconcile.runtime.InstanceObservers;
 import io.homeostat.reconcile.runtime.Machine;
 import io.homeostat.reconcile.runtime.Runtimes;
@@ -168,22 +166,6 @@ public final class DirectEnforcer implements Enforcer {
         }
     }
 
-    /** What runs in others, and is stopped before these are. */
-    private static ImmutableSet<WorkloadId> partsOf(
-            Set<WorkloadId> parents, ImmutableList<Instance> instances, DesiredState desired) {
-        ImmutableSet<String> launches = instances.stream()
-                .filter(instance -> parents.contains(instance.workload()))
-                .map(Instance::launchId)
-                .collect(ImmutableSet.toImmutableSet());
-        return instances.stream()
-                .filter(instance -> !instance.isOver() && launches.contains(LaunchInputs.parent(instance)))
-                .map(Instance::workload)
-                .filter(id -> desired.get(id)
-                        .filter(declared -> Traits.of(declared.workload()).recreatedWithParent())
-                        .isPresent())
-                .collect(ImmutableSet.toImmutableSet());
-    }
-
     private ArchiveRules rules() {
         try {
             return ArchiveRules.of(config());
@@ -217,7 +199,7 @@ public final class DirectEnforcer implements Enforcer {
                         && store.pause(id).filter(Pause::stopped).isEmpty());
             }
             ImmutableSet<WorkloadId> touched = ImmutableSet.copyOf(all);
-            all.addAll(partsOf(touched, store.instances(), desired));
+            all.addAll(DependencyGraph.partsOf(touched, store.instances(), desired));
             try (ApplyProgress progress = new ApplyProgress(
                     workspace,
                     goal.asked().isEmpty() && all.size() > touched.size() ? touched : goal.asked(),

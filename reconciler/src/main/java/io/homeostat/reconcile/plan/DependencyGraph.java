@@ -34,6 +34,7 @@ import io.homeostat.reconcile.plan.Relations.Parent;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.Set;
 import java.util.function.Function;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
@@ -211,6 +212,26 @@ public final class DependencyGraph {
                         .filter(child -> look.apply(child).instances().stream()
                                 .anyMatch(part -> instance.equals(LaunchInputs.parent(part))))
                         .collect(ImmutableList.toImmutableList());
+    }
+
+    /**
+     * What runs in others and is stopped before these are, whichever of them that will be.
+     *
+     * @param instances all that are remembered
+     */
+    public static ImmutableSet<WorkloadId> partsOf(
+            Set<WorkloadId> parents, ImmutableList<Instance> instances, DesiredState declared) {
+        ImmutableSet<String> launches = instances.stream()
+                .filter(instance -> parents.contains(instance.workload()))
+                .map(Instance::launchId)
+                .collect(ImmutableSet.toImmutableSet());
+        return instances.stream()
+                .filter(instance -> !instance.isOver() && launches.contains(LaunchInputs.parent(instance)))
+                .map(Instance::workload)
+                .filter(id -> declared.get(id)
+                        .filter(one -> Traits.of(one.workload()).recreatedWithParent())
+                        .isPresent())
+                .collect(ImmutableSet.toImmutableSet());
     }
 
     private static boolean isPart(Workload child, WorkloadId parent) {

@@ -148,7 +148,7 @@ public final class LaunchInputs {
     }
 
     /** The parent's instance that an instance was launched in; null when there was none. */
-    public static @Nullable String parent(Instance instance) {
+    static @Nullable String parent(Instance instance) {
         return instance.inputs().get(PARENT);
     }
 

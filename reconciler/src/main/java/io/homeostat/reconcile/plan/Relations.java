@@ -59,8 +59,7 @@ public record Relations(
 
     /** What an instance is part of, if that waits for it to end first. */
     Optional<Parent> endingParent(Instance child) {
-        return Stream.of(Optional.ofNullable(parent), Optional.ofNullable(lastGoodParent))
-                .flatMap(Optional::stream)
+        return Stream.concat(Stream.ofNullable(parent), Stream.ofNullable(lastGoodParent))
                 .filter(one -> one.ends() && one.isOf(child))
                 .findFirst();
     }

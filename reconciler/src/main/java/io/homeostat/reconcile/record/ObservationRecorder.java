@@ -249,11 +249,10 @@ public final class ObservationRecorder {
             noteStopped(notes, instance, exit, stop.meaning());
             return;
         }
-        if (stop == null || !stop.launchId().equals(instance.launchId())) {
-            if (isOfGuestAlone(instance, exit)) {
-                notes.event(EventType.PLUGIN_STOPPED, instance.revision(), words);
-                return;
-            }
+        boolean wasLeftAlone = stop == null || !stop.launchId().equals(instance.launchId());
+        if (wasLeftAlone && isOfGuestAlone(instance, exit)) {
+            notes.event(EventType.PLUGIN_STOPPED, instance.revision(), words);
+            return;
         }
         if (CompletionRecorder.ended(situation, notes, instance, exit)) {
             return;

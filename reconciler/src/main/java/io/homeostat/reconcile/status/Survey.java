@@ -20,6 +20,7 @@ import io.homeostat.observe.Observer;
 import io.homeostat.reconcile.logs.LogTails;
 import io.homeostat.reconcile.plan.DependencyGraph;
 import io.homeostat.reconcile.plan.Planner;
+import io.homeostat.reconcile.plan.Relations;
 import io.homeostat.reconcile.plan.Remembered;
 import io.homeostat.reconcile.plan.Situation;
 import io.homeostat.reconcile.plan.Situations;
@@ -201,24 +202,24 @@ public final class Survey {
                         Finding::id, finding -> finding.plan().parts().stream()));
         Function<WorkloadId, Remembered> look =
                 id -> ending.containsKey(id) ? memory.of(id).ending() : memory.of(id);
-        return ending.isEmpty()
-                ? findings
-                : findings.stream()
-                        .map(finding -> ending.containsValue(finding.id())
-                                ? planned(
-                                        finding.remembered(),
-                                        finding.situation()
-                                                .withRelations(dependencies.of(
-                                                        finding.id(),
-                                                        finding.situation().host(),
-                                                        finding.remembered(),
-                                                        look,
-                                                        observer::isGone,
-                                                        other -> false,
-                                                        ending::containsKey)),
-                                        stored)
-                                : finding)
-                        .collect(ImmutableList.toImmutableList());
+        ImmutableSet<WorkloadId> parts = ImmutableSet.copyOf(ending.values());
+        ImmutableList.Builder<Finding> all = ImmutableList.builder();
+        for (Finding finding : findings) {
+            if (parts.contains(finding.id())) {
+                Relations relations = dependencies.of(
+                        finding.id(),
+                        finding.situation().host(),
+                        finding.remembered(),
+                        look,
+                        observer::isGone,
+                        other -> false,
+                        ending::containsKey);
+                all.add(planned(finding.remembered(), finding.situation().withRelations(relations), stored));
+            } else {
+                all.add(finding);
+            }
+        }
+        return all.build();
     }
 
     private ImmutableList<Finding> look(
