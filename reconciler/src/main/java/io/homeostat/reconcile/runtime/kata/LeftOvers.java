@@ -67,11 +67,24 @@ final class LeftOvers {
     /** Removes those of one workload, of which there must not be another one before. */
     void removeOf(WorkloadId workload, Instance sandbox, GuestChanges changes)
             throws Refused, IOException, InterruptedException {
+        for (String id : of(workload, sandbox)) {
+            remove(id, sandbox, changes);
+        }
+    }
+
+    /** The ids of those of one workload; others may be removed meanwhile. */
+    ImmutableList<String> of(WorkloadId workload, Instance sandbox) throws IOException {
+        ImmutableList.Builder<String> result = ImmutableList.builder();
         for (String id : in(sandbox)) {
-            if (Files.readString(directory(sandbox).resolve(id)).equals(workload.toString())) {
-                remove(id, sandbox, changes);
+            try {
+                if (Files.readString(directory(sandbox).resolve(id)).equals(workload.toString())) {
+                    result.add(id);
+                }
+            } catch (NoSuchFileException e) {
+                LOG.debug("container {} was removed meanwhile", id);
             }
         }
+        return result.build();
     }
 
     /** Removes all that can be; what can't is said. */
