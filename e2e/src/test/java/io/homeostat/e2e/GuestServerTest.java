@@ -3,6 +3,7 @@ package io.homeostat.e2e;
 import static io.homeostat.e2e.Patience.eventually;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.protobuf.ByteString;
@@ -641,6 +642,8 @@ final class GuestServerTest extends KataAgentContract {
 
             Empty _ = calls.agent().destroySandbox(DestroySandboxRequest.getDefaultInstance());
 
+            // Nothing would be left of it.
+            assertThrows(StatusRuntimeException.class, () -> calls.sandbox("two"));
             eventually().until(agent::hasEnded);
             assertEquals(List.of(), children(agent.root().resolve("state/guest/containers")));
         }

@@ -6,6 +6,7 @@ import com.google.common.base.Throwables;
 import io.homeostat.actuate.LocalDisk;
 import io.homeostat.actuate.SecureDirectories;
 import io.homeostat.observe.process.ProcFs;
+import io.homeostat.proto.kata.CreateSandboxRequest;
 import io.homeostat.reconcile.agent.frontend.AgentLink;
 import io.homeostat.reconcile.agent.frontend.WorkloadLook;
 import io.homeostat.reconcile.command.environment.CommandFailure;
@@ -57,6 +58,11 @@ final class GuestMachine {
     private final InstantSource clock;
     private final LocalDisk disk = new LocalDisk();
     private final CountDownLatch end = new CountDownLatch(1);
+
+    /** Held while there is a sandbox made or destroyed. */
+    private final Object life = new Object();
+
+    private boolean destroyed;
 
     /**
      * Takes up what is there, or, after another boot, makes sure that nothing of the one before is.
@@ -139,14 +145,27 @@ final class GuestMachine {
         return runtime.filtersCalls();
     }
 
+    /** Makes its sandbox, unless this agent ends, which would leave nothing of it. */
+    void create(CreateSandboxRequest request) throws IOException, InterruptedException {
+        synchronized (life) {
+            if (destroyed) {
+                throw Refusals.unavailable("this agent ends with its sandbox; ask again when it was started again");
+            }
+            sandbox.create(request);
+        }
+    }
+
     /** Removes all containers and then the sandbox, so that the next one finds a machine as after its boot. */
     void destroy() throws IOException, InterruptedException {
-        removeContainers();
-        sandbox.destroy();
-        Path shared = paths.real(GuestPaths.SHARED);
-        Storages.requireNothingMounted(shared);
-        disk.deleteTree(shared);
-        Files.deleteIfExists(scrapesFile());
+        synchronized (life) {
+            removeContainers();
+            sandbox.destroy();
+            Path shared = paths.real(GuestPaths.SHARED);
+            Storages.requireNothingMounted(shared);
+            disk.deleteTree(shared);
+            Files.deleteIfExists(scrapesFile());
+            destroyed = true;
+        }
     }
 
     /** Several at once: each takes the runtime's time and the agent's. */

@@ -109,7 +109,7 @@ final class GuestService extends AgentServiceImplBase {
 
     @Override
     public void createSandbox(CreateSandboxRequest request, StreamObserver<Empty> answers) {
-        done("CreateSandbox", answers, () -> machine.sandbox().create(request));
+        done("CreateSandbox", answers, () -> machine.create(request));
     }
 
     @Override
