@@ -17,6 +17,7 @@ import io.homeostat.proto.kata.Storage;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
@@ -299,6 +300,30 @@ final class SandboxTest {
         guest.fake().faults().clear();
         homeostat.run("delete", SANDBOX).exits(0);
         assertEquals(1, guest.fake().calls().count("CreateSandbox"));
+    }
+
+    @Test
+    void noSandboxIsAskedOfAnAgentThatIsAboutToEnd() {
+        guest.fake().bootAgain();
+        guest.fake().endAfter(Duration.ofMillis(700));
+        homeostat.applied(guest.sandbox());
+
+        homeostat.applied(guest.sandbox().with("hostname", "other"));
+
+        assertEquals("other", guest.fake().agent().askedFor().getHostname());
+        assertEquals(2, guest.fake().calls().count("CreateSandbox"));
+        assertEquals(1, guest.fake().calls().mostInOneBoot("CreateSandbox"));
+    }
+
+    @Test
+    void anAgentThatDoesNotEndWithItsSandboxIsSaidAndHoldsUpNothing() {
+        guest.fake().endAfter(Duration.ofHours(1));
+        homeostat.applied(guest.sandbox());
+
+        homeostat.run("delete", SANDBOX).exits(0);
+
+        homeostat.run("events").says("was destroyed, and its agent goes on");
+        assertFalse(guest.agent().hasSandbox());
     }
 
     @Test

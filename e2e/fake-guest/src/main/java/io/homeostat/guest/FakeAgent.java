@@ -326,6 +326,7 @@ public final class FakeAgent extends AgentServiceImplBase {
 
     @Override
     public void destroySandbox(DestroySandboxRequest request, StreamObserver<Empty> answers) {
+        sandbox = false;
         answers.onNext(Empty.getDefaultInstance());
         answers.onCompleted();
         end();

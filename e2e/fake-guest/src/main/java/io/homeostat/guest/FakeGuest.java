@@ -7,6 +7,7 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 
@@ -22,6 +23,7 @@ public final class FakeGuest implements AutoCloseable {
     private final ScheduledThreadPoolExecutor timer = new ScheduledThreadPoolExecutor(1);
 
     private volatile boolean bootsAgain;
+    private volatile Duration endsAfter = Duration.ZERO;
     private FakeAgent agent;
     private TtrpcServer server;
 
@@ -53,14 +55,22 @@ public final class FakeGuest implements AutoCloseable {
     }
 
     private void destroyed(TtrpcServer served) {
-        served.close();
-        if (bootsAgain) {
-            try {
+        try {
+            Thread.sleep(endsAfter);
+            served.close();
+            if (bootsAgain) {
                 reboot();
-            } catch (IOException e) {
-                throw new UncheckedIOException(e);
             }
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
         }
+    }
+
+    /** An agent whose sandbox was destroyed answers for that long before it ends. */
+    public void endAfter(Duration time) {
+        endsAfter = time;
     }
 
     /** Whoever runs the machine starts it again when it ends. */

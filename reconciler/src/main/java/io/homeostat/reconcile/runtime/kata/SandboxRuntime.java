@@ -24,6 +24,7 @@ import io.homeostat.observe.guest.GuestFailure;
 import io.homeostat.observe.guest.GuestProbes.Responsiveness;
 import io.homeostat.observe.guest.NetworkDrift;
 import io.homeostat.observe.guest.UnreachableGuest;
+import io.homeostat.observe.ttrpc.TtrpcChannel;
 import io.homeostat.proto.kata.CreateSandboxRequest;
 import io.homeostat.proto.kata.KernelModule;
 import io.homeostat.reconcile.plan.Step;
@@ -57,6 +58,9 @@ final class SandboxRuntime implements KindRuntime, Configurable {
     private static final Duration TIMEOUT = Duration.ofSeconds(5);
 
     private static final Duration POLL = Duration.ofMillis(100);
+
+    /** What an agent takes to end that has no sandbox any more. */
+    private static final Duration AGENT_ENDS = Duration.ofSeconds(3);
 
     private final Machine machine;
     private final Guests guests;
@@ -374,11 +378,19 @@ final class SandboxRuntime implements KindRuntime, Configurable {
         Guest guest = guests.of(identity);
         long end = guests.ticker().read() + how.timeout().toNanos();
         try {
+            TtrpcChannel connection = guest.looks().channel();
             if (guest.probes(TIMEOUT).hasSandbox() instanceof Observation.Seen<Boolean>(Boolean there) && !there) {
                 return "had ended already";
             }
             guest.unanswered().isOf(instance);
-            guest.changes(how.timeout()).destroySandbox();
+            askToEnd(guest.changes(how.timeout()));
+            while (connection.isOpen() && isThere(guest)) {
+                if (guests.ticker().read() >= end) {
+                    return "was destroyed, and its agent goes on";
+                }
+                Thread.sleep(POLL);
+            }
+            return awaitEnd(connection) ? "was destroyed" : "was destroyed, and its agent goes on";
         } catch (UnreachableGuest e) {
             if (SandboxObserver.isGone(e)) {
                 return "had ended with its guest";
@@ -391,18 +403,31 @@ final class SandboxRuntime implements KindRuntime, Configurable {
             if (e.kind() == GuestFailure.Kind.SILENT) {
                 return "was given up: its guest does not answer, and what is in it ends with its virtual machine";
             }
+            throw e.because("could not stop " + instance.workload().brief());
+        }
+    }
+
+    private static void askToEnd(GuestChanges changes) throws Refused, UnreachableGuest, InterruptedException {
+        try {
+            changes.destroySandbox();
+        } catch (Refused e) {
             if (e.kind() != GuestFailure.Kind.LOST) {
-                throw e.because("could not stop " + instance.workload().brief());
+                throw e;
             }
             // It ends while it answers.
         }
-        while (isThere(guest)) {
-            if (guests.ticker().read() >= end) {
-                return "was destroyed, and its agent goes on";
+    }
+
+    /** As long as its agent answers it would take the next sandbox, too, and then end with it. */
+    private boolean awaitEnd(TtrpcChannel connection) throws InterruptedException {
+        long end = guests.ticker().read() + AGENT_ENDS.toNanos();
+        while (connection.isOpen()) {
+            if (guests.ticker().read() - end >= 0) {
+                return false;
             }
             Thread.sleep(POLL);
         }
-        return "was destroyed";
+        return true;
     }
 
     private static boolean isThere(Guest guest) {
