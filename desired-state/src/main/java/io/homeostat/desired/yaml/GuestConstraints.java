@@ -23,7 +23,7 @@ import java.util.Locale;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.Consumer;
-import org.jspecify.annotations.Nullable;
+import java.util.stream.Stream;
 
 /** The rules for what is declared of a guest, beyond what a pattern can say. */
 final class GuestConstraints {
@@ -32,6 +32,8 @@ final class GuestConstraints {
             .put(SandboxSettings.class, new Parsed("dns", GuestConstraints::address))
             .put(SandboxSettings.Network.class, new Distinct("interfaces", "name"))
             .put(SandboxSettings.Network.class, new Distinct("interfaces", "hwAddr"))
+            .put(SandboxSettings.Network.class, new Once("routes", ImmutableList.of("dest", "gateway", "device")))
+            .put(SandboxSettings.Network.class, new Once("neighbors", ImmutableList.of("address", "device")))
             .put(SandboxSettings.class, new NoLimits())
             .put(SandboxSettings.Interface.class, new Parsed("addresses", IpPrefix::parse))
             .put(SandboxSettings.Route.class, new Parsed("dest", IpPrefix::parse))
@@ -98,25 +100,53 @@ final class GuestConstraints {
             }
             Set<String> seen = new HashSet<>();
             for (int i = 0; i < sequence.elements().size(); i++) {
-                Scalar value = value(sequence.elements().get(i));
-                if (value != null && !seen.add(value.text().toLowerCase(Locale.ROOT))) {
+                if (!(sequence.elements().get(i) instanceof Mapping mapping)) {
+                    continue;
+                }
+                String place = list + "[" + i + "]." + key;
+                scalar(mapping, key)
+                        .filter(value -> !seen.add(value.text().toLowerCase(Locale.ROOT)))
+                        .ifPresent(value -> record.errorAt(
+                                value,
+                                place,
+                                "'" + Binder.shown(value.text()) + "' is there already; write another one"));
+            }
+        }
+    }
+
+    /** Twice the same is refused by some agents, and means nothing to the others. */
+    private record Once(String list, ImmutableList<String> keys) implements Constraint {
+        @Override
+        public void check(Bound record) {
+            if (!(record.written(list) instanceof Sequence sequence)) {
+                return;
+            }
+            Set<ImmutableList<String>> seen = new HashSet<>();
+            for (int i = 0; i < sequence.elements().size(); i++) {
+                Node element = sequence.elements().get(i);
+                if (element instanceof Mapping mapping && !seen.add(values(mapping))) {
                     record.errorAt(
-                            value,
-                            list + "[" + i + "]." + key,
-                            "'" + Binder.shown(value.text()) + "' is there already; write another one");
+                            element,
+                            list + "[" + i + "]",
+                            "one of the same " + String.join(", ", keys) + " is there already; remove one of them");
                 }
             }
         }
 
-        private @Nullable Scalar value(Node element) {
-            return element instanceof Mapping mapping
-                    ? mapping.entries().stream()
-                            .filter(entry -> entry.key().text().equals(key))
-                            .map(entry -> entry.value() instanceof Scalar scalar ? scalar : null)
-                            .findFirst()
-                            .orElse(null)
-                    : null;
+        private ImmutableList<String> values(Mapping element) {
+            return keys.stream()
+                    .map(key -> scalar(element, key)
+                            .map(value -> value.text().toLowerCase(Locale.ROOT))
+                            .orElse(""))
+                    .collect(ImmutableList.toImmutableList());
         }
+    }
+
+    private static Optional<Scalar> scalar(Mapping mapping, String key) {
+        return mapping.entries().stream()
+                .filter(entry -> entry.key().text().equals(key))
+                .flatMap(entry -> entry.value() instanceof Scalar scalar ? Stream.of(scalar) : Stream.empty())
+                .findFirst();
     }
 
     private static final class OneFamily implements Constraint {
