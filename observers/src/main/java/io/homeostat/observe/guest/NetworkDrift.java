@@ -190,15 +190,23 @@ public record NetworkDrift(
             List<String> differences,
             List<String> remarks) {
         Multiset<Key> missing = LinkedHashMultiset.create();
-        declared.routes().forEach(route -> missing.add(Key.of(route)));
+        Set<Key> untold = new HashSet<>();
+        for (GuestNetwork.Route route : declared.routes()) {
+            (isTold(route) ? missing : untold).add(Key.of(route));
+        }
         for (Route route : table) {
             Key.of(route)
-                    .filter(key -> !missing.remove(key) && !isMadeByKernel(key, links))
+                    .filter(key -> !missing.remove(key) && !untold.contains(key) && !isMadeByKernel(key, links))
                     .ifPresent(key -> remarks.add(
                             key + " is not declared; the agent can't remove it, a new boot of the guest does"));
         }
         missing.forEach(key -> differences.add(key + " is missing"));
         return !missing.isEmpty();
+    }
+
+    /** Agents tell of no route to everywhere without a gateway. */
+    public static boolean isTold(GuestNetwork.Route route) {
+        return route.dest().length() > 0 || !route.gateway().isEmpty();
     }
 
     /** The kernel makes a route to the network of each address, and to what is local to a link. */

@@ -181,11 +181,14 @@ class NetworkDriftTest {
     }
 
     @Test
-    void aDefaultRouteNeedsNoGateway() {
+    void aDefaultRouteWithoutAGatewayNeedNotBeTold() {
         GuestNetwork declared = new GuestNetwork(List.of(), List.of(route("0.0.0.0/0", "")), List.of());
 
-        assertTrue(NetworkDrift.of(declared, List.of(), List.of()).routes());
-        assertFalse(NetworkDrift.of(declared, List.of(), List.of(direct(""))).routes());
+        assertFalse(NetworkDrift.isTold(declared.routes().getFirst()));
+        assertTrue(NetworkDrift.of(declared, List.of(), List.of()).isEmpty());
+        NetworkDrift told = NetworkDrift.of(declared, List.of(), List.of(direct("")));
+        assertTrue(told.isEmpty());
+        assertEquals(List.of(), told.remarks());
     }
 
     @Test

@@ -310,7 +310,7 @@ final class SandboxRuntime implements KindRuntime, Configurable {
             for (GuestNetwork.Interface one : drift.interfaces()) {
                 changes.updateInterface(one);
             }
-            if (drift.routes()) {
+            if (drift.routes() || !network.routes().stream().allMatch(NetworkDrift::isTold)) {
                 changes.updateRoutes(network.routes());
             }
         }
