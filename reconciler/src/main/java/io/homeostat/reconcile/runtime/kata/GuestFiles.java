@@ -46,11 +46,13 @@ final class GuestFiles {
                     .sorted(order(tree))
                     .toList();
         }
+        makeParents(to, changes);
         for (Path path : paths) {
             String relative = tree.relativize(path).toString();
             CopyFileRequest.Builder request = CopyFileRequest.newBuilder()
                     .setPath(relative.isEmpty() ? to : to + "/" + relative)
-                    .setDirMode(DIRECTORY_MODE);
+                    // Some agents give it to a directory that is there as well.
+                    .setDirMode(path.equals(tree) ? DIRECTORY_MODE : mode(path.resolveSibling("")));
             if (Files.isSymbolicLink(path)) {
                 byte[] target = Files.readSymbolicLink(path).toString().getBytes(StandardCharsets.UTF_8);
                 changes.copyFile(request.setFileMode(LINK | LINK_MODE)
@@ -62,6 +64,18 @@ final class GuestFiles {
             } else {
                 copyFile(path, request.setFileMode(FILE | mode(path)), changes);
             }
+        }
+    }
+
+    /** Some agents don't. */
+    private static void makeParents(String to, GuestChanges changes)
+            throws Refused, UnreachableGuest, InterruptedException {
+        for (int slash = PLACE.length() - 1; slash > 0; slash = to.indexOf('/', slash + 1)) {
+            changes.copyFile(CopyFileRequest.newBuilder()
+                    .setPath(to.substring(0, slash))
+                    .setFileMode(DIRECTORY | DIRECTORY_MODE)
+                    .setDirMode(DIRECTORY_MODE)
+                    .build());
         }
     }
 
