@@ -31,7 +31,7 @@ public record GuestFailure(Kind kind, String words) {
     }
 
     /** EIO, as the pseudo terminal of what has ended is read. */
-    private static final String END_OF_TERMINAL = "os error 5";
+    private static final String END_OF_TERMINAL = "(os error 5)";
 
     // Written differently by different calls. "invalid container ID", which begins like them, is said of one that none
     // can have.

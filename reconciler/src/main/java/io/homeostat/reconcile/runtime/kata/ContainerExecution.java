@@ -41,6 +41,10 @@ final class ContainerExecution implements Execution {
     private static final Logger LOG = LoggerFactory.getLogger(ContainerExecution.class);
     private static final Duration TIMEOUT = Duration.ofSeconds(5);
     private static final Duration LONGEST = Duration.ofDays(1);
+
+    /** For what an agent does at once, unless it hangs. */
+    private static final Duration SOON = Duration.ofSeconds(5);
+
     private static final int PIECE = 64 << 10;
     private static final int SIGKILL = 9;
     private static final int STATUSES = 256;
@@ -124,6 +128,10 @@ final class ContainerExecution implements Execution {
 
     private AgentServiceBlockingStub agent() {
         return AgentServiceGrpc.newBlockingStub(channel);
+    }
+
+    private AgentServiceBlockingStub soon() {
+        return agent().withDeadlineAfter(SOON.toNanos(), TimeUnit.NANOSECONDS);
     }
 
     private void start(Process process, Duration timeout) throws ActuationFailure, InterruptedException {
@@ -248,8 +256,12 @@ final class ContainerExecution implements Execution {
 
     /** @return false when nobody listens any more */
     private boolean told(Telling telling) throws InterruptedException {
+        return told(agent(), telling);
+    }
+
+    private boolean told(AgentServiceBlockingStub agent, Telling telling) throws InterruptedException {
         try {
-            Object _ = telling.tell(agent());
+            Object _ = telling.tell(agent);
             return true;
         } catch (StatusRuntimeException e) {
             if (Thread.interrupted()) {
@@ -284,20 +296,24 @@ final class ContainerExecution implements Execution {
 
     @Override
     public boolean endInput() throws InterruptedException {
-        return told(agent -> agent.closeStdin(CloseStdinRequest.newBuilder()
-                .setContainerId(container)
-                .setExecId(id)
-                .build()));
+        return told(
+                soon(),
+                agent -> agent.closeStdin(CloseStdinRequest.newBuilder()
+                        .setContainerId(container)
+                        .setExecId(id)
+                        .build()));
     }
 
     @Override
     public boolean resize(int rows, int columns) throws InterruptedException {
-        return told(agent -> agent.ttyWinResize(TtyWinResizeRequest.newBuilder()
-                .setContainerId(container)
-                .setExecId(id)
-                .setRow(rows)
-                .setColumn(columns)
-                .build()));
+        return told(
+                soon(),
+                agent -> agent.ttyWinResize(TtyWinResizeRequest.newBuilder()
+                        .setContainerId(container)
+                        .setExecId(id)
+                        .setRow(rows)
+                        .setColumn(columns)
+                        .build()));
     }
 
     private void kill() {
