@@ -98,6 +98,22 @@ final class ContainerKillPointsTest {
         awaitOne("and its guest was away");
     }
 
+    @Test
+    void aStartThatHangsIsFreedByWhoeverComesNext() {
+        homeostat.declare("guest.yaml", guest.sandbox());
+        Agent agent = homeostat.agent();
+        homeostat.awaitRunning(SANDBOX);
+        guest.agent().endBeforeStart(true);
+        homeostat.declare("app.yaml", app("1").with("start.timeout", "1h"));
+        eventually().until(() -> guest.fake().calls().count("StartContainer") == 1);
+        agent.kill();
+        guest.agent().endBeforeStart(false);
+
+        homeostat.agent();
+
+        awaitOne("while a start hung");
+    }
+
     @ParameterizedTest(name = "killed {0}")
     @MethodSource("pointsOfAStop")
     void aReplacementThatIsCutShortIsBroughtToItsEnd(String when, String point) {

@@ -116,6 +116,29 @@ final class ContainerTest {
         assertEquals(1, guest.fake().calls().count("CreateContainer"));
     }
 
+    @Test
+    void whoeverReadsItsInputComesToTheEndOfIt() {
+        homeostat.applied(guest.sandbox(), app("cat; echo read it all; sleep 1000"));
+
+        eventually().until(() -> homeostat.run("logs", APP).out().contains("read it all"));
+    }
+
+    @Test
+    void aGuestIsFreedOfTheStartOfWhatHasEndedBeforeIt() {
+        homeostat.applied(guest.sandbox());
+        guest.agent().endBeforeStart(true);
+        homeostat
+                .apply(guest.sandbox(), idle().with("start.timeout", "2s").with("restart.policy", "never"))
+                .exits(1)
+                .says("StartContainer was not answered within 2000 ms");
+
+        guest.agent().endBeforeStart(false);
+        homeostat.applied(guest.sandbox(), idle());
+
+        assertEquals(1, guest.agent().containers().size());
+        assertEquals(1, guest.fake().calls().count("CreateSandbox"));
+    }
+
     @ParameterizedTest
     @ValueSource(booleans = {true, false})
     void howAOneShotEndsIsKnownThoughItsAgentWasStartedAgain(boolean endsMeanwhile) throws IOException {
@@ -607,7 +630,8 @@ final class ContainerTest {
                     entries.map(one -> one.getFileName().toString()).collect(Collectors.toSet()));
         }
         long calls = guest.fake().calls().count("CopyFile");
-        assertEquals(10, calls, "three directories, three pieces of a file, three small ones and a link");
+        assertEquals(
+                12, calls, "three directories and two above them, three pieces of a file, three small ones and a link");
         assertEquals("one", Files.readString(there.resolve("etc/a.tmp")));
         assertEquals("other", Files.readString(there.resolve("etc/a.txt")));
 
@@ -664,7 +688,8 @@ final class ContainerTest {
     void aProbeThatBeginsTooLateIsForgottenByTheAgentAllTheSame() {
         Agent _ = running(idle().with("probe.exec.command", new String[] {"/bin/true"})
                 .with("health.interval", "1s")
-                .with("health.timeout", "300ms"));
+                .with("health.timeout", "300ms")
+                .with("health.failureThreshold", 1000));
         guest.fake().faults().hang("ExecProcess");
         long before = guest.fake().calls().count("ExecProcess");
         eventually().until(() -> guest.fake().calls().count("ExecProcess") >= before + 3);

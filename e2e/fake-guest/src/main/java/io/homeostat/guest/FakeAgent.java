@@ -133,6 +133,7 @@ public final class FakeAgent extends AgentServiceImplBase {
     private volatile boolean sandbox;
     private volatile CreateSandboxRequest asked = CreateSandboxRequest.getDefaultInstance();
     private volatile boolean clockMayBeSet;
+    private volatile boolean endsBeforeItsStart;
     private volatile Instant clock = Instant.EPOCH;
     private volatile Runnable whenDestroyed = () -> {};
 
@@ -216,6 +217,11 @@ public final class FakeAgent extends AgentServiceImplBase {
         known(container).exhaust();
     }
 
+    /** What waits to be started from now on is killed before that, as for want of memory. */
+    public void endBeforeStart(boolean ends) {
+        endsBeforeItsStart = ends;
+    }
+
     /** Whether what was in a container's root file system was deleted under it. */
     public boolean isEmptied(String container) {
         return known(container).isEmptied();
@@ -290,6 +296,16 @@ public final class FakeAgent extends AgentServiceImplBase {
         return known(id, Status.INTERNAL, "Invalid container id");
     }
 
+    /** Who asks for it waits for the lock, and not for what is done with it then. */
+    private FakeProcess lookUp(String id, String exec) throws InterruptedException {
+        lock.lockInterruptibly();
+        try {
+            return process(id, exec);
+        } finally {
+            lock.unlock();
+        }
+    }
+
     private FakeProcess process(String id, String exec) {
         FakeContainer container = known(id, Status.INVALID_ARGUMENT, "InvalidContainerId");
         FakeProcess process = container.process(exec);
@@ -326,11 +342,12 @@ public final class FakeAgent extends AgentServiceImplBase {
 
     @Override
     public void destroySandbox(DestroySandboxRequest request, StreamObserver<Empty> answers) {
-        sandbox = false;
-        answers.onNext(Empty.getDefaultInstance());
-        answers.onCompleted();
-        end();
-        Thread.startVirtualThread(whenDestroyed);
+        locked(answers, () -> {
+            sandbox = false;
+            end();
+            Thread.startVirtualThread(whenDestroyed);
+            return Empty.getDefaultInstance();
+        });
     }
 
     @Override
@@ -363,6 +380,9 @@ public final class FakeAgent extends AgentServiceImplBase {
                 CompletableFuture<Integer> _ = end.whenComplete((_, _) -> made.kill());
             }
             containers.put(id, made);
+            if (endsBeforeItsStart) {
+                made.kill();
+            }
             return Empty.getDefaultInstance();
         });
     }
@@ -382,7 +402,7 @@ public final class FakeAgent extends AgentServiceImplBase {
     public void startContainer(StartContainerRequest request, StreamObserver<Empty> answers) {
         locked(answers, () -> {
             FakeContainer container = created(request.getContainerId());
-            if (container.phase() != Phase.CREATED) {
+            if (container.phase() != Phase.CREATED || container.first().hasEnded()) {
                 // Nobody reads the pipe that it writes to any more.
                 awaitEither(container.fifo());
                 return Empty.getDefaultInstance();
@@ -449,7 +469,7 @@ public final class FakeAgent extends AgentServiceImplBase {
     @Override
     public void waitProcess(WaitProcessRequest request, StreamObserver<WaitProcessResponse> answers) {
         answer(answers, () -> {
-            FakeProcess process = process(request.getContainerId(), request.getExecId());
+            FakeProcess process = lookUp(request.getContainerId(), request.getExecId());
             int status = process.status().get();
             FakeContainer container = created(request.getContainerId());
             container.forget(process);
@@ -545,7 +565,7 @@ public final class FakeAgent extends AgentServiceImplBase {
     @Override
     public void closeStdin(CloseStdinRequest request, StreamObserver<Empty> answers) {
         answer(answers, () -> {
-            process(request.getContainerId(), request.getExecId()).input().close();
+            lookUp(request.getContainerId(), request.getExecId()).endInput();
             return Empty.getDefaultInstance();
         });
     }
@@ -563,7 +583,7 @@ public final class FakeAgent extends AgentServiceImplBase {
     /** Of a call that is given up nothing is read any more. */
     private ReadStreamResponse read(ReadStreamRequest request, boolean standardError, ServerCallStreamObserver<?> call)
             throws IOException, InterruptedException {
-        FakeProcess process = process(request.getContainerId(), request.getExecId());
+        FakeProcess process = lookUp(request.getContainerId(), request.getExecId());
         InputStream output = process.output(standardError);
         byte[] bytes = new byte[request.getLen()];
         int length;
@@ -669,7 +689,7 @@ public final class FakeAgent extends AgentServiceImplBase {
 
     @Override
     public void getGuestDetails(GuestDetailsRequest request, StreamObserver<GuestDetailsResponse> answers) {
-        locked(
+        answer(
                 answers,
                 () -> GuestDetailsResponse.newBuilder()
                         .setMemBlockSizeBytes(request.getMemBlockSize() ? 128 << 20 : 0)

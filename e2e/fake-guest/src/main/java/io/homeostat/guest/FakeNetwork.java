@@ -139,13 +139,19 @@ public final class FakeNetwork {
         }
     }
 
-    /** Of those with a gateway, where they lead is not told. The kernel has one to the network of each address. */
+    /**
+     * Of those with a gateway, where they lead is not told, and of one to everywhere without a gateway nothing is. The kernel has one to
+     * the network of each address.
+     */
     synchronized List<Route> routes() {
         List<Route> result = new ArrayList<>();
-        routes.forEach(route -> result.add(
-                route.getGateway().isEmpty()
-                        ? route
-                        : route.toBuilder().setDest("0.0.0.0").build()));
+        for (Route route : routes) {
+            if (!route.getGateway().isEmpty()) {
+                result.add(route.toBuilder().setDest("0.0.0.0").build());
+            } else if (!route.getDest().isEmpty()) {
+                result.add(route);
+            }
+        }
         for (Interface link : links.subList(1, links.size())) {
             for (IPAddress address : link.getIPAddressesList()) {
                 result.add(Route.newBuilder()

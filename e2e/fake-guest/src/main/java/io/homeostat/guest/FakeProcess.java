@@ -29,6 +29,7 @@ final class FakeProcess {
     private final CountDownLatch begun = new CountDownLatch(1);
 
     private java.lang.@Nullable Process process;
+    private boolean inputHasEnded;
 
     /** @param first whether it is the first one of its container */
     FakeProcess(Process spec, boolean first) {
@@ -36,7 +37,7 @@ final class FakeProcess {
         this.first = first;
     }
 
-    void start() throws IOException {
+    synchronized void start() throws IOException {
         List<String> args = spec.getArgsList().isEmpty() ? List.of("sh") : spec.getArgsList();
         ProcessBuilder builder = new ProcessBuilder(hasTerminal() ? atTerminal(args) : args);
         builder.environment().clear();
@@ -46,6 +47,9 @@ final class FakeProcess {
         }
         java.lang.Process started = builder.start();
         process = started;
+        if (inputHasEnded) {
+            started.getOutputStream().close();
+        }
         begun.countDown();
         CompletableFuture<java.lang.Process> _ =
                 started.onExit().whenComplete((ended, _) -> status.complete(ended.exitValue()));
@@ -169,10 +173,24 @@ final class FakeProcess {
         return of == null ? OutputStream.nullOutputStream() : of.getOutputStream();
     }
 
+    /** Also before it has begun. */
+    synchronized void endInput() throws IOException {
+        inputHasEnded = true;
+        if (process != null) {
+            process.getOutputStream().close();
+        }
+    }
+
+    boolean hasEnded() {
+        return status.isDone();
+    }
+
     void kill() {
         begun.countDown();
         if (process != null) {
             process.destroyForcibly();
+        } else {
+            status.complete(128 + SIGKILL);
         }
     }
 }

@@ -137,9 +137,14 @@ public final class GuestProbes {
                 failure -> failure.kind() == Kind.NO_CONTAINER ? Optional.of(false) : Optional.empty());
     }
 
-    /** Whether something is left of a container, which may be all that there is. */
-    public Observation<Boolean> hasBundle(String id) {
-        return hasFile("/run/kata-containers/" + id + "/config.json");
+    /**
+     * Frees a StartContainer that waits for a process which is not there to read from a pipe, and with it all calls that wait for that one:
+     * to look at the pipe opens it. Nothing else is changed by it.
+     *
+     * @return whether there is such a pipe
+     */
+    public Observation<Boolean> freeStart(String id) {
+        return hasFile("/run/kata-containers/" + id + "/exec.fifo");
     }
 
     private Observation<Boolean> hasFile(String path) {

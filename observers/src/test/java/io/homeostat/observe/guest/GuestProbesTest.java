@@ -189,13 +189,13 @@ class GuestProbesTest {
     }
 
     @Test
-    void aSandboxAndWhatIsLeftOfAContainerAreSeenByTheirFiles() {
+    void aSandboxAndTheStartOfAContainerAreSeenByTheirFiles() {
         files.add("/run/sandbox-ns/ipc");
-        files.add("/run/kata-containers/app/config.json");
+        files.add("/run/kata-containers/app/exec.fifo");
 
         assertEquals(Observation.seen(true), probes().hasSandbox());
-        assertEquals(Observation.seen(true), probes().hasBundle("app"));
-        assertEquals(Observation.seen(false), probes().hasBundle("other"));
+        assertEquals(Observation.seen(true), probes().freeStart("app"));
+        assertEquals(Observation.seen(false), probes().freeStart("other"));
         files.clear();
         assertEquals(Observation.seen(false), probes().hasSandbox());
     }

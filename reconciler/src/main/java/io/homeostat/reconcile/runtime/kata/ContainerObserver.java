@@ -110,6 +110,9 @@ final class ContainerObserver implements InstanceObserver {
         }
         Optional<Exit> exit = notes.exit(instance);
         if (exit.isPresent()) {
+            Containers.identity(instance)
+                    .filter(container -> !container.started())
+                    .ifPresent(this::freeStart);
             return new Liveness.Ended(exit.get());
         }
         if (Files.exists(launches.of(instance).endedFile())) {
@@ -146,8 +149,18 @@ final class ContainerObserver implements InstanceObserver {
                 there
                         ? new Liveness.Orphaned(new Exit(null, null, Exit.Reason.UNKNOWN, now()), 1)
                         : ended(Exit.Reason.UNKNOWN, now());
-            case Observation.Unseen<Boolean>(String why) -> throw new Silence(why);
+            case Observation.Unseen<Boolean>(String why) -> {
+                freeStart(identity);
+                throw new Silence(why);
+            }
         };
+    }
+
+    /** What has ended before it was started may hold up everything in its guest. Who only looks leaves that as it is. */
+    private void freeStart(Identity.Container identity) {
+        if (machine.adopts()) {
+            var _ = containers.guest(identity).probes(TIMEOUT).freeStart(identity.containerId());
+        }
     }
 
     private Liveness liveness(Instance instance, Identity.Container identity, @Nullable ContainerSpec spec)
@@ -221,9 +234,14 @@ final class ContainerObserver implements InstanceObserver {
             return false;
         }
         return Files.exists(sandboxes.agentLostFile(sandbox.get()))
-                || (asked.scrapes() instanceof Observation.Seen<OptionalLong>(OptionalLong count)
-                        && count.isPresent()
-                        && count.getAsLong() <= sandboxes.scrapes(sandbox.get(), identity.get()));
+                || countsNoMore(asked, sandboxes.scrapes(sandbox.get(), identity.get()));
+    }
+
+    /** @param before read before it is asked, as others ask it and note the count, too */
+    private static boolean countsNoMore(GuestProbes asked, long before) {
+        return asked.scrapes() instanceof Observation.Seen<OptionalLong>(OptionalLong count)
+                && count.isPresent()
+                && count.getAsLong() <= before;
     }
 
     /** What an agent can't tell is no difference: it says 0 where it knows nothing. */

@@ -180,13 +180,41 @@ final class ContainerRuntime implements KindRuntime, Configurable, Signalable, E
         }
         // Reads before there is anything to read.
         var _ = containers.follow(instance, container);
-        changes.startContainer(id);
+        endInput(changes, id);
+        start(containers.guest(container), changes, id);
         Identity.Container started = container.answered();
         launches.write(instance.withIdentity(started));
         if (spec.container().frozen()) {
             pause(changes, id);
         }
         return started;
+    }
+
+    /** Nobody writes to it, and whoever reads it would wait for ever. */
+    private static void endInput(GuestChanges changes, String id)
+            throws Refused, UnreachableGuest, InterruptedException {
+        try {
+            changes.closeInput(id);
+        } catch (Refused e) {
+            if (e.kind() == GuestFailure.Kind.SILENT || e.kind() == GuestFailure.Kind.LOST) {
+                throw e;
+            }
+            // Few programs read it.
+            LOG.debug("container {}: {}", id, e.words());
+        }
+    }
+
+    /** What has ended before it was started holds up everything in its guest, as long as nobody frees the call. */
+    private static void start(Guest guest, GuestChanges changes, String id)
+            throws Refused, UnreachableGuest, InterruptedException {
+        try {
+            changes.startContainer(id);
+        } catch (Refused e) {
+            if (e.kind() == GuestFailure.Kind.SILENT) {
+                var _ = guest.probes(TIMEOUT).freeStart(id);
+            }
+            throw e;
+        }
     }
 
     /**

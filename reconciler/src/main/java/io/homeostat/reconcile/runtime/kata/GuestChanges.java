@@ -14,6 +14,7 @@ import io.homeostat.proto.kata.ARPNeighbors;
 import io.homeostat.proto.kata.AddARPNeighborsRequest;
 import io.homeostat.proto.kata.AgentServiceGrpc;
 import io.homeostat.proto.kata.AgentServiceGrpc.AgentServiceBlockingStub;
+import io.homeostat.proto.kata.CloseStdinRequest;
 import io.homeostat.proto.kata.CopyFileRequest;
 import io.homeostat.proto.kata.CreateContainerRequest;
 import io.homeostat.proto.kata.CreateSandboxRequest;
@@ -221,6 +222,16 @@ final class GuestChanges {
     /** The agent ends after that, and as a rule the machine with it. */
     void destroySandbox() throws Refused, UnreachableGuest, InterruptedException {
         Empty _ = call("DestroySandbox", agent -> agent.destroySandbox(DestroySandboxRequest.getDefaultInstance()));
+    }
+
+    /** Its first process reads to an end then, instead of waiting. */
+    void closeInput(String container) throws Refused, UnreachableGuest, InterruptedException {
+        Empty _ = call(
+                "CloseStdin",
+                agent -> agent.closeStdin(CloseStdinRequest.newBuilder()
+                        .setContainerId(container)
+                        .setExecId(container)
+                        .build()));
     }
 
     /** A piece of a file, a directory or a link. */
