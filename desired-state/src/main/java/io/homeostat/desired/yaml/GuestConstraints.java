@@ -39,10 +39,12 @@ final class GuestConstraints {
             .put(SandboxSettings.Route.class, new Parsed("dest", IpPrefix::parse))
             .put(SandboxSettings.Route.class, new Parsed("gateway", GuestConstraints::address))
             .put(SandboxSettings.Route.class, new OneFamily())
+            .put(SandboxSettings.Route.class, new WholeNetwork())
             .put(SandboxSettings.Neighbor.class, new Parsed("address", GuestConstraints::address))
             .put(SandboxSettings.Policy.class, new LocalFile())
             .put(ContainerSettings.class, new LimitsOfGuests())
             .put(ContainerSettings.class, new OneRootFs())
+            .put(ContainerSettings.Program.class, new NamedProgram())
             .put(ContainerSettings.Mount.class, new SourceOfABind())
             .build();
 
@@ -160,12 +162,37 @@ final class GuestConstraints {
                 record.errorAtValue("gateway", "is of another version of IP than dest; write one of the same version");
             }
         }
+    }
 
-        private static boolean isPrefix(String text) {
-            try {
-                return IpPrefix.parse(text).length() >= 0;
-            } catch (IllegalArgumentException e) {
-                return false;
+    private static boolean isPrefix(String text) {
+        try {
+            return IpPrefix.parse(text).length() >= 0;
+        } catch (IllegalArgumentException e) {
+            return false;
+        }
+    }
+
+    /** A kernel takes no route to a part of a network that is called by one of its hosts. */
+    private static final class WholeNetwork implements Constraint {
+        @Override
+        public void check(Bound record) {
+            if (record.value("dest") instanceof String dest && isPrefix(dest)) {
+                IpPrefix parsed = IpPrefix.parse(dest);
+                if (!parsed.network().equals(parsed)) {
+                    record.errorAtValue("dest", "is a host in a network; write " + parsed.network());
+                }
+            }
+        }
+    }
+
+    private static final class NamedProgram implements Constraint {
+        @Override
+        public void check(Bound record) {
+            if (record.written("command") instanceof Sequence sequence
+                    && !sequence.elements().isEmpty()
+                    && sequence.elements().get(0) instanceof Scalar first
+                    && first.text().isEmpty()) {
+                record.errorAt(first, "command[0]", "is empty; write the program");
             }
         }
     }
@@ -240,6 +267,9 @@ final class GuestConstraints {
             boolean binds = "bind".equals(record.value("type"))
                     || (record.value("options") instanceof Collection<?> options
                             && (options.contains("bind") || options.contains("rbind")));
+            if (binds && record.value("source") instanceof String source && !source.startsWith("/")) {
+                record.errorAtValue("source", "is no absolute path of the guest; write one, or another type");
+            }
             if (binds && record.value("source") == null && !record.has("source")) {
                 record.missing(
                         "source", "required key 'source' is missing; write a path of the guest, or another type");

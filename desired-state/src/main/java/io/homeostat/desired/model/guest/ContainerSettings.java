@@ -39,12 +39,15 @@ public record ContainerSettings(
 
         @Doc("Whether it is paused: its processes are there and do nothing. Changed in place.") @Default("false")
         boolean frozen) {
+    static final String BELOW_ROOT = "(?=/*[^/])(/(?!\\.\\.(/|$))[^/\\u0000]*)+";
+    static final String BELOW_ROOT_WORDS = "an absolute path without '..', and not /";
+
     private static final String PREFIX = "CAP_";
 
     /** Where its root file system is: exactly one of path and storage, and neither where it is copied into the guest. */
     public record RootFs(
             @Doc("A directory of the guest, absolute and no link.")
-            @Matches(value = "/[^\\u0000]*", words = "an absolute path")
+            @Matches(value = BELOW_ROOT, words = BELOW_ROOT_WORDS)
             @Nullable
             String path,
 
@@ -75,7 +78,7 @@ public record ContainerSettings(
 
             @Doc("The working directory in the container; absolute. It is made when it is not there.")
             @Default("/")
-            @Matches(value = "/[^\\u0000]*", words = "an absolute path")
+            @Matches(value = "(/(?!\\.\\.(/|$))[^/\\u0000]*)+", words = "an absolute path without '..'")
             String workingDirectory,
 
             @Doc("Who runs it; the numbers of nobody when left out.")
@@ -119,7 +122,7 @@ public record ContainerSettings(
 
     /** Something that is mounted in a container. */
     public record Mount(
-            @Doc("Where, in the container; absolute.") @Matches(value = "/[^\\u0000]*", words = "an absolute path")
+            @Doc("Where, in the container; absolute.") @Matches(value = BELOW_ROOT, words = BELOW_ROOT_WORDS)
             String destination,
 
             @Doc("What: for type bind a path in the guest.") @Nullable

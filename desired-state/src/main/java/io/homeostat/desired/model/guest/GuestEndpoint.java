@@ -117,7 +117,11 @@ public sealed interface GuestEndpoint {
                         "the path of a socket has at most " + LONGEST_PATH + " bytes, and " + path + " has " + length);
             }
             // One socket is one guest, however it is written.
-            return Path.of(path).normalize().toString();
+            String normal = Path.of(path).normalize().toString();
+            if (normal.equals("/")) {
+                throw new IllegalArgumentException("'" + text + "' names no socket; write its path");
+            }
+            return normal;
         }
 
         private static int number(String text, String digits, String what, long most) {

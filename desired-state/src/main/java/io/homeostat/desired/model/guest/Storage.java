@@ -18,7 +18,8 @@ public record Storage(
         @Doc("The type of the file system, such as virtiofs, ext4 or tmpfs.") @Nullable
         String fstype,
 
-        @Doc("Where it is mounted in the guest; absolute.") @Matches(value = "/[^\\u0000]*", words = "an absolute path")
+        @Doc("Where it is mounted in the guest; absolute.")
+        @Matches(value = ContainerSettings.BELOW_ROOT, words = ContainerSettings.BELOW_ROOT_WORDS)
         String mountPoint,
 
         @Doc("Options of the mount, such as ro or size=64m.")
