@@ -486,6 +486,40 @@ final class SandboxTest {
     }
 
     @Test
+    void aGuestThatComesBackWithWhatWasGivenUpLosesThatAndIsMadeASandboxOfAgain() throws IOException {
+        homeostat.agent();
+        guest.fake().bootAgain();
+        homeostat.declare(
+                "guest.yaml", guest.sandbox().with("health.interval", "1s").with("health.failureThreshold", 2));
+        homeostat.declare("app.yaml", Document.container("app", "guest", "sleep 1000"));
+        homeostat.awaitRunning("container/app");
+
+        guest.fake().stopListening();
+        eventually().until(() -> homeostat.run("events").out().contains("had ended with its guest"));
+        guest.fake().listen();
+
+        homeostat.awaitRunning(SANDBOX);
+        homeostat.awaitRunning("container/app");
+        assertEquals(1, guest.fake().calls().count("DestroySandbox"));
+        assertEquals(1, guest.fake().calls().mostInOneBoot("CreateSandbox"));
+        assertEquals(1, guest.agent().containers().size());
+    }
+
+    @Test
+    void whatWasGivenUpEndsWithItsDeletionWhereItsGuestIsBack() throws IOException {
+        homeostat.applied(guest.sandbox());
+        guest.fake().stopListening();
+        homeostat.run("stop", SANDBOX, "--reason", "test").exits(0);
+        assertEquals(0, guest.fake().calls().count("DestroySandbox"));
+        guest.fake().listen();
+
+        homeostat.run("delete", SANDBOX).exits(0);
+
+        assertEquals(1, guest.fake().calls().count("DestroySandbox"));
+        assertFalse(guest.agent().hasSandbox());
+    }
+
+    @Test
     void theProcessThatAGuestRunsInIsRestartedForANewBoot() throws IOException {
         Path socket = guest.root().resolve("vm.sock");
         Document machine = machine(socket);

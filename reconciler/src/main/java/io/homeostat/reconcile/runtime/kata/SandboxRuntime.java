@@ -66,6 +66,7 @@ final class SandboxRuntime implements KindRuntime, Configurable {
     private final Guests guests;
     private final LaunchDirectories launches;
     private final SandboxNotes notes;
+    private final LostSandboxes lost;
     private final LeftOvers leftOvers;
     private final HostClock hostClock = new HostClock();
 
@@ -80,6 +81,7 @@ final class SandboxRuntime implements KindRuntime, Configurable {
         this.guests = guests;
         this.launches = new LaunchDirectories(machine.layout(), machine.procFs());
         this.notes = new SandboxNotes(machine.layout());
+        this.lost = new LostSandboxes(machine, notes);
         this.leftOvers = new LeftOvers(machine.layout());
     }
 
@@ -94,6 +96,10 @@ final class SandboxRuntime implements KindRuntime, Configurable {
         Guest guest = guests.at(spec.guest().agent());
         Duration timeout = spec.lifecycle().start().timeout();
         awaitAgent(id, guest, timeout);
+        if (lost.isIn(guest, id, TIMEOUT)) {
+            endLost(id, guest, timeout);
+            awaitAgent(id, guest, timeout);
+        }
         requireFresh(id, guest, spec);
         OptionalLong scrapes = guest.probes(TIMEOUT).scrapes() instanceof Observation.Seen<OptionalLong>(OptionalLong n)
                 ? n
@@ -141,6 +147,17 @@ final class SandboxRuntime implements KindRuntime, Configurable {
             }
             Thread.sleep(POLL);
         }
+    }
+
+    /** Nothing that is in it is anybody's, and it stands in the way of another. */
+    private void endLost(WorkloadId id, Guest guest, Duration timeout) throws ActuationFailure, InterruptedException {
+        LOG.info("[{}] its guest is back with the sandbox that was given up, which is destroyed", id.brief());
+        GuestChanges.attempt("could not end the former sandbox of " + id.brief(), () -> {
+            TtrpcChannel connection = guest.looks().channel();
+            askToEnd(guest.changes(timeout));
+            return awaitEnd(connection);
+        });
+        lost.forget(id);
     }
 
     /** Another sandbox would empty the root file systems of what runs in the one that is there. */
@@ -260,6 +277,7 @@ final class SandboxRuntime implements KindRuntime, Configurable {
         Identity.Sandbox made = identity.answered();
         launches.write(instance.withIdentity(made));
         guests.contact(instance.launchId()).made(instance.withIdentity(made));
+        lost.forget(instance.workload());
         return made;
     }
 
@@ -289,7 +307,10 @@ final class SandboxRuntime implements KindRuntime, Configurable {
         try {
             changes.setClock(machine.clock().instant());
         } catch (Refused e) {
-            if (guests.contact(instance.launchId()).isClockNewlyRefused()) {
+            if (e.kind() == GuestFailure.Kind.OURS || e.kind() == GuestFailure.Kind.LOST) {
+                // A program that ends, or an agent that does; neither refuses it.
+                LOG.debug("[{}] {}", instance.workload().brief(), e.words());
+            } else if (guests.contact(instance.launchId()).isClockNewlyRefused()) {
                 LOG.warn(
                         "[{}] the clock of its guest stays as it is: {}",
                         instance.workload().brief(),
@@ -393,6 +414,7 @@ final class SandboxRuntime implements KindRuntime, Configurable {
             return awaitEnd(connection) ? "was destroyed" : "was destroyed, and its agent goes on";
         } catch (UnreachableGuest e) {
             if (SandboxObserver.isGone(e)) {
+                lost.note(instance, identity);
                 return "had ended with its guest";
             }
             throw new ActuationFailure(
@@ -401,6 +423,7 @@ final class SandboxRuntime implements KindRuntime, Configurable {
                     false);
         } catch (Refused e) {
             if (e.kind() == GuestFailure.Kind.SILENT) {
+                lost.note(instance, identity);
                 return "was given up: its guest does not answer, and what is in it ends with its virtual machine";
             }
             throw e.because("could not stop " + instance.workload().brief());
@@ -470,6 +493,17 @@ final class SandboxRuntime implements KindRuntime, Configurable {
     @Override
     public void remove(WorkloadId id) throws ActuationFailure, InterruptedException {
         destroyForgotten(id, machine);
+        Optional<Guest> guest =
+                lost.of(id).map(sandbox -> guests.of(sandbox)).filter(where -> lost.isIn(where, id, TIMEOUT));
+        if (guest.isPresent()) {
+            try {
+                endLost(id, guest.get(), TIMEOUT);
+            } catch (ActuationFailure e) {
+                // A removal does not wait for a guest that does nothing.
+                LOG.warn("[{}] {}", id.brief(), e.getMessage());
+            }
+        }
+        lost.forget(id);
     }
 
     /** Nothing here waits for a guest. */
