@@ -18,6 +18,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
@@ -114,6 +115,18 @@ final class ContainerTest {
         assertTrue(lines.contains("last"));
         assertTrue(lines.contains("line 20000"));
         assertEquals(1, guest.fake().calls().count("CreateContainer"));
+    }
+
+    @Test
+    void anEndOfWhichAnAgentIsAboutToHearIsNotOneThatNobodyKnows() {
+        Agent _ = running(app("sleep 3; exit 7").with("restart.policy", "never"));
+        guest.fake().faults().delay("WaitProcess", Duration.ofMillis(700));
+
+        eventually().until(() -> {
+            String status = homeostat.run("status", APP, "-o", "json").out();
+            assertFalse(status.contains("UNKNOWN"), status);
+            return homeostat.status(APP).at("/lastExit/code").asInt() == 7;
+        });
     }
 
     @Test

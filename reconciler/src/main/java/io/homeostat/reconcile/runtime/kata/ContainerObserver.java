@@ -43,6 +43,11 @@ import org.jspecify.annotations.Nullable;
 final class ContainerObserver implements InstanceObserver {
     private static final Duration TIMEOUT = Duration.ofSeconds(5);
 
+    /** What an agent takes at most to write down what it was told. */
+    private static final Duration NEWS = Duration.ofSeconds(2);
+
+    private static final Duration POLL = Duration.ofMillis(20);
+
     /** Memory is limited by whole pages; a kernel may have large ones. */
     private static final long PAGE = 64 << 10;
 
@@ -128,7 +133,41 @@ final class ContainerObserver implements InstanceObserver {
         }
         return identity.get().started()
                 ? liveness(instance, identity.get(), checks.of(instance) instanceof ContainerSpec spec ? spec : null)
-                : interrupted(instance, identity.get());
+                : begun(instance, identity.get(), checks);
+    }
+
+    /** By an agent that is about to go on with it, or by one that has died. */
+    private Liveness begun(Instance instance, Identity.Container identity, Checks checks)
+            throws IOException, UnreachableGuest, Silence, InterruptedException {
+        if (isToldMeanwhile(instance, true)) {
+            return liveness(launches.completed(instance), checks);
+        }
+        return interrupted(instance, identity);
+    }
+
+    /**
+     * Who only looks may come between what a guest has told an agent of ours and the note of it, and would say that nobody knows: so what is
+     * not noted yet is waited for.
+     *
+     * @param starts whether a start is news, beside an end
+     */
+    private boolean isToldMeanwhile(Instance instance, boolean starts) throws IOException, InterruptedException {
+        if (machine.adopts()) {
+            return false;
+        }
+        long end = containers.guests().ticker().read() + NEWS.toNanos();
+        do {
+            if (notes.exit(instance).isPresent()
+                    || Files.exists(launches.of(instance).endedFile())
+                    || (starts
+                            && Containers.identity(launches.completed(instance))
+                                    .filter(Identity.Container::started)
+                                    .isPresent())) {
+                return true;
+            }
+            Thread.sleep(POLL);
+        } while (containers.guests().ticker().read() - end < 0);
+        return false;
     }
 
     /** We died while an agent was asked for it. Whether it was started can't be found out, and it must not be started twice. */
@@ -140,9 +179,11 @@ final class ContainerObserver implements InstanceObserver {
             if (!SandboxObserver.isGone(e)) {
                 throw e;
             }
-            return containers.sandbox(instance).isPresent()
-                    ? degraded(instance, identity, "its guest can't be reached: " + e.getMessage())
-                    : ended(Exit.Reason.UNKNOWN, now());
+            if (containers.sandbox(instance).isPresent()) {
+                // That it is as it should be would be a guess.
+                throw new Silence("its guest can't be reached: " + e.getMessage());
+            }
+            return ended(Exit.Reason.UNKNOWN, now());
         }
         return switch (guest.probes(TIMEOUT).hasContainer(identity.containerId())) {
             case Observation.Seen<Boolean>(Boolean there) ->
@@ -191,9 +232,11 @@ final class ContainerObserver implements InstanceObserver {
                 boolean isOver = usage.get().getPidsStats().getCurrent() == 0;
                 if (isOver && follower.filter(ContainerFollower::follows).isEmpty()) {
                     // It may have been told meanwhile. Else how it has ended is for those to ask who launch containers.
-                    yield follower.flatMap(ContainerFollower::exit)
-                            .<Liveness>map(Liveness.Ended::new)
-                            .orElseGet(() -> ended(Exit.Reason.UNKNOWN, now()));
+                    Optional<Exit> told = follower.flatMap(ContainerFollower::exit);
+                    if (told.isEmpty() && isToldMeanwhile(instance, false)) {
+                        told = notes.exit(instance);
+                    }
+                    yield told.<Liveness>map(Liveness.Ended::new).orElseGet(() -> ended(Exit.Reason.UNKNOWN, now()));
                 }
                 InPlace given = notes.given(instance).orElse(null);
                 Liveness.Running running = running(
