@@ -18,6 +18,9 @@ final class OverwriteGuard implements AutoCloseable {
     /** Most commands are over by then, and asking for the leases would have cost them more than it is worth. */
     private static final Duration DELAY = Duration.ofSeconds(1);
 
+    /** What the last words may take where the machine is busy. Whoever overwrites waits for us meanwhile, by its kernel's setting 45 s. */
+    private static final Duration LAST_WORDS = Duration.ofSeconds(15);
+
     private final Workspace workspace;
     private final IntUnaryOperator exitStatus;
     private final Semaphore changes = new Semaphore(0);
@@ -63,7 +66,7 @@ final class OverwriteGuard implements AutoCloseable {
         });
         try {
             // Nobody may be reading.
-            saying.join(DELAY);
+            saying.join(LAST_WORDS);
         } catch (InterruptedException e) {
             LOG.trace("the command is over");
         }
