@@ -39,7 +39,8 @@ public record ContainerSettings(
 
         @Doc("Whether it is paused: its processes are there and do nothing. Changed in place.") @Default("false")
         boolean frozen) {
-    static final String BELOW_ROOT = "(?=/*[^/])(/(?!\\.\\.(/|$))[^/\\u0000]*)+";
+    private static final String ABSOLUTE = "(/(?!\\.\\.(/|$))[^/\\u0000]*)+";
+    static final String BELOW_ROOT = "(?=/*[^/])" + ABSOLUTE;
     static final String BELOW_ROOT_WORDS = "an absolute path without '..', and not /";
 
     private static final String PREFIX = "CAP_";
@@ -78,7 +79,7 @@ public record ContainerSettings(
 
             @Doc("The working directory in the container; absolute. It is made when it is not there.")
             @Default("/")
-            @Matches(value = "(/(?!\\.\\.(/|$))[^/\\u0000]*)+", words = "an absolute path without '..'")
+            @Matches(value = ABSOLUTE, words = "an absolute path without '..'")
             String workingDirectory,
 
             @Doc("Who runs it; the numbers of nobody when left out.")

@@ -43,6 +43,7 @@ import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Lock;
+import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -152,10 +153,11 @@ final class SandboxRuntime implements KindRuntime, Configurable {
     /** Nothing that is in it is anybody's, and it stands in the way of another. */
     private void endLost(WorkloadId id, Guest guest, Duration timeout) throws ActuationFailure, InterruptedException {
         LOG.info("[{}] its guest is back with the sandbox that was given up, which is destroyed", id.brief());
+        long end = guests.ticker().read() + timeout.toNanos();
         GuestChanges.attempt("could not end the former sandbox of " + id.brief(), () -> {
             TtrpcChannel connection = guest.looks().channel();
             askToEnd(guest.changes(timeout));
-            return awaitEnd(connection);
+            return awaitEnd(guest, connection, end);
         });
         lost.forget(id);
     }
@@ -405,13 +407,7 @@ final class SandboxRuntime implements KindRuntime, Configurable {
             }
             guest.unanswered().isOf(instance);
             askToEnd(guest.changes(how.timeout()));
-            while (connection.isOpen() && isThere(guest)) {
-                if (guests.ticker().read() >= end) {
-                    return "was destroyed, and its agent goes on";
-                }
-                Thread.sleep(POLL);
-            }
-            return awaitEnd(connection) ? "was destroyed" : "was destroyed, and its agent goes on";
+            return awaitEnd(guest, connection, end) ? "was destroyed" : "was destroyed, and its agent goes on";
         } catch (UnreachableGuest e) {
             if (SandboxObserver.isGone(e)) {
                 lost.note(instance, identity);
@@ -441,10 +437,20 @@ final class SandboxRuntime implements KindRuntime, Configurable {
         }
     }
 
-    /** As long as its agent answers it would take the next sandbox, too, and then end with it. */
-    private boolean awaitEnd(TtrpcChannel connection) throws InterruptedException {
-        long end = guests.ticker().read() + AGENT_ENDS.toNanos();
-        while (connection.isOpen()) {
+    /**
+     * Waits until there is no sandbox any more, and then for its agent: as long as that answers it would take the next one, too, and end with
+     * it.
+     *
+     * @param end by the ticker, for the first of the two
+     * @return whether the agent has ended
+     */
+    private boolean awaitEnd(Guest guest, TtrpcChannel connection, long end) throws InterruptedException {
+        return await(() -> !connection.isOpen() || !isThere(guest), end)
+                && await(() -> !connection.isOpen(), guests.ticker().read() + AGENT_ENDS.toNanos());
+    }
+
+    private boolean await(BooleanSupplier condition, long end) throws InterruptedException {
+        while (!condition.getAsBoolean()) {
             if (guests.ticker().read() - end >= 0) {
                 return false;
             }
@@ -493,8 +499,7 @@ final class SandboxRuntime implements KindRuntime, Configurable {
     @Override
     public void remove(WorkloadId id) throws ActuationFailure, InterruptedException {
         destroyForgotten(id, machine);
-        Optional<Guest> guest =
-                lost.of(id).map(sandbox -> guests.of(sandbox)).filter(where -> lost.isIn(where, id, TIMEOUT));
+        Optional<Guest> guest = lost.of(id).map(guests::of).filter(where -> lost.isIn(where, id, TIMEOUT));
         if (guest.isPresent()) {
             try {
                 endLost(id, guest.get(), TIMEOUT);
