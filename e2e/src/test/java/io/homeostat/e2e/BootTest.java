@@ -40,4 +40,20 @@ final class BootTest {
             assertEquals(Optional.of("STOPPING=1"), manager.receive(Patience.LONGEST));
         }
     }
+
+    @Test
+    void aServiceManagerWithAWatchdogHearsThatTheLoopGoesRound() throws IOException {
+        Path socket = homeostat.file("empty", "").resolveSibling("notify");
+        try (FakeNotifySocket manager = new FakeNotifySocket(socket.toString())) {
+            homeostat.environment("NOTIFY_SOCKET", socket.toString());
+            homeostat.environment("WATCHDOG_USEC", "500000");
+            Agent agent = homeostat.startAgent(AgentConfig.of(homeostat.desired()));
+
+            assertEquals(Optional.of("READY=1"), manager.receive(Patience.LONGEST));
+            assertEquals(Optional.of("WATCHDOG=1"), manager.receive(Patience.LONGEST));
+            assertEquals(Optional.of("WATCHDOG=1"), manager.receive(Patience.LONGEST));
+
+            agent.terminate().exits(0);
+        }
+    }
 }

@@ -13,7 +13,6 @@ import io.homeostat.desired.state.StoreException;
 import io.homeostat.desired.state.sqlite.StateLock;
 import io.homeostat.desired.state.sqlite.StateStores;
 import io.homeostat.observe.process.ProcFs;
-import io.homeostat.observe.process.UnixDatagram;
 import io.homeostat.proto.agent.CommandRequest;
 import io.homeostat.reconcile.agent.hooks.Hooks;
 import io.homeostat.reconcile.agent.telemetry.AgentLog;
@@ -178,7 +177,8 @@ public final class Daemon {
         Telemetry telemetry = Telemetry.of(
                 environment.ticker(), Version.current(), environment.clock().instant());
         telemetry.metrics().log(log);
-        SystemdNotifier manager = new SystemdNotifier(environment.variable(SystemdNotifier.VARIABLE));
+        SystemdNotifier manager = new SystemdNotifier(
+                environment::variable, ProcessHandle.current().pid());
         try (MetadataClient metadata = environment.metadata();
                 Agent agent =
                         new Agent(layout, config, sources, store, metadata, environment.clock(), true, telemetry);
@@ -212,8 +212,14 @@ public final class Daemon {
                         "version " + Version.current() + ", pid "
                                 + ProcessHandle.current().pid());
                 try {
+                    Duration look = manager.watchdog()
+                            .filter(interval -> interval.compareTo(LOOK) < 0)
+                            .orElse(LOOK);
                     while (true) {
-                        if (hangUps.tryAcquire(LOOK.toMillis(), TimeUnit.MILLISECONDS)) {
+                        if (telemetry.watch().goesRound()) {
+                            manager.alive();
+                        }
+                        if (hangUps.tryAcquire(look.toMillis(), TimeUnit.MILLISECONDS)) {
                             hangUps.drainPermits();
                             reload(agent, controlPlane, layout, store, log, journal, metrics, hooks);
                         }
@@ -323,43 +329,5 @@ public final class Daemon {
     /** What was typed wins over what is written. */
     private AgentConfig.Log.Level level(AgentConfig config) {
         return options.logLevel().orElse(config.log().level());
-    }
-
-    /**
-     * Tells the service manager how far we are, see sd_notify(3); says nothing when there is none. A message that can't be sent is a warning,
-     * nothing more.
-     */
-    private static final class SystemdNotifier {
-        private static final Logger LOG = LoggerFactory.getLogger(Daemon.class);
-
-        /** Where it listens: a path, or '@' and an abstract name. */
-        static final String VARIABLE = "NOTIFY_SOCKET";
-
-        private final String socket;
-
-        /** @param socket the variable's value; empty: nobody listens */
-        SystemdNotifier(String socket) {
-            this.socket = socket;
-        }
-
-        /** What has to be up at boot is up, or has failed. */
-        void ready() {
-            say("READY=1");
-        }
-
-        void stopping() {
-            say("STOPPING=1");
-        }
-
-        private void say(String state) {
-            if (socket.isEmpty()) {
-                return;
-            }
-            try {
-                UnixDatagram.send(socket, state);
-            } catch (IOException e) {
-                LOG.warn("could not tell {} to the service manager: {}", state, e.getMessage());
-            }
-        }
     }
 }

@@ -79,11 +79,20 @@ public final class LoopWatch implements PassListener {
         unwritable = problem == null ? null : String.valueOf(problem.getMessage());
     }
 
+    /** Whether passes begin at all. If not, a new agent helps; it would not against a disk that is full. */
+    public boolean goesRound() {
+        return !isTooLong(ticker.read() - lastBeat);
+    }
+
+    private static boolean isTooLong(long silent) {
+        return silent > LONGEST_SILENCE.toNanos();
+    }
+
     /** Why the loop is stuck; empty when it isn't. */
     public Optional<String> problem() {
         long now = ticker.read();
         long silent = now - lastBeat;
-        if (silent > LONGEST_SILENCE.toNanos()) {
+        if (isTooLong(silent)) {
             return Optional.of("the loop has begun no pass for "
                     + Duration.ofNanos(silent).toSeconds() + " s; restart the agent, its workloads go on running");
         }

@@ -1,6 +1,7 @@
 package io.homeostat.reconcile.agent.telemetry;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.homeostat.desired.state.StoreException;
@@ -33,6 +34,16 @@ class LoopWatchTest {
         assertStuck("no pass for 31 s");
         watch.beat();
         assertEquals(Optional.empty(), watch.problem());
+    }
+
+    @Test
+    void aLoopGoesRoundAlthoughItsStoreFails() {
+        watch.storeTried(new StoreException("disk full"));
+        assertTrue(watch.goesRound());
+        passes.pass(LoopWatch.LONGEST_SILENCE.plusSeconds(1));
+        assertFalse(watch.goesRound());
+        watch.beat();
+        assertTrue(watch.goesRound());
     }
 
     @Test
