@@ -16,6 +16,7 @@ import io.homeostat.reconcile.command.MachineCheck;
 import io.homeostat.reconcile.command.environment.CommandFailure;
 import io.homeostat.reconcile.command.environment.ExitStatus;
 import io.homeostat.reconcile.command.environment.UsageException;
+import io.homeostat.reconcile.command.environment.UserDirectories;
 import io.homeostat.reconcile.command.environment.Version;
 import io.homeostat.reconcile.command.output.Console;
 import io.homeostat.reconcile.command.output.Json;
@@ -89,6 +90,12 @@ final class LocalCommands {
                     default ->
                         throw new UsageException("there is no schema of '" + what + "'; write document or agent");
                 });
+    }
+
+    static int manual(Invocation typed) {
+        String directory = typed.arguments().word().orElse("");
+        ManualPages.write(new UserDirectories(typed.environment()).absolute("DIR", directory));
+        return ExitStatus.OK;
     }
 
     /** Explains the field of documents that was typed; without one, says which kinds there are. */

@@ -360,7 +360,11 @@ public enum Verb {
     SELF_TRAIN(
             syntax -> {},
             typed -> new SelfTraining(typed.environment()).run(),
-            "Exercise the program so that the JVM can prepare a fast start.");
+            "Exercise the program so that the JVM can prepare a fast start."),
+    SELF_DESCRIBE(
+            syntax -> syntax.word("DIR", true, "Where the pages are put."),
+            LocalCommands::manual,
+            "Write the manual pages, for packages.");
 
     /** Says what may be typed. */
     @Immutable
@@ -441,7 +445,7 @@ public enum Verb {
 
     /** Not meant for people. */
     boolean hidden() {
-        return this == SELF_TRAIN || this == INSPECT || this == COMPLETE;
+        return this == SELF_TRAIN || this == SELF_DESCRIBE || this == INSPECT || this == COMPLETE;
     }
 
     /** What it does can't be undone. */
