@@ -133,7 +133,8 @@ record SelfTraining(Environment outside) {
     private Environment inside(Path directory) {
         PrintStream nowhere = new PrintStream(OutputStream.nullOutputStream(), false, StandardCharsets.UTF_8);
         return new Environment(
-                ImmutableMap.of(),
+                // Who is not root has directories of his own there.
+                ImmutableMap.of("HOME", directory.toString()),
                 directory,
                 outside.uid(),
                 InputStream.nullInputStream(),
