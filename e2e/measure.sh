@@ -2,6 +2,8 @@
 # [ARGUMENT...] then runs that.
 
 "$hs_root/homeostat" version >&2
+hs_jdks=$hs_root/.jdk
+hs_tool=javac
 . "$hs_root/reconciler/src/main/dist/share/find-java.sh"
 
 hs_path=$hs_root/e2e/target/measure.classpath
