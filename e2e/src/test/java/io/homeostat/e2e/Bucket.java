@@ -103,6 +103,12 @@ final class Bucket implements BeforeEachCallback, AfterEachCallback {
         return stored;
     }
 
+    /** Has an object where anybody finds it who knows its name, and returns its address. */
+    String publish(String name, ResponseDefinitionBuilder answer) {
+        server.stubFor(get(urlPathEqualTo("/public/" + name)).atPriority(USUAL).willReturn(answer));
+        return url("/public/" + name);
+    }
+
     /** Every request for the object gets this answer from now on. */
     void answer(Stored stored, ResponseDefinitionBuilder answer) {
         server.stubFor(signed(stored).atPriority(USUAL).willReturn(answer));
