@@ -13,6 +13,7 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
@@ -43,16 +44,29 @@ class ExamplesTest {
         assertValid(Files.readString(ROOT.resolve(file)));
     }
 
+    /** Blocks of docs/ that have a title are files, which the tests of the built program use. */
     @Test
-    void everyDeclarationAndConfigurationInTheReadmeIsValid() throws IOException {
-        List<String> blocks = YAML.matcher(Files.readString(ROOT.resolve("README.md")))
-                .results()
-                .map((MatchResult block) -> block.group(1))
-                .toList();
+    void everyDeclarationAndConfigurationInTheDocumentationIsValid() throws IOException {
+        List<String> blocks = new ArrayList<>();
+        for (Path page : pages()) {
+            YAML.matcher(Files.readString(page))
+                    .results()
+                    .map((MatchResult block) -> block.group(1))
+                    .forEach(blocks::add);
+        }
         assertFalse(blocks.isEmpty());
 
         for (String block : blocks) {
             assertValid(block);
+        }
+    }
+
+    private static List<Path> pages() throws IOException {
+        try (Stream<Path> files = Files.walk(ROOT.resolve("docs"))) {
+            return Stream.concat(
+                            Stream.of(ROOT.resolve("README.md")),
+                            files.filter(file -> file.toString().endsWith(".md")))
+                    .toList();
         }
     }
 

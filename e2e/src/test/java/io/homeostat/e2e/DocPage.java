@@ -1,0 +1,164 @@
+package io.homeostat.e2e;
+
+import com.google.common.collect.ImmutableList;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Locale;
+import java.util.Optional;
+import java.util.Set;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+
+/**
+ * A page of the documentation, as far as tests need it: fenced blocks, headings and links.
+ *
+ * @param file of the checkout
+ */
+record DocPage(Path file, ImmutableList<Block> blocks, ImmutableList<String> headings, ImmutableList<Link> links) {
+    private static final Pattern FENCE =
+            Pattern.compile("```\\s*(?<language>[a-z]*)(?:\\s+title=\"(?<title>[^\"]+)\")?\\s*");
+    private static final Pattern HEADING = Pattern.compile("#{1,6} +(.*?)\\s*#*");
+    private static final Pattern LINK = Pattern.compile("\\]\\((?<target>[^)\\s]+)(?:\\s+\"[^\"]*\")?\\)");
+    private static final Pattern INLINE_CODE = Pattern.compile("`[^`]*`");
+
+    /**
+     * A fenced block.
+     *
+     * @param line of its fence, from 1
+     * @param language empty when none is given
+     * @param title the file that it is
+     */
+    record Block(int line, String language, Optional<String> title, ImmutableList<String> lines) {
+        String text() {
+            return lines.stream().map(line -> line + "\n").collect(Collectors.joining());
+        }
+    }
+
+    /** Where a page leads to, and in which of its lines it does. */
+    record Link(int line, String target) {}
+
+    /** A command of a {@code console} block, with what it shows. */
+    record Shown(int line, String command, ImmutableList<String> output) {}
+
+    /** All pages below {@code docs/}, in the order of their names. */
+    static List<DocPage> all() {
+        try (Stream<Path> files = Files.walk(Distribution.checkout().resolve("docs"))) {
+            return files.filter(file -> file.toString().endsWith(".md"))
+                    .sorted(Comparator.comparing(Path::toString))
+                    .map(DocPage::read)
+                    .toList();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    static DocPage read(Path file) {
+        try {
+            return parse(file, Files.readAllLines(file));
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    private static DocPage parse(Path file, List<String> lines) {
+        List<Block> blocks = new ArrayList<>();
+        List<String> headings = new ArrayList<>();
+        List<Link> links = new ArrayList<>();
+        for (int i = 0; i < lines.size(); i++) {
+            String line = lines.get(i);
+            Matcher fence = FENCE.matcher(line);
+            if (line.startsWith("```")) {
+                if (!fence.matches()) {
+                    throw new IllegalArgumentException(
+                            file + ":" + (i + 1) + ": no fence that tests understand: " + line);
+                }
+                int end = i + 1 + lines.subList(i + 1, lines.size()).indexOf("```");
+                if (end == i) {
+                    throw new IllegalArgumentException(file + ":" + (i + 1) + ": this block has no end");
+                }
+                blocks.add(new Block(
+                        i + 1,
+                        fence.group("language"),
+                        Optional.ofNullable(fence.group("title")),
+                        ImmutableList.copyOf(lines.subList(i + 1, end))));
+                i = end;
+                continue;
+            }
+            Matcher heading = HEADING.matcher(line);
+            if (heading.matches()) {
+                headings.add(slug(heading.group(1)));
+            }
+            int number = i + 1;
+            LINK.matcher(INLINE_CODE.matcher(line).replaceAll(""))
+                    .results()
+                    .forEach(link -> links.add(new Link(number, link.group(1))));
+        }
+        return new DocPage(
+                file, ImmutableList.copyOf(blocks), ImmutableList.copyOf(headings), ImmutableList.copyOf(links));
+    }
+
+    /** The name of a heading in links, as forges and MkDocs make it; they agree where it has no sign between two spaces. */
+    private static String slug(String heading) {
+        return heading.replaceAll("\\[([^\\]]*)\\]\\([^)]*\\)", "$1")
+                .toLowerCase(Locale.ROOT)
+                .replaceAll("[^\\p{L}\\p{N}_ -]", "")
+                .replace(' ', '-');
+    }
+
+    /** Its name from the checkout: {@code docs/operate.md}. */
+    String name() {
+        return Distribution.checkout().relativize(file).toString();
+    }
+
+    /** The commands of a block with what they show; what stands before the first one is a mistake. */
+    List<Shown> shown(Block block) {
+        List<Shown> shown = new ArrayList<>();
+        for (int i = 0; i < block.lines().size(); ) {
+            int line = block.line() + 1 + i;
+            String first = block.lines().get(i);
+            if (!first.startsWith("$ ")) {
+                throw new IllegalArgumentException(name() + ":" + line + ": output of no command: " + first);
+            }
+            StringBuilder command = new StringBuilder(first.substring(2));
+            i++;
+            for (; i < block.lines().size() && block.lines().get(i).startsWith("> "); i++) {
+                command.append('\n').append(block.lines().get(i).substring(2));
+            }
+            int from = i;
+            while (i < block.lines().size() && !block.lines().get(i).startsWith("$ ")) {
+                i++;
+            }
+            shown.add(new Shown(line, command.toString(), block.lines().subList(from, i)));
+        }
+        return shown;
+    }
+
+    /** What this page says that no test sees, though tests have to: lines as {@code page:line: text}. */
+    List<String> untested(Set<String> administration) {
+        Pattern call = Pattern.compile("\\s*(?:\\$ )?(?:sudo )?\\S*\\bhomeostat(?: .*)?");
+        return blocks.stream()
+                .filter(block ->
+                        !block.language().equals("console") && block.title().isEmpty())
+                .flatMap(block -> Stream.iterate(0, i -> i < block.lines().size(), i -> i + 1)
+                        .filter(i -> {
+                            String line = block.lines().get(i);
+                            boolean isCall = call.matcher(line).matches() || line.startsWith("$ ");
+                            boolean isShell = Set.of("sh", "bash", "shell").contains(block.language());
+                            return isCall
+                                    || isShell
+                                            && !line.isBlank()
+                                            && !line.startsWith("#")
+                                            && !administration.contains(line.split(" ", 2)[0]);
+                        })
+                        .map(i -> name() + ":" + (block.line() + 1 + i) + ": "
+                                + block.lines().get(i)))
+                .toList();
+    }
+}

@@ -1,0 +1,166 @@
+package io.homeostat.e2e;
+
+import static io.homeostat.e2e.Patience.eventually;
+import static org.junit.jupiter.api.Assertions.fail;
+
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Stream;
+import org.awaitility.core.ConditionTimeoutException;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.extension.RegisterExtension;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/** Every command that a page of the documentation shows does and prints what the page says; e2e/README.md has the rules. */
+final class DocsTest {
+    /** Commands that only look: they are repeated until they print what is shown, or patience ends. */
+    private static final List<String> LOOKS = List.of(
+            "homeostat status",
+            "homeostat plan",
+            "homeostat events",
+            "homeostat logs",
+            "homeostat history",
+            "homeostat describe",
+            "curl ",
+            "cat ");
+
+    @RegisterExtension
+    final Homeostat homeostat = new Homeostat();
+
+    /** What pages call the directories and ports of a machine, and what they are here. */
+    private final Map<String, String> places = new LinkedHashMap<>();
+
+    /** Numbers that a page shows, such as pids, and what they are here. */
+    private final Map<String, String> numbers = new HashMap<>();
+
+    private int exit;
+
+    static Stream<String> pages() {
+        return DocPage.all().stream()
+                .filter(page -> page.blocks().stream()
+                        .anyMatch(block -> block.language().equals("console")))
+                .map(DocPage::name);
+    }
+
+    @BeforeEach
+    void machine() throws IOException {
+        Files.delete(homeostat.desired());
+        Path bin = Files.createDirectories(homeostat.stateDir().resolveSibling("bin"));
+        Path program = Files.writeString(bin.resolve("homeostat"), """
+                #!/bin/sh
+                case " $* " in *" --state-dir "*) exec %1$s "$@" ;; esac
+                exec %1$s --state-dir %2$s --run-dir %3$s "$@"
+                """.formatted(
+                        Distribution.program(), homeostat.stateDir(), homeostat.runDir()));
+        Files.setPosixFilePermissions(program, PosixFilePermissions.fromString("rwxr-xr-x"));
+        Path etc = Files.createDirectories(homeostat.stateDir().resolveSibling("etc"));
+        Path home = Files.createDirectories(homeostat.stateDir().resolveSibling("h"));
+        homeostat.environment("PATH", bin + ":" + System.getenv("PATH"));
+        homeostat.environment("HOME", home.toString());
+        homeostat.environment("XDG_STATE_HOME", home.resolve("state").toString());
+        homeostat.environment("XDG_CONFIG_HOME", home.resolve("config").toString());
+        places.put("/var/lib/homeostat", homeostat.stateDir().toString());
+        places.put("/run/homeostat", homeostat.runDir().toString());
+        places.put("/etc/homeostat", etc.toString());
+        places.put("/home/you", homeostat.directory().toString());
+        try (ServerSocket free = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+            places.put("127.0.0.1:9464", "127.0.0.1:" + free.getLocalPort());
+        }
+    }
+
+    @ParameterizedTest
+    @MethodSource("pages")
+    void aPageShowsWhatHappens(String name) throws IOException {
+        DocPage page = DocPage.read(Distribution.checkout().resolve(name));
+        for (DocPage.Block block : page.blocks()) {
+            if (block.title().isPresent()) {
+                write(here(block.title().orElseThrow()), here(block.text()));
+            } else if (block.language().equals("console")) {
+                for (DocPage.Shown shown : page.shown(block)) {
+                    check(page.name() + ":" + shown.line(), shown);
+                }
+            }
+        }
+    }
+
+    /** At once and whole: an agent may be reading it. */
+    private void write(String title, String text) throws IOException {
+        Path file = homeostat.directory().resolve(title);
+        Files.createDirectories(file.getParent());
+        Path whole = Files.writeString(file.resolveSibling(".new"), text);
+        if (text.startsWith("#!")) {
+            Files.setPosixFilePermissions(whole, PosixFilePermissions.fromString("rwxr-xr-x"));
+        }
+        Files.move(whole, file, java.nio.file.StandardCopyOption.REPLACE_EXISTING);
+    }
+
+    private void check(String place, DocPage.Shown shown) {
+        String command = DocOutput.here(here(shown.command()), numbers);
+        DocOutput[] output = {run(command, shown)};
+        if (!output[0].matches() && LOOKS.stream().anyMatch(command::startsWith)) {
+            try {
+                eventually().until(() -> {
+                    output[0] = run(command, shown);
+                    return output[0].matches();
+                });
+            } catch (ConditionTimeoutException e) {
+                // The last output is shown below.
+            }
+        }
+        if (!output[0].matches()) {
+            fail(place + ": '" + shown.command() + "' prints (exit status " + exit
+                    + "), - only the page, + only the program:\n" + output[0].difference());
+        }
+        output[0].learn(numbers);
+    }
+
+    private DocOutput run(String command, DocPage.Shown shown) {
+        Result result = homeostat
+                .shell("exec 2>&1\n(exit " + exit + ")\n" + command.replaceFirst("^\\./homeostat ", "homeostat "))
+                .await(Patience.LONGEST);
+        if (!command.startsWith("echo $?")) {
+            exit = result.exit();
+        }
+        return DocOutput.of(shown.output(), there(homeostat.checked(result).out()));
+    }
+
+    private String here(String text) {
+        String here = text;
+        for (Map.Entry<String, String> place : places.entrySet()) {
+            here = here.replace(place.getKey(), place.getValue());
+        }
+        return here;
+    }
+
+    private String there(String text) {
+        String there = text;
+        for (Map.Entry<String, String> place : places.entrySet()) {
+            there = there.replace(place.getValue(), place.getKey());
+        }
+        return there;
+    }
+
+    /** What files have declared only an agent withdraws: this one knows no file, and is ended with the test. */
+    @AfterEach
+    void endAgents() {
+        List<Processes.Seen> agents = homeostat.everyProcess().stream()
+                .filter(process ->
+                        process.workload().isEmpty() && process.command().contains(" run "))
+                .toList();
+        agents.forEach(agent -> Processes.signal("TERM", agent.pid()));
+        eventually().until(() -> agents.stream().noneMatch(agent -> Processes.isAlive(agent.pid())));
+        if (!agents.isEmpty() || Files.exists(homeostat.stateDir().resolveSibling("etc/desired.d"))) {
+            Agent _ = homeostat.agent(AgentConfig.of());
+        }
+    }
+}
