@@ -61,12 +61,17 @@ record Arguments(Typed whole, Typed command) {
     }
 
     ImmutableList<String> files() {
-        return ImmutableList.copyOf(
-                Arguments.<List<String>>option(command, Syntax.FILES).orElse(List.of()));
+        return texts(Syntax.FILES);
     }
 
     Optional<String> text(String option) {
         return option(command, option);
+    }
+
+    /** What an option that may be given again was given. */
+    ImmutableList<String> texts(String option) {
+        return ImmutableList.copyOf(
+                Arguments.<List<String>>option(command, option).orElse(List.of()));
     }
 
     Optional<String> config() {

@@ -44,6 +44,16 @@ final class Syntax {
     static final String CODE = "--code";
     static final String REVISION = "--revision";
     static final String YES = "--yes";
+    static final String NAME = "--name";
+    static final String ARGUMENT = "--argument";
+    static final String ENTRY_POINT = "--entry-point";
+    static final String AS_PLUGIN = "--plugin";
+    static final String FROM_PROGRAM = "--program";
+    static final String FROM_TASK = "--task";
+    static final String ENVIRONMENT = "--env";
+    static final String URL_PREFIX = "--url-prefix";
+    static final String KEY = "--key";
+    static final String FORCE = "--force";
     static final String LABELS = "-l";
     static final String ALL = "--all";
     static final String OUTPUT = "-o";
@@ -209,6 +219,11 @@ final class Syntax {
                 ImmutableList.of(),
                 Optional::of,
                 description));
+    }
+
+    /** May be given again. */
+    Syntax texts(String name, String label, String description) {
+        return texts(ImmutableList.of(name), false, false, label, description);
     }
 
     Syntax number(String name, String description) {

@@ -47,6 +47,43 @@ import java.util.Optional;
  * description.
  */
 public enum Verb {
+    INIT(
+            syntax -> syntax.word(
+                            "WHAT", false, "What there is: " + FirstDocument.FORMS_IN_WORDS + ".", FirstDocument.FORMS)
+                    .word("FILE", false, "Where it is; of an archive also a URL.")
+                    .text(Syntax.NAME, "NAME", "Of the workload; by the file's when left out.", false)
+                    .texts(Syntax.ARGUMENT, "TEXT", "For the program; may be given again. With a dash: --argument=-v")
+                    .text(Syntax.ENTRY_POINT, "PATH", "Which file of an archive to execute; the only one.", false)
+                    .text(Syntax.REVISION, "REVISION", "Of an archive; by its SHA-256 when left out.", false)
+                    .flag(Syntax.AS_PLUGIN, "What is in the archive serves the plugin protocol.")
+                    .text(Syntax.FROM_PROGRAM, "NAME", "Only this one of supervisor's or pm2's.", false)
+                    .text(Syntax.FROM_TASK, "NAME", "Only this one of a Nomad job.", false)
+                    .text(Syntax.ENVIRONMENT, "NAME", "Which environment of pm2's holds, such as production.", false)
+                    .text(Syntax.TO, "FILE", "A new file; standard output when left out.", false)
+                    .flag(Syntax.FORCE, "Replace that file."),
+            typed -> new FirstDocument(typed).run(),
+            "Write a first document for what there is: " + FirstDocument.FORMS_IN_WORDS + ".",
+            "What can't be taken over is told on standard error, and stands in the document as a comment.",
+            "Without WHAT it asks, at a terminal.",
+            "Exit status: 0 written, 1 not."),
+    BUNDLE(
+            syntax -> syntax.word("DIR", true, "What is to be in the archive.")
+                    .text(Syntax.ENTRY_POINT, "PATH", "Which file in it to execute, such as bin/web.", true)
+                    .text(Syntax.NAME, "NAME", "Of the workload; that of DIR when left out.", false)
+                    .text(Syntax.REVISION, "REVISION", "By the contents when left out.", false)
+                    .text(
+                            Syntax.URL_PREFIX,
+                            "URL",
+                            "Where the archive will be; beside the document when left out.",
+                            false)
+                    .text(Syntax.KEY, "FILE", "Sign with this private key (Ed25519, in PEM).", false)
+                    .flag(Syntax.AS_PLUGIN, "It serves the plugin protocol.")
+                    .text(Syntax.TO, "DIR", "Where both are written; here when left out.", false)
+                    .flag(Syntax.FORCE, "Replace what is there under these names."),
+            typed -> new DirectoryBundle(typed).run(),
+            "Make NAME-REVISION.tar.gz of a directory, and NAME.yaml that declares it.",
+            "The same contents make the same revision.",
+            "Exit status: 0 written, 1 not."),
     VALIDATE(
             syntax -> syntax.files(false).config(),
             LocalCommands::validate,

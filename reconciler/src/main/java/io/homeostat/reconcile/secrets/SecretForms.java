@@ -13,7 +13,7 @@ import java.util.regex.Pattern;
  * By which names and forms arguments and variables are secrets. Stricter than {@link SecretMask}, which has to do with logs, where most
  * long words are harmless. Takes linear time, whatever the text.
  */
-final class SecretForms {
+public final class SecretForms {
     private static final Splitter PARTS =
             Splitter.onPattern("[^A-Za-z0-9]+|(?<=[a-z0-9])(?=[A-Z])").omitEmptyStrings();
 
@@ -56,7 +56,7 @@ final class SecretForms {
     private SecretForms() {}
 
     /** Whether what has this name is a secret: {@code DB_PASSWORD}, {@code --api-key}, {@code authToken}. */
-    static boolean isName(String name) {
+    public static boolean isName(String name) {
         List<String> parts = PARTS.splitToList(name);
         if (parts.isEmpty() || DIRECTORIES.contains(name)) {
             return false;

@@ -42,6 +42,8 @@ class UsageTest {
         Result result = shell.plain("--help");
         assertEquals(0, result.status());
         for (String command : new String[] {
+            "init",
+            "bundle",
             "validate",
             "plan",
             "apply",
@@ -232,6 +234,11 @@ class UsageTest {
 
     @Test
     void whatNobodyUnderstandsIs64AndSaysWhereHelpIs() {
+        assertUsage("init", "init");
+        assertUsage("init", "init", "binary");
+        assertUsage("init", "init", "frob", "/bin/sh");
+        assertUsage("bundle", "bundle");
+        assertUsage("bundle", "bundle", "web");
         assertUsage("plan", "plan", "--no-such-option");
         assertUsage("apply", "apply");
         assertUsage("apply", "apply", "-f", "x.yaml", "--timeout", "soon");

@@ -15,13 +15,6 @@ import io.homeostat.reconcile.secrets.ShownDeclaration;
 import java.util.Comparator;
 import java.util.Map;
 import java.util.Optional;
-import java.util.regex.Pattern;
-import org.snakeyaml.engine.v2.api.Dump;
-import org.snakeyaml.engine.v2.api.DumpSettings;
-import org.snakeyaml.engine.v2.common.FlowStyle;
-import org.snakeyaml.engine.v2.nodes.Tag;
-import org.snakeyaml.engine.v2.resolver.ScalarResolver;
-import org.snakeyaml.engine.v2.schema.CoreSchema;
 
 /**
  * What is declared of a workload, with every default, and by whom. In place of a secret stands a mapping {@code masked}, which nobody can
@@ -67,12 +60,7 @@ public record Declared(StoredDeclaration declaration, ImmutableList<StoredDeclar
         others.forEach(other -> text.append("# overrules ")
                 .append(Text.oneLine(SourceConflicts.words(other)))
                 .append("\n"));
-        DumpSettings settings = DumpSettings.builder()
-                .setDefaultFlowStyle(FlowStyle.BLOCK)
-                .setSplitLines(false)
-                .setSchema(new Quoting())
-                .build();
-        text.append(new Dump(settings).dumpToString(JSON.convertValue(document(), Object.class)));
+        text.append(BlockYaml.of(JSON.convertValue(document(), Object.class)));
         Map<String, String> defaults = defaults();
         if (!defaults.isEmpty()) {
             text.append("# left out: ")
@@ -118,20 +106,5 @@ public record Declared(StoredDeclaration declaration, ImmutableList<StoredDeclar
                 declaration.workload(),
                 hidden,
                 partly -> Json.object().set("masked", JsonNodeFactory.instance.textNode(partly)));
-    }
-
-    /** Has texts quoted that some reader of YAML takes for numbers, such as 0027: ours refuses them then. */
-    private static final class Quoting extends CoreSchema {
-        private static final Pattern NUMBER =
-                Pattern.compile("[-+]?(?:0[xob][0-9A-Fa-f_]+|[0-9][0-9_]*(?:\\.[0-9_]*)?(?:[eE][-+]?[0-9]+)?)");
-
-        @Override
-        public ScalarResolver getScalarResolver() {
-            ScalarResolver core = super.getScalarResolver();
-            return (text, implicit) -> {
-                Tag tag = core.resolve(text, implicit);
-                return implicit && tag.equals(Tag.STR) && NUMBER.matcher(text).matches() ? Tag.INT : tag;
-            };
-        }
     }
 }

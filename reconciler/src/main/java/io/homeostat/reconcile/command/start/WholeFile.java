@@ -1,0 +1,81 @@
+package io.homeostat.reconcile.command.start;
+
+import io.homeostat.actuate.SecureDirectories;
+import io.homeostat.reconcile.command.environment.CommandFailure;
+import java.io.IOException;
+import java.nio.channels.FileChannel;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.FileAlreadyExistsException;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
+import java.util.Objects;
+
+/** A file that is there as a whole or not at all, also after a power failure, and takes the place of another one only when it may. */
+public record WholeFile(Path path, boolean replaces) {
+    /**
+     * Fails when the file can't be written, before there is any work with it.
+     *
+     * @throws CommandFailure that says what is in the way
+     */
+    public void require() {
+        if (!replaces && Files.exists(path, LinkOption.NOFOLLOW_LINKS)) {
+            throw there();
+        }
+        if (Files.isDirectory(path, LinkOption.NOFOLLOW_LINKS)) {
+            throw new CommandFailure(path + " is a directory; name a file in it");
+        }
+        Path directory = directory();
+        if (!Files.isDirectory(directory)) {
+            throw new CommandFailure("there is no directory " + directory + "; create it, or choose another place");
+        }
+    }
+
+    /** Writes a text for its owner alone: it may contain secrets. */
+    public void write(String text) {
+        try {
+            Path part = Files.createTempFile(directory(), "." + path.getFileName() + ".", ".part");
+            try {
+                Files.writeString(part, text, StandardCharsets.UTF_8);
+                take(part);
+            } finally {
+                Files.deleteIfExists(part);
+            }
+        } catch (IOException e) {
+            throw new CommandFailure("cannot write " + path + ": " + CommandFailure.reason(e), e);
+        }
+    }
+
+    /** Gives a file that is in the same directory this name. */
+    void take(Path part) throws IOException {
+        try (FileChannel written = FileChannel.open(part, StandardOpenOption.WRITE)) {
+            written.force(true);
+        }
+        if (replaces) {
+            Files.move(part, path, StandardCopyOption.ATOMIC_MOVE);
+        } else {
+            link(part);
+        }
+        SecureDirectories.sync(directory());
+    }
+
+    /** Unlike a rename, this never replaces what somebody has put there meanwhile. */
+    private void link(Path part) throws IOException {
+        try {
+            Files.createLink(path, part);
+        } catch (FileAlreadyExistsException e) {
+            throw there();
+        }
+        Files.delete(part);
+    }
+
+    private CommandFailure there() {
+        return new CommandFailure(path + " exists already; choose another name, or replace it with --force");
+    }
+
+    Path directory() {
+        return Objects.requireNonNull(path.getParent(), "an absolute path");
+    }
+}
