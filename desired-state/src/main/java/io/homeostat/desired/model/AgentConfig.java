@@ -47,6 +47,10 @@ public record AgentConfig(
         Signatures signatures,
 
         @Doc("Where the agent's own metrics are read.") Exporter metrics,
+
+        @Doc("A page for browsers: what homeostat status, plan, events and logs say. homeostat ui tells its address.")
+        Ui ui,
+
         @Doc("What the agent logs.") Log log,
         @Doc("How much the agent takes at most.") Bounds limits,
 
@@ -185,6 +189,21 @@ public record AgentConfig(
                     value = "|unix:/[^\\u0000]+|(\\[[0-9A-Fa-f:.]+\\]|[^\\u0000-\\u0020/:]+):" + Fields.PORT,
                     words = "HOST:PORT, unix:/PATH, or nothing between quotes")
             String listen) {}
+
+    /** A page for browsers on this machine. */
+    public record Ui(
+            @Doc(
+                    "127.0.0.1:PORT, another loopback address, or localhost; empty: off. Other machines reach it by a tunnel: ssh -L PORT:127.0.0.1:PORT HOST.")
+            @Default("")
+            @Matches(
+                    value = "|(127(\\.[0-9]{1,3}){3}|\\[::1\\]|localhost):" + Fields.PORT,
+                    words =
+                            "a loopback address with its port, such as 127.0.0.1:9465, or nothing between quotes; other machines reach it by a tunnel, ssh -L 9465:127.0.0.1:9465 HOST")
+            String listen,
+
+            @Doc("Whether workloads can be paused, resumed, restarted and rolled back there; false: it only shows.")
+            @Default("false")
+            boolean operations) {}
 
     /** The agent's own log. */
     public record Log(

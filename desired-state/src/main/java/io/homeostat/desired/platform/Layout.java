@@ -65,6 +65,16 @@ public record Layout(Path stateDir, Path runDir, String instanceId) {
         return runDir.resolve("agent.sock");
     }
 
+    /** The address of the page with its token, for whoever may read it; there while an agent serves one. */
+    public Path uiAddress() {
+        return runDir.resolve("ui.url");
+    }
+
+    /** The same as a document that leads a browser there, so that no process has the token among its arguments. */
+    public Path uiEntrance() {
+        return runDir.resolve("ui.html");
+    }
+
     /** Complete archives, one file each, named by its key; see {@link #archive}. */
     public Path archives() {
         return stateDir.resolve("cache").resolve("archives");

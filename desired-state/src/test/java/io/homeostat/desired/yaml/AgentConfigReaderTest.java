@@ -37,6 +37,7 @@ class AgentConfigReaderTest {
             ImmutableList.of("GuestAgentCorePlugin"),
             new AgentConfig.Signatures(false, ImmutableList.of()),
             new AgentConfig.Exporter("127.0.0.1:9464"),
+            new AgentConfig.Ui("", false),
             new AgentConfig.Log(AgentConfig.Log.Format.TEXT, AgentConfig.Log.Level.INFO, AgentConfig.Log.Target.FILES),
             new AgentConfig.Bounds(
                     new Size(4L << 30),
@@ -78,6 +79,7 @@ class AgentConfigReaderTest {
                 protectedPlugins: []
                 signatures: {require: true, keys: [/k.pub]}
                 metrics: {listen: ""}
+                ui: {listen: "127.0.0.1:9465", operations: true}
                 log: {format: json, level: debug}
                 limits: {downloadBytes: 1, unpackedBytes: 2, entries: 3, logBytesPerWorkload: 1Mi, events: 5, cacheBytes: 0, cacheAge: 7s}
                 notify:
@@ -103,6 +105,7 @@ class AgentConfigReaderTest {
                 ImmutableList.of(),
                 new AgentConfig.Signatures(true, ImmutableList.of("/k.pub")),
                 new AgentConfig.Exporter(""),
+                new AgentConfig.Ui("127.0.0.1:9465", true),
                 new AgentConfig.Log(
                         AgentConfig.Log.Format.JSON, AgentConfig.Log.Level.DEBUG, AgentConfig.Log.Target.FILES),
                 new AgentConfig.Bounds(
@@ -146,12 +149,43 @@ class AgentConfigReaderTest {
         assertEquals(listen, config == null ? null : config.metrics().listen());
     }
 
+    @ParameterizedTest
+    @ValueSource(strings = {"", "127.0.0.1:9465", "127.1.2.3:1", "[::1]:0", "localhost:65535"})
+    void thePageMayBeOnLoopbackOrNowhere(String listen) throws IOException {
+        String yaml = "ui: {listen: \"" + listen + "\"}\n";
+
+        assertEquals(List.of(), SCHEMA.validate(yaml, InputFormat.YAML));
+        AgentConfig config = read(yaml).config();
+        assertEquals(new AgentConfig.Ui(listen, false), config == null ? null : config.ui());
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "0.0.0.0:9465",
+                "[::]:9465",
+                "10.0.0.1:9465",
+                "127.0.0.1",
+                "127.0.0.1.example.com:9465",
+                "localhost.example.com:9465",
+                "unix:/run/ui.sock",
+                "*:9465"
+            })
+    void thePageIsNotOpenedToOtherMachinesAndTheErrorNamesTheTunnel(String listen) throws IOException {
+        assertErrors(
+                "ui: {listen: \"" + listen + "\"}\n",
+                "1:14: ui.listen: '" + listen
+                        + "' is not possible here; write a loopback address with its port, such as"
+                        + " 127.0.0.1:9465, or nothing between quotes; other machines reach it by a tunnel,"
+                        + " ssh -L 9465:127.0.0.1:9465 HOST");
+    }
+
     @Test
     void mistakesAreReportedLikeThoseOfDocuments() throws IOException {
         assertErrors(
                 "stateDirectory: /x\n",
                 "1:1: unknown key 'stateDirectory'; known here: stateDir, runDir, instanceId, resync, "
-                        + "sources, protectedPlugins, signatures, metrics, log, limits, notify");
+                        + "sources, protectedPlugins, signatures, metrics, ui, log, limits, notify");
         assertErrors(
                 "log: {level: verbose}\n",
                 "1:14: log.level: 'verbose' is not possible here; write error or warn or info or debug or trace");

@@ -441,6 +441,7 @@ class HooksTest {
                 config.protectedPlugins(),
                 config.signatures(),
                 config.metrics(),
+                config.ui(),
                 config.log(),
                 config.limits(),
                 hooks);
