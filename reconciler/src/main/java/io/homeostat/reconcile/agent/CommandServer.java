@@ -124,13 +124,23 @@ public final class CommandServer implements ApiServer.Handler, AutoCloseable {
 
     @Override
     public int run(CommandRequest request, ApiInput input, ApiOutput output) throws InterruptedException {
+        return run(request, input, output.standardOutput(), output.standardError());
+    }
+
+    /** The same for a caller in this process, who types nothing. */
+    public int run(CommandRequest request, OutputStream out, OutputStream err) throws InterruptedException {
+        return run(request, ApiInput.none(), out, err);
+    }
+
+    private int run(CommandRequest request, ApiInput input, OutputStream standardOutput, OutputStream standardError)
+            throws InterruptedException {
         calls.incrementAndGet();
         Presentation presentation = request.getPresentation();
         String word = presentation.getWord().isEmpty()
                 ? request.getCommandCase().name().toLowerCase(Locale.ROOT).replace('_', '-')
                 : Text.oneLine(presentation.getWord());
-        try (PrintStream out = stream(output.standardOutput());
-                PrintStream err = stream(output.standardError())) {
+        try (PrintStream out = stream(standardOutput);
+                PrintStream err = stream(standardError)) {
             Console console = new Console(
                     out,
                     err,

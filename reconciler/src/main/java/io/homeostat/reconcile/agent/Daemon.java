@@ -19,6 +19,7 @@ import io.homeostat.reconcile.agent.telemetry.AgentLog;
 import io.homeostat.reconcile.agent.telemetry.LoopWatch;
 import io.homeostat.reconcile.agent.telemetry.MetricsServer.MetricsEndpoint;
 import io.homeostat.reconcile.agent.telemetry.Telemetry;
+import io.homeostat.reconcile.agent.ui.UiEndpoint;
 import io.homeostat.reconcile.command.Command;
 import io.homeostat.reconcile.command.environment.AgentFile;
 import io.homeostat.reconcile.command.environment.AgentIdentity;
@@ -186,6 +187,7 @@ public final class Daemon {
                 JournalForwarding journal = new JournalForwarding(
                         layout, store, agent::config, environment.journalSocket(), JournalForwarding.PAUSE);
                 MetricsEndpoint metrics = new MetricsEndpoint(telemetry);
+                UiEndpoint ui = new UiEndpoint(layout, environment.ticker());
                 Hooks hooks = new Hooks(store, layout, telemetry.metrics().hooks())) {
             telemetry.metrics().controlPlane(controlPlane::status);
             listen(metrics, config, agent.modules());
@@ -196,7 +198,7 @@ public final class Daemon {
                     store,
                     identity,
                     controlPlane::status,
-                    () -> problems(telemetry.watch(), metrics, hooks, journal));
+                    () -> problems(telemetry.watch(), metrics, ui, hooks, journal));
             Instant opening = environment.clock().instant();
             try (CommandServer server = new CommandServer(environment, layout, enforcer, commands)) {
                 Instant opened = environment.clock().instant();
@@ -205,6 +207,7 @@ public final class Daemon {
                 agent.start(manager::ready);
                 controlPlane.use(config);
                 hooks.use(config);
+                ui.serve(config.ui(), server::run);
                 say(log).accept("enforcing what is declared in " + layout.stateDir());
                 record(
                         store,
@@ -221,11 +224,21 @@ public final class Daemon {
                         }
                         if (hangUps.tryAcquire(look.toMillis(), TimeUnit.MILLISECONDS)) {
                             hangUps.drainPermits();
-                            reload(agent, controlPlane, layout, store, log, journal, metrics, hooks);
+                            reload(
+                                    agent,
+                                    controlPlane,
+                                    layout,
+                                    store,
+                                    log,
+                                    journal,
+                                    metrics,
+                                    hooks,
+                                    read -> ui.serve(read, server::run));
                         }
                         // Whoever starts it again gets one that knows what runs, and reads files anew.
                         store.checkInPlace();
                         server.ensure();
+                        ui.ensure();
                     }
                 } finally {
                     manager.stopping();
@@ -278,7 +291,8 @@ public final class Daemon {
             AgentLog log,
             JournalForwarding journal,
             MetricsEndpoint metrics,
-            Hooks hooks) {
+            Hooks hooks,
+            Consumer<AgentConfig.Ui> ui) {
         try {
             AgentConfig config = file.read();
             Layout wanted = new UserDirectories(environment).layout(options, config);
@@ -291,6 +305,7 @@ public final class Daemon {
             controlPlane.use(config);
             hooks.use(config);
             listen(metrics, config, agent.modules());
+            ui.accept(config.ui());
             invalid = "";
             LOG.info("{} was read again", file.path());
             record(store, EventType.AGENT_CONFIG_LOADED, file.path() + " was read again");
@@ -306,10 +321,10 @@ public final class Daemon {
     }
 
     private ImmutableList<String> problems(
-            LoopWatch watch, MetricsEndpoint metrics, Hooks hooks, JournalForwarding journal) {
+            LoopWatch watch, MetricsEndpoint metrics, UiEndpoint ui, Hooks hooks, JournalForwarding journal) {
         String unserved = metrics.isAsWanted() ? "" : "metrics.listen: " + unserved(metrics.wanted());
         return Stream.of(
-                        ImmutableList.of(watch.problem().orElse(""), invalid, unserved),
+                        ImmutableList.of(watch.problem().orElse(""), invalid, unserved, ui.problem()),
                         hooks.problems(),
                         journal.problems())
                 .flatMap(ImmutableList::stream)

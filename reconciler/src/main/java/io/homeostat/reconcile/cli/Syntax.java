@@ -54,6 +54,7 @@ final class Syntax {
     static final String URL_PREFIX = "--url-prefix";
     static final String KEY = "--key";
     static final String FORCE = "--force";
+    static final String OPEN = "--open";
     static final String LABELS = "-l";
     static final String ALL = "--all";
     static final String OUTPUT = "-o";

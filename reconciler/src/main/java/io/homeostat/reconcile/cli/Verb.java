@@ -352,6 +352,12 @@ public enum Verb {
             typed -> new InspectCommand(),
             asked -> new InspectCommand(),
             "Show what each thread of the agent is doing."),
+    UI(
+            syntax -> syntax.flag(Syntax.OPEN, "Also have the desktop's browser open it, by xdg-open."),
+            typed -> new PageAddress(typed).tell(),
+            "Print the address of the page that the agent serves, with its token.",
+            "Whoever has it sees what the commands show, and with ui.operations pauses, resumes, restarts and rolls back.",
+            "Exit status: 0, 1 no agent runs, or it serves no page."),
     DOCTOR(
             syntax -> syntax.config(),
             typed -> new DoctorReport(typed).run(),

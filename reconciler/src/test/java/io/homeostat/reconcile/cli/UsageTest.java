@@ -61,6 +61,7 @@ class UsageTest {
             "states",
             "vm-event",
             "watch",
+            "ui",
             "doctor",
             "diagnostics",
             "explain",

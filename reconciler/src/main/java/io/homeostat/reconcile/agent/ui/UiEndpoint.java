@@ -1,0 +1,117 @@
+package io.homeostat.reconcile.agent.ui;
+
+import com.github.benmanes.caffeine.cache.Ticker;
+import io.homeostat.desired.model.AgentConfig;
+import io.homeostat.desired.platform.Layout;
+import io.homeostat.reconcile.command.environment.CommandFailure;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.attribute.PosixFilePermissions;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Where the page is served, as the configuration of the moment has it, and the files in the run directory that tell its user of it. One
+ * thread uses it.
+ */
+public final class UiEndpoint implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(UiEndpoint.class);
+    private static final AgentConfig.Ui OFF = new AgentConfig.Ui("", false);
+
+    private final Layout layout;
+    private final Ticker ticker;
+    private volatile AgentConfig.Ui config = OFF;
+    private volatile @Nullable UiServer server;
+
+    public UiEndpoint(Layout layout, Ticker ticker) {
+        this.layout = layout;
+        this.ticker = ticker;
+    }
+
+    /**
+     * Serves the page there and nowhere else from now on; sessions are kept as long as nothing changes. If that fails, the log says why, and
+     * nothing listens until the next call: an agent without a page is better than none.
+     */
+    public void serve(AgentConfig.Ui wanted, CommandRunner commands) {
+        if (server != null && wanted.equals(config)) {
+            return;
+        }
+        close();
+        config = wanted;
+        if (wanted.listen().isEmpty()) {
+            return;
+        }
+        try {
+            UiServer serving = UiServer.open(wanted, commands, ticker, UiServer.PATIENCE);
+            server = serving;
+            announce(serving);
+        } catch (IOException e) {
+            LOG.warn(
+                    "ui.listen: cannot serve at {}: {}; the agent goes on without",
+                    wanted.listen(),
+                    CommandFailure.reason(e));
+            close();
+        }
+    }
+
+    /** Writes anew what tells of it and is missing; what can't be written is tried again the next time. */
+    public void ensure() {
+        UiServer serving = server;
+        if (serving == null
+                || (Files.exists(layout.uiAddress(), LinkOption.NOFOLLOW_LINKS)
+                        && Files.exists(layout.uiEntrance(), LinkOption.NOFOLLOW_LINKS))) {
+            return;
+        }
+        try {
+            announce(serving);
+        } catch (IOException e) {
+            LOG.error("homeostat ui can't tell of the page: {}", CommandFailure.reason(e));
+        }
+    }
+
+    private void announce(UiServer serving) throws IOException {
+        // A token has no character that would mean something in HTML.
+        write(
+                layout.uiEntrance(),
+                "<!doctype html><meta charset=utf-8><title>Homeostat</title>"
+                        + "<meta name=referrer content=no-referrer><meta http-equiv=refresh content=\"0;url="
+                        + serving.url() + "\">\n");
+        write(layout.uiAddress(), serving.url() + "\n");
+    }
+
+    /** At once whole, and for nobody else to read. */
+    private static void write(Path file, String text) throws IOException {
+        Path unfinished = file.resolveSibling(file.getFileName() + ".new");
+        Files.deleteIfExists(unfinished);
+        Files.createFile(
+                unfinished, PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------")));
+        Files.writeString(unfinished, text);
+        Files.move(unfinished, file, StandardCopyOption.ATOMIC_MOVE);
+    }
+
+    /** Why the page is not served though it should be; empty when it is, or should not be. */
+    public String problem() {
+        return server != null || config.listen().isEmpty()
+                ? ""
+                : "ui.listen: nothing is served at " + config.listen() + "; the agent's log says why";
+    }
+
+    @Override
+    public void close() {
+        UiServer before = server;
+        server = null;
+        try {
+            Files.deleteIfExists(layout.uiAddress());
+            Files.deleteIfExists(layout.uiEntrance());
+        } catch (IOException e) {
+            LOG.warn("what tells of the page stays behind in {}: {}", layout.runDir(), CommandFailure.reason(e));
+        }
+        if (before != null) {
+            before.close();
+        }
+    }
+}

@@ -1,0 +1,148 @@
+package io.homeostat.reconcile.agent.ui;
+
+import com.github.benmanes.caffeine.cache.Ticker;
+import com.google.common.collect.ImmutableSet;
+import com.google.common.net.HostAndPort;
+import io.homeostat.desired.model.AgentConfig;
+import io.homeostat.desired.platform.QuietEventLoop;
+import io.homeostat.reconcile.agent.ui.RequestHandler.Services;
+import io.netty.bootstrap.ServerBootstrap;
+import io.netty.buffer.UnpooledByteBufAllocator;
+import io.netty.channel.Channel;
+import io.netty.channel.ChannelFuture;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.ChannelInitializer;
+import io.netty.channel.ChannelOption;
+import io.netty.channel.EventLoopGroup;
+import io.netty.channel.socket.SocketChannel;
+import io.netty.channel.socket.nio.NioServerSocketChannel;
+import io.netty.handler.codec.http.HttpDecoderConfig;
+import io.netty.handler.codec.http.HttpMessage;
+import io.netty.handler.codec.http.HttpObjectAggregator;
+import io.netty.handler.codec.http.HttpServerCodec;
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.time.Duration;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Serves the page over HTTP/1 on a loopback address, to whoever has the token. Each connection gets one answer; connections, what they may
+ * send, and what is done for them at once are bounded.
+ */
+final class UiServer implements AutoCloseable {
+    static final Duration PATIENCE = Duration.ofSeconds(10);
+
+    private static final int MOST_CONNECTIONS = 128;
+    private static final int MOST_COMMANDS = 8;
+    private static final int MOST_STREAMS = 24;
+    private static final int LONGEST_FIRST_LINE = 1024;
+    private static final int LONGEST_HEADERS = 8192;
+    private static final int LONGEST_BODY = 8192;
+
+    private final EventLoopGroup loop = new QuietEventLoop("ui");
+    private final Places places = new Places(MOST_COMMANDS, MOST_STREAMS);
+    private final AtomicInteger connections = new AtomicInteger();
+    private final Sessions sessions;
+    private final Duration patience;
+    private final String host;
+    private @Nullable Channel listening;
+
+    private UiServer(String host, Ticker ticker, Duration patience) {
+        this.host = host;
+        this.sessions = new Sessions(ticker);
+        this.patience = patience;
+    }
+
+    /** @throws IOException when it can't listen there, or others than this machine could connect */
+    static UiServer open(AgentConfig.Ui config, CommandRunner commands, Ticker ticker, Duration patience)
+            throws IOException {
+        HostAndPort wanted = HostAndPort.fromString(config.listen());
+        InetSocketAddress address = new InetSocketAddress(wanted.getHost(), wanted.getPort());
+        if (address.isUnresolved() || !address.getAddress().isLoopbackAddress()) {
+            throw new IOException(wanted.getHost() + " is no loopback address here");
+        }
+        UiServer server = new UiServer(wanted.getHost(), ticker, patience);
+        try {
+            server.bind(address, commands, config.operations());
+            return server;
+        } catch (IOException | RuntimeException e) {
+            server.close();
+            throw e;
+        }
+    }
+
+    private void bind(InetSocketAddress address, CommandRunner commands, boolean operations) throws IOException {
+        Services services = new Services(
+                ImmutableSet.of(host, "127.0.0.1", "localhost", "::1").asList(),
+                operations,
+                sessions,
+                new PageFiles(),
+                commands,
+                places,
+                patience);
+        ChannelFuture binding = new ServerBootstrap()
+                .group(loop)
+                .channel(NioServerSocketChannel.class)
+                .option(ChannelOption.SO_REUSEADDR, true)
+                .option(ChannelOption.ALLOCATOR, UnpooledByteBufAllocator.DEFAULT)
+                .childOption(ChannelOption.ALLOCATOR, UnpooledByteBufAllocator.DEFAULT)
+                .childHandler(new ChannelInitializer<SocketChannel>() {
+                    @Override
+                    protected void initChannel(SocketChannel channel) {
+                        accept(channel, services);
+                    }
+                })
+                .bind(address)
+                .awaitUninterruptibly();
+        if (binding.cause() != null) {
+            throw new IOException(binding.cause().getMessage(), binding.cause());
+        }
+        listening = binding.channel();
+    }
+
+    private void accept(SocketChannel channel, Services services) {
+        if (connections.incrementAndGet() > MOST_CONNECTIONS) {
+            connections.decrementAndGet();
+            ChannelFuture _ = channel.close();
+            return;
+        }
+        ChannelFuture _ = channel.closeFuture().addListener(closed -> connections.decrementAndGet());
+        RequestHandler handler = new RequestHandler(services);
+        channel.pipeline()
+                .addLast(
+                        new HttpServerCodec(new HttpDecoderConfig()
+                                .setMaxInitialLineLength(LONGEST_FIRST_LINE)
+                                .setMaxHeaderSize(LONGEST_HEADERS)),
+                        new HttpObjectAggregator(LONGEST_BODY) {
+                            @Override
+                            protected void handleOversizedMessage(ChannelHandlerContext context, HttpMessage message) {
+                                handler.refuseLength(context);
+                            }
+                        },
+                        handler);
+    }
+
+    /** Where it is, with the token behind a {@code #}: no browser sends that on. */
+    String url() {
+        return "http://" + HostAndPort.fromParts(host, port()) + "/#token=" + sessions.token();
+    }
+
+    int port() {
+        Channel channel = listening;
+        if (channel == null) {
+            throw new IllegalStateException("not listening");
+        }
+        return ((InetSocketAddress) channel.localAddress()).getPort();
+    }
+
+    @Override
+    public void close() {
+        if (listening != null) {
+            listening.close().awaitUninterruptibly(1, TimeUnit.SECONDS);
+        }
+        places.close();
+        loop.shutdownGracefully(0, 0, TimeUnit.MILLISECONDS).awaitUninterruptibly(1, TimeUnit.SECONDS);
+    }
+}

@@ -1,0 +1,203 @@
+// What is known, when it is asked for anew, and which view shows it. While nobody looks nothing is asked.
+
+import {follow, login, look, NotLoggedIn} from './api.js';
+import {detail, leave} from './detail.js';
+import {h, id, say, show} from './dom.js';
+import {events} from './events.js';
+import {graph} from './graph.js';
+import {listen} from './keys.js';
+import {plan} from './plan.js';
+import {Samples} from './sparkline.js';
+import {workloads} from './workloads.js';
+
+const PAUSE = 3000;
+const MOST_EVENTS = 1000;
+
+const main = document.getElementById('main');
+const search = document.getElementById('search');
+const views = {workloads, graph, plan, events};
+
+const model = {
+  status: {workloads: [], problems: [], agent: null},
+  plan: {changes: [], drift: [], summary: {install: 0, update: 0, repair: 0, remove: 0, unchanged: 0}},
+  declared: [],
+  events: [],
+  samples: new Samples(),
+  words: [],
+  operations: false,
+  refresh: () => lookAgain(),
+};
+let known = false;
+let following = null;
+let timer;
+let shownView = '';
+
+function view() {
+  const [, name, ...rest] = location.hash.split('/');
+  return name === 'workload' && rest.length > 1 ? {name, of: `${decodeURIComponent(rest[0])}/${decodeURIComponent(rest.slice(1).join('/'))}`} : {name: name in views ? name : 'workloads'};
+}
+
+function render() {
+  if (!known) {
+    return;
+  }
+  const {name, of} = view();
+  const here = of ?? name;
+  if (shownView !== here) {
+    leave();
+    delete main.dataset.workload;
+    // Another view begins with nothing of the one before.
+    show(main, ['another', here], () => []);
+    window.scrollTo(0, 0);
+    document.title = `${of ?? name[0].toUpperCase() + name.slice(1)} · Homeostat`;
+    if (shownView) {
+      say(document.title);
+    }
+  }
+  const moved = shownView && shownView !== here;
+  shownView = here;
+  if (of) {
+    detail(main, model, of);
+  } else {
+    views[name](main, model);
+  }
+  if (moved) {
+    main.focus({preventScroll: true});
+  }
+  for (const link of document.querySelectorAll('nav a')) {
+    if (link.hash === `#/${of ? 'workloads' : name}`) {
+      link.setAttribute('aria-current', of ? 'true' : 'page');
+    } else {
+      link.removeAttribute('aria-current');
+    }
+  }
+  frame();
+}
+
+function frame() {
+  const {agent} = model.status;
+  show(document.getElementById('agent'), [agent?.version, agent?.pid, model.operations], () =>
+    agent ? `agent ${agent.version}, pid ${agent.pid}${model.operations ? '' : ', read-only'}` : '');
+  const pending = model.plan.changes.length + model.plan.drift.length;
+  show(document.getElementById('pending'), pending, () => pending > 0 && h('span', {class: 'count'}, ` ${pending}`));
+  const problems = [...(agent?.problems ?? []), ...model.status.problems.map((one) => `${one.source} ${one.origin}: ${one.message}`)];
+  show(document.getElementById('problems'), problems, () => problems.map((problem) => h('p', {}, problem)));
+}
+
+function stopped(words, remedy) {
+  known = false;
+  shownView = '';
+  leave();
+  show(main, ['stopped', words], () => [h('h2', {}, words), h('p', {}, remedy)]);
+}
+
+/** States that have changed, for who does not see them. */
+function tell(before, after) {
+  const states = new Map(before.workloads.map((one) => [id(one), one.state]));
+  const changed = after.workloads.filter((one) => states.has(id(one)) && states.get(id(one)) !== one.state);
+  if (changed.length > 0) {
+    say(changed.map((one) => `${id(one)} is ${one.state.replaceAll('_', ' ').toLowerCase()}`).join(', '));
+  }
+}
+
+async function lookAgain() {
+  clearTimeout(timer);
+  if (document.hidden) {
+    return;
+  }
+  try {
+    const [status, planned, declared] = await Promise.all([look('/api/status'), look('/api/plan'), look('/api/declared')]);
+    if (known) {
+      tell(model.status, status.results[0]);
+    }
+    model.status = status.results[0];
+    model.plan = planned.results[0] ?? model.plan;
+    model.declared = declared.results[0]?.workloads ?? [];
+    for (const one of model.status.workloads) {
+      if (one.metrics) {
+        model.samples.add(id(one), one.metrics);
+      }
+    }
+    known = true;
+    render();
+    beginFollowing();
+  } catch (problem) {
+    if (problem instanceof NotLoggedIn) {
+      stopped('Not logged in', 'Run homeostat ui on the machine, as the agent’s user, and open the address that it prints.');
+      return;
+    }
+    stopped('The agent does not answer', `${problem.message}. The page goes on asking.`);
+  }
+  clearTimeout(timer);
+  timer = setTimeout(lookAgain, PAUSE);
+}
+
+/** Events come by themselves, and say when it is time to look again. */
+async function beginFollowing() {
+  if (following) {
+    return;
+  }
+  following = new AbortController();
+  const {signal} = following;
+  model.events = [];
+  let soon;
+  try {
+    await follow('/api/events', signal, {
+      data: (event) => {
+        model.events = [event, ...model.events].slice(0, MOST_EVENTS);
+        clearTimeout(soon);
+        soon = setTimeout(render, 50);
+      },
+    });
+  } catch (problem) {
+    // The next look says what is wrong.
+  }
+  if (following?.signal === signal) {
+    following = null;
+  }
+}
+
+async function begin() {
+  listen();
+  addEventListener('hashchange', async () => {
+    if (location.hash.startsWith('#token=')) {
+      await enter();
+    } else if (location.hash.startsWith('#/')) {
+      render();
+    }
+  });
+  document.addEventListener('visibilitychange', () => {
+    if (document.hidden) {
+      clearTimeout(timer);
+      following?.abort();
+      following = null;
+    } else {
+      lookAgain();
+    }
+  });
+  search.addEventListener('input', () => {
+    model.words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
+    if (view().name === 'workload' || view().name === 'graph') {
+      location.hash = '#/workloads';
+    }
+    render();
+  });
+  await enter();
+}
+
+async function enter() {
+  try {
+    await login();
+    model.operations = (await look('/api/session')).operations;
+    await lookAgain();
+  } catch (problem) {
+    if (problem instanceof NotLoggedIn) {
+      stopped('Not logged in', 'Run homeostat ui on the machine, as the agent’s user, and open the address that it prints.');
+    } else {
+      stopped('The agent does not answer', `${problem.message}. The page goes on asking.`);
+      timer = setTimeout(enter, PAUSE);
+    }
+  }
+}
+
+begin();

@@ -1,0 +1,117 @@
+package io.homeostat.reconcile.agent.ui;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.github.benmanes.caffeine.cache.Ticker;
+import io.homeostat.desired.model.AgentConfig;
+import io.homeostat.desired.platform.Layout;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class UiEndpointTest {
+    private static final AgentConfig.Ui ON = new AgentConfig.Ui("127.0.0.1:0", false);
+    private static final AgentConfig.Ui OFF = new AgentConfig.Ui("", false);
+
+    @TempDir
+    private Path directory;
+
+    private Layout layout() {
+        return new Layout(directory, directory, "test");
+    }
+
+    private UiEndpoint endpoint() {
+        return new UiEndpoint(layout(), Ticker.systemTicker());
+    }
+
+    private static void serve(UiEndpoint endpoint, AgentConfig.Ui config) {
+        endpoint.serve(config, (request, out, err) -> 0);
+    }
+
+    private String url() throws IOException {
+        return Files.readString(layout().uiAddress()).strip();
+    }
+
+    @Test
+    void whatHasTheTokenIsForTheAgentsUserOnlyAndGoneWithThePage() throws IOException {
+        try (UiEndpoint endpoint = endpoint()) {
+            serve(endpoint, ON);
+
+            assertTrue(url().matches("http://127\\.0\\.0\\.1:[1-9][0-9]*/#token=[A-Za-z0-9_-]{43}"), url());
+            assertTrue(Files.readString(layout().uiEntrance()).contains(url()));
+            for (Path file : List.of(layout().uiAddress(), layout().uiEntrance())) {
+                assertEquals("rw-------", PosixFilePermissions.toString(Files.getPosixFilePermissions(file)));
+            }
+
+            serve(endpoint, OFF);
+            assertFalse(Files.exists(layout().uiAddress()));
+            assertFalse(Files.exists(layout().uiEntrance()));
+            assertEquals("", endpoint.problem());
+        }
+    }
+
+    @Test
+    void withoutItNothingListensAndWhatAKilledAgentLeftBehindIsRemoved() throws IOException {
+        Files.writeString(layout().uiAddress(), "of another");
+        try (UiEndpoint endpoint = endpoint()) {
+            serve(endpoint, OFF);
+            assertFalse(Files.exists(layout().uiAddress()));
+        }
+    }
+
+    @Test
+    void theSameConfigurationKeepsSessionsAndAnotherEndsThem() throws IOException {
+        try (UiEndpoint endpoint = endpoint()) {
+            serve(endpoint, ON);
+            String before = url();
+            serve(endpoint, ON);
+            assertEquals(before, url());
+            serve(endpoint, new AgentConfig.Ui(ON.listen(), true));
+            assertNotEquals(before, url());
+        }
+    }
+
+    @Test
+    void whatIsDeletedIsWrittenAnew() throws IOException {
+        try (UiEndpoint endpoint = endpoint()) {
+            serve(endpoint, ON);
+            String before = url();
+            Files.delete(layout().uiAddress());
+            endpoint.ensure();
+            assertEquals(before, url());
+        }
+    }
+
+    @Test
+    void aPortThatIsTakenIsAProblemAndNothingTellsOfAPage() throws IOException {
+        try (ServerSocket taken = new ServerSocket(0, 1, InetAddress.getLoopbackAddress());
+                UiEndpoint endpoint = endpoint()) {
+            serve(endpoint, new AgentConfig.Ui("127.0.0.1:" + taken.getLocalPort(), false));
+
+            assertEquals(
+                    "ui.listen: nothing is served at 127.0.0.1:" + taken.getLocalPort() + "; the agent's log says why",
+                    endpoint.problem());
+            assertFalse(Files.exists(layout().uiAddress()));
+            serve(endpoint, ON);
+            assertEquals("", endpoint.problem());
+        }
+    }
+
+    @Test
+    void aRunDirectoryThatCannotBeWrittenToIsAProblemToo() throws IOException {
+        Layout nowhere = new Layout(directory, directory.resolve("none"), "test");
+        try (UiEndpoint endpoint = new UiEndpoint(nowhere, Ticker.systemTicker())) {
+            serve(endpoint, ON);
+            assertTrue(endpoint.problem().startsWith("ui.listen: nothing is served"), endpoint.problem());
+        }
+    }
+}

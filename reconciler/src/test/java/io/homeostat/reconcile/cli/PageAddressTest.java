@@ -1,0 +1,51 @@
+package io.homeostat.reconcile.cli;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.homeostat.reconcile.cli.Shell.Result;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class PageAddressTest {
+    private static final String URL = "http://127.0.0.1:9465/#token=abc";
+
+    @TempDir
+    Path directory;
+
+    @Test
+    void theAddressIsThatWhichTheAgentHasWrittenDown() throws IOException {
+        Shell shell = new Shell(directory);
+        try (TestAgent _ = TestAgent.start(shell)) {
+            Files.writeString(shell.layout().uiAddress(), URL + "\n");
+
+            assertEquals(new Result(0, URL + "\n", ""), shell.run("ui"));
+            assertEquals(
+                    "{\"formatVersion\":\"1.0\",\"url\":\"" + URL + "\"}\n",
+                    shell.run("ui", "-o", "json").out());
+        }
+    }
+
+    @Test
+    void anAgentWithoutPageAndNoAgentAtAllAreToldApartWithWhatToWrite() {
+        Shell shell = new Shell(directory);
+        Result none = shell.run("ui");
+        assertEquals(1, none.status());
+        assertTrue(none.err().contains("no agent runs on "), none.err());
+        assertTrue(none.err().contains("start it: homeostat run"), none.err());
+        try (TestAgent _ = TestAgent.start(shell)) {
+            Result off = shell.run("ui");
+            assertEquals(1, off.status());
+            assertTrue(
+                    off.err()
+                            .contains(
+                                    "the agent (pid " + ProcessHandle.current().pid()
+                                            + ") serves no page; write ui: {listen: \"127.0.0.1:9465\"} in "),
+                    off.err());
+            assertTrue(off.err().contains("kill -HUP " + ProcessHandle.current().pid()), off.err());
+        }
+    }
+}
