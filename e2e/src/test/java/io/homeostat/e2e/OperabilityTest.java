@@ -176,6 +176,25 @@ final class OperabilityTest {
     }
 
     @Test
+    void thePageIsServedAsSoonAsTheConfigurationSaysSoAndGoneWithTheAgent() throws IOException {
+        homeostat.run("ui").exits(1).says("no agent runs");
+        Agent agent = homeostat.agent(config());
+        homeostat.run("ui").exits(1).says("serves no page; write ui: {listen: ");
+        homeostat.file("agent.yaml", config().with("ui.listen", "127.0.0.1:0").toString());
+        agent.hangUp();
+        eventually().until(() -> homeostat.run("ui").exit() == 0);
+
+        String url = homeostat.run("ui").out().strip();
+        int port = Integer.parseInt(url.substring("http://127.0.0.1:".length(), url.indexOf("/#")));
+        assertTrue(get(port, "/").startsWith("HTTP/1.1 421"), "x is none of its names");
+        homeostat.keepsSecret(url.substring(url.indexOf('=') + 1));
+        agent.terminate().exits(0);
+        assertEquals("", get(port, "/"));
+        assertFalse(Files.exists(homeostat.runDir().resolve("ui.url")));
+        assertFalse(Files.exists(homeostat.runDir().resolve("ui.html")));
+    }
+
+    @Test
     void aUnixSocketIsForNobodyElse() throws IOException {
         Path socket = homeostat.directory().resolve("m.sock");
         Agent agent = homeostat.agent(config().with("metrics.listen", "unix:" + socket));
