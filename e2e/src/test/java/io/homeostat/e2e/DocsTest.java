@@ -4,10 +4,9 @@ import static io.homeostat.e2e.Patience.eventually;
 import static org.junit.jupiter.api.Assertions.fail;
 
 import java.io.IOException;
-import java.net.InetAddress;
-import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
@@ -73,9 +72,7 @@ final class DocsTest {
         places.put("/run/homeostat", homeostat.runDir().toString());
         places.put("/etc/homeostat", etc.toString());
         places.put("/home/you", homeostat.directory().toString());
-        try (ServerSocket free = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-            places.put("127.0.0.1:9464", "127.0.0.1:" + free.getLocalPort());
-        }
+        places.put("127.0.0.1:9464", "127.0.0.1:" + ProbedServer.freePort());
     }
 
     @ParameterizedTest
@@ -101,7 +98,7 @@ final class DocsTest {
         if (text.startsWith("#!")) {
             Files.setPosixFilePermissions(whole, PosixFilePermissions.fromString("rwxr-xr-x"));
         }
-        Files.move(whole, file, java.nio.file.StandardCopyOption.REPLACE_EXISTING);
+        Files.move(whole, file, StandardCopyOption.REPLACE_EXISTING);
     }
 
     private void check(String place, DocPage.Shown shown) {
