@@ -9,7 +9,7 @@ import java.util.regex.Pattern;
 
 /**
  * What a page says that a command prints, to be compared with what it does print. White space and what differs from one time to the
- * next are equal: times, durations, sizes, percentages, and numbers of three digits or more (pids). A line {@code ...} is any
+ * next are equal: times, durations, sizes, percentages, numbers of three digits or more (pids), and which Java it is. A line {@code ...} is any
  * number of lines.
  */
 record DocOutput(ImmutableList<String> expected, ImmutableList<String> actual) {
@@ -20,7 +20,8 @@ record DocOutput(ImmutableList<String> expected, ImmutableList<String> actual) {
             Pattern.compile("(?<![\\w.])\\d+(?:\\.\\d+)? ?(?:B|[KMGT]i?B?)(?!\\w)"),
             Pattern.compile("(?<![\\w.])(?:\\d+(?:\\.\\d+)?(?:ms|d|h|m|s))+(?!\\w)"),
             Pattern.compile("(?<![\\w.])\\d+(?:\\.\\d+)? ?(?:ms|%)(?!\\w)"),
-            NUMBER);
+            NUMBER,
+            Pattern.compile("\\(Java [^)]+\\)"));
 
     static DocOutput of(List<String> expected, String actual) {
         return new DocOutput(withoutBlank(expected), withoutBlank(actual.lines().toList()));
@@ -47,7 +48,7 @@ record DocOutput(ImmutableList<String> expected, ImmutableList<String> actual) {
     private static String plain(String line) {
         String plain = line;
         for (int i = 0; i < VARYING.size(); i++) {
-            plain = VARYING.get(i).matcher(plain).replaceAll("<" + "dzt%n".charAt(i) + ">");
+            plain = VARYING.get(i).matcher(plain).replaceAll("<" + "dzt%nj".charAt(i) + ">");
         }
         // Columns are as wide as what is in them.
         return plain.replaceAll("\\s+", " ").strip();
