@@ -222,10 +222,9 @@ final class UiTest {
     }
 
     @Test
-    void anAgentThatHasStartedAnewAsksForItsToken() {
+    void aBrowserThatIsNotLoggedInIsToldWhatToDo() {
         show(false);
         browser.awaitText("main", "Nothing is declared");
-        homeostat.run("ui").exits(0);
 
         browser.script("localStorage.clear()");
 
