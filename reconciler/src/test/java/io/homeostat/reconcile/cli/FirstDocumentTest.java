@@ -107,6 +107,51 @@ class FirstDocumentTest {
     }
 
     @Test
+    void atATerminalItAsksAndWhatIsInBracketsIsTheAnswerOfNone() throws IOException {
+        Result result = shell.atKeyboard("\n/bin/sh\nshell\n").plain("init");
+        assertEquals(0, result.status(), result.err());
+        assertEquals("shell", assertValid(result.out()).at("/metadata/name").asText());
+        assertTrue(result.err().startsWith("What is there: binary, archive, "), result.err());
+        assertTrue(
+                result.err().contains("[binary]? Where is it? How is it to be called [by the file]? "), result.err());
+
+        shell.atKeyboard("");
+        assertUsage("standard input has ended", "init");
+        shell.atKeyboard("\n\n");
+        assertUsage("name a file", "init");
+    }
+
+    @Test
+    void whatIsNotTakenOverIsAWarningWithItsPlace() throws IOException {
+        shell.write("web.service", "[Service]\nExecStart=/bin/true\nPrivateTmp=yes\n");
+        shell.write(
+                "web.conf",
+                "[supervisorctl]\npassword=geheim\n[program:a]\ncommand=/bin/true\nenvironment=A=%(ENV_X)s,B=geheim\n");
+        shell.write("eco.json", "{\"apps\": [{\"script\": \"/bin/true\", \"time\": true}]}");
+        shell.write("job.json", "{\"TaskGroups\": [{\"Tasks\": [{\"Name\": \"a\", \"Driver\": \"exec\"}]}]}");
+
+        Result systemd = shell.plain("init", "systemd", "web.service");
+        assertEquals(0, systemd.status(), systemd.err());
+        assertEquals(
+                "warning: " + directory
+                        + "/web.service:3:1: not taken over: PrivateTmp=yes: Homeostat has no such field\n",
+                systemd.err());
+        assertTrue(systemd.out().contains("  # not taken over: PrivateTmp=yes"), systemd.out());
+
+        Result supervisor = shell.plain("init", "supervisor", "web.conf", "--program", "a");
+        assertEquals(0, supervisor.status(), supervisor.err());
+        assertTrue(supervisor.err().contains("web.conf:2:1: not taken over: [supervisorctl] password: "));
+        assertFalse((supervisor.err() + supervisor.out()).contains("geheim"), supervisor.err());
+
+        assertEquals(
+                0, shell.plain("init", "pm2", "eco.json", "--program", "true").status());
+        Result json = shell.plain("init", "nomad", "job.json", "--task", "a", "-o", "json");
+        assertEquals(0, json.status(), json.err());
+        assertTrue(new ObjectMapper().readTree(json.out()).path("text").asText().contains("kind: Task"));
+        assertTrue(json.err().contains("\"warning\":{"), json.err());
+    }
+
+    @Test
     void anArchiveIsHashedAndItsOnlyProgramFound() throws IOException {
         Path archive = bundled("web");
         Files.move(archive, directory.resolve("web-1.2.tar.gz"));

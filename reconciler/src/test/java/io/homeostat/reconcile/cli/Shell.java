@@ -8,9 +8,11 @@ import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.StateReader;
 import io.homeostat.desired.state.sqlite.StateStores;
+import io.homeostat.observe.process.TerminalMode;
 import io.homeostat.reconcile.ControlGroups;
 import io.homeostat.reconcile.command.environment.Environment;
 import io.homeostat.reconcile.command.environment.Environment.Interrupts;
+import io.homeostat.reconcile.command.environment.Terminal;
 import io.homeostat.reconcile.command.environment.UserDirectories;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
@@ -26,17 +28,46 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
 
 /** Runs commands as a shell would, in this process, on directories of the test's own. */
 public final class Shell {
     /** What a command printed, and its exit status. */
     record Result(int status, String out, String err) {}
 
+    /** A terminal that nobody looks at. */
+    private record Keyboard(Terminal none) implements Terminal {
+        Keyboard() {
+            this(Terminal.none());
+        }
+
+        @Override
+        public boolean isInput() {
+            return true;
+        }
+
+        @Override
+        public Interrupts.Guard raw() {
+            return none.raw();
+        }
+
+        @Override
+        public Optional<TerminalMode.Size> size() {
+            return none.size();
+        }
+
+        @Override
+        public Interrupts.Guard onResize(Runnable changed) {
+            return none.onResize(changed);
+        }
+    }
+
     private final Path directory;
     private final long uid;
     private ImmutableMap<String, String> variables = ImmutableMap.of();
     private String in = "";
     private boolean terminal;
+    private boolean keyboard;
     private Clock clock = Clock.systemUTC();
     private final DocumentCounter documents = new DocumentCounter();
 
@@ -62,6 +93,12 @@ public final class Shell {
     Shell onTerminal() {
         terminal = true;
         return this;
+    }
+
+    /** Whose standard input is a terminal. */
+    Shell atKeyboard(String text) {
+        keyboard = true;
+        return typing(text);
     }
 
     Shell at(Clock time) {
@@ -119,7 +156,8 @@ public final class Shell {
                 clock,
                 Ticker.systemTicker(),
                 documents,
-                Interrupts.none());
+                Interrupts.none(),
+                keyboard ? new Keyboard() : Terminal.none());
         int status = Homeostat.run(words, environment);
         return new Result(status, "", err.toString(StandardCharsets.UTF_8));
     }

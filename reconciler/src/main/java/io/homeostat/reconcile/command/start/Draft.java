@@ -55,9 +55,15 @@ public final class Draft {
         return this;
     }
 
+    /** Adds to a list. */
+    @SuppressWarnings("unchecked")
+    void add(String key, String value) {
+        ((List<String>) spec.computeIfAbsent(key, _ -> new ArrayList<String>())).add(value);
+    }
+
     /** Sets a variable; one that looks like a secret is remarked on. */
     void variable(String variable, String value, String file, int line) {
-        below(spec, "env").put(variable, value);
+        plain(variable, value);
         if (SecretForms.isName(variable)) {
             remarks.add(new Remark(
                     "env",
@@ -65,6 +71,11 @@ public final class Draft {
                     line,
                     "env." + variable + " looks like a secret: better keep it in a file of its own, as {file: PATH}"));
         }
+    }
+
+    /** Sets a variable that can't be a file. */
+    void plain(String variable, String value) {
+        below(spec, "env").put(variable, value);
     }
 
     /** Notes what has no place in the document. */
@@ -79,10 +90,6 @@ public final class Draft {
 
     String name() {
         return name;
-    }
-
-    boolean has(String key) {
-        return spec.containsKey(key);
     }
 
     public ImmutableList<Remark> remarks() {

@@ -1,0 +1,230 @@
+package io.homeostat.reconcile.command.start;
+
+import com.google.common.collect.ImmutableList;
+import io.homeostat.desired.model.schema.Notation;
+import io.homeostat.reconcile.command.environment.CommandFailure;
+import io.homeostat.reconcile.command.start.SourceTree.Entry;
+import io.homeostat.reconcile.secrets.SecretForms;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.Optional;
+
+/** Makes Tasks, and the Drivers that run them, of a Nomad job in JSON, as {@code nomad job run -output} prints it. */
+public final class NomadJob {
+    private static final String PLUGINS = "/opt/nomad/plugins/";
+    private static final String NONE = "Homeostat has nothing like it";
+
+    private final Path file;
+    private final Map<String, Draft> drivers = new LinkedHashMap<>();
+    private final ImmutableList.Builder<Draft> tasks = ImmutableList.builder();
+
+    private NomadJob(Path file) {
+        this.file = file;
+    }
+
+    /** The documents of a job, or of one task of it. */
+    public static Drafts drafts(Path file, Optional<String> only) {
+        SourceFile text = SourceFile.read(file);
+        if (!text.text().stripLeading().startsWith("{")) {
+            throw new CommandFailure(file + " is no JSON; Nomad makes it of a job file: nomad job run -output "
+                    + file.getFileName() + " > job.json");
+        }
+        SourceTree whole = SourceTree.read(text);
+        return new NomadJob(file).made(whole.at("Job").orElse(whole), only);
+    }
+
+    private Drafts made(SourceTree job, Optional<String> only) {
+        ImmutableList.Builder<String> names = ImmutableList.builder();
+        Draft first = null;
+        for (SourceTree group : job.at("TaskGroups").map(SourceTree::items).orElse(ImmutableList.of())) {
+            for (SourceTree task : group.at("Tasks").map(SourceTree::items).orElse(ImmutableList.of())) {
+                String name = text(task, "Name");
+                names.add(name);
+                if (only.isEmpty() || only.get().equals(name)) {
+                    Draft draft = task(job, group, task, name);
+                    first = first == null ? draft : first;
+                    tasks.add(draft);
+                }
+            }
+        }
+        if (first == null) {
+            throw new CommandFailure(file + " has no such task; it has " + String.join(", ", names.build()));
+        }
+        Draft told = first;
+        job.entries().stream()
+                .filter(entry -> !entry.value().isNothing())
+                .filter(entry -> !entry.key().matches("ID|Name|Type|TaskGroups"))
+                .forEach(entry -> entry.notTaken(told, NONE));
+        return new Drafts(
+                "the Nomad job " + file,
+                ImmutableList.<Draft>builder()
+                        .addAll(drivers.values())
+                        .addAll(tasks.build())
+                        .build());
+    }
+
+    private static String text(SourceTree tree, String key) {
+        return tree.at(key)
+                .map(SourceTree::text)
+                .filter(text -> !text.isEmpty())
+                .orElseThrow(() -> tree.failure("there is no " + key + " here"));
+    }
+
+    private Draft task(SourceTree job, SourceTree group, SourceTree task, String name) {
+        String driver = text(task, "Driver");
+        drivers.computeIfAbsent(driver, _ -> driver(driver, task.line()));
+        Draft draft = new Draft("Task", LocalProgram.name(name)).put("driver", driver);
+        if (job.at("Type").map(SourceTree::text).orElse("").endsWith("batch")) {
+            draft.put("execution.type", "oneShot").put("execution.triggers.startup", true);
+        }
+        for (Entry entry : group.entries()) {
+            if (entry.value().isNothing()) {
+                continue;
+            }
+            switch (entry.key()) {
+                case "Name", "Tasks" -> {}
+                case "Count" -> {
+                    if (entry.value().number() != 1) {
+                        entry.notTaken(draft, "declare as many Tasks, each with its own name");
+                    }
+                }
+                case "RestartPolicy" -> {
+                    if (task.at("RestartPolicy").isEmpty()) {
+                        restart(draft, entry);
+                    }
+                }
+                default -> entry.notTaken(draft, NONE);
+            }
+        }
+        task.entries().stream().filter(entry -> !entry.value().isNothing()).forEach(entry -> take(draft, entry));
+        return draft;
+    }
+
+    private Draft driver(String name, int line) {
+        Draft driver = new Draft("Driver", name).put("install", "local").put("entryPoint", PLUGINS + name);
+        driver.remark(
+                "entryPoint",
+                file.toString(),
+                line,
+                "where the program of the driver " + name + " is, the job does not say; correct this path");
+        return driver;
+    }
+
+    private void take(Draft draft, Entry entry) {
+        SourceTree value = entry.value();
+        switch (entry.key()) {
+            case "Name", "Driver" -> {}
+            case "Config" -> {
+                Map<String, Object> config = new LinkedHashMap<>();
+                for (Entry each : value.entries()) {
+                    Object one = each.value().value();
+                    if (one != null) {
+                        config.put(each.key(), one);
+                    }
+                }
+                draft.put("config", config);
+            }
+            case "Env" -> variables(draft, entry);
+            case "User" -> draft.put("user", value.text());
+            case "KillSignal" -> {
+                String signal = value.text().startsWith("SIG") ? value.text() : "SIG" + value.text();
+                if (signal.matches("SIG(TERM|INT|QUIT|HUP|USR1|USR2|WINCH|KILL)")) {
+                    draft.put("stop.signal", signal);
+                } else {
+                    entry.notTaken(draft, "homeostat explain Task.spec.stop.signal tells what it can be");
+                }
+            }
+            case "KillTimeout" -> nanoseconds(draft, "stop.timeout", value);
+            case "Resources" -> resources(draft, value);
+            case "RestartPolicy" -> restart(draft, entry);
+            case "Artifacts" -> artifacts(draft, entry);
+            case "Templates" ->
+                entry.notTaken(draft, "write the file by other means, and name it in the task's configuration");
+            case "LogConfig" -> entry.notTaken(draft, "Homeostat keeps the log itself; homeostat logs shows it");
+            default -> entry.notTaken(draft, NONE);
+        }
+    }
+
+    private void variables(Draft draft, Entry entry) {
+        for (Entry variable : entry.value().entries()) {
+            draft.plain(variable.key(), variable.value().text());
+            if (SecretForms.isName(variable.key())) {
+                draft.remark(
+                        "env",
+                        file.toString(),
+                        variable.line(),
+                        "env." + variable.key() + " looks like a secret; who may read this document knows it");
+            }
+        }
+    }
+
+    private static void resources(Draft draft, SourceTree resources) {
+        for (Entry entry : resources.entries()) {
+            if (entry.value().isNothing()) {
+                continue;
+            }
+            switch (entry.key()) {
+                case "MemoryMB" -> draft.put("limits.memory", entry.value().number() + "Mi");
+                case "MemoryMaxMB" ->
+                    draft.put("limits.memoryMax", entry.value().number() + "Mi");
+                case "Cores" -> draft.put("limits.cores", entry.value().number());
+                case "CPU" -> entry.notTaken(draft, "MHz are a share of Nomad's; limits.cpu is percent of a processor");
+                default -> entry.notTaken(draft, NONE);
+            }
+        }
+    }
+
+    private static void restart(Draft draft, Entry policy) {
+        boolean fails =
+                policy.value().at("Mode").map(SourceTree::text).orElse("").equals("fail");
+        for (Entry entry : policy.value().entries()) {
+            switch (entry.key()) {
+                case "Delay" -> nanoseconds(draft, "restart.initialDelay", entry.value());
+                case "Attempts" -> {
+                    if (!fails) {
+                        entry.notTaken(draft, "Homeostat tries on, by longer pauses");
+                    } else if (entry.value().number() == 0) {
+                        draft.put("restart.policy", "never");
+                    } else {
+                        draft.put("restart.giveUpAfter", entry.value().number());
+                    }
+                }
+                case "Mode" -> {}
+                default -> {
+                    if (!entry.value().isNothing()) {
+                        entry.notTaken(draft, "restarts are counted in a row; restart.resetAfter says when anew");
+                    }
+                }
+            }
+        }
+    }
+
+    private static void nanoseconds(Draft draft, String path, SourceTree value) {
+        draft.put(path, Notation.text(Duration.ofNanos(Math.max(0, value.number()))));
+    }
+
+    /** One archive with a checksum is a source; there can be no more of them. */
+    private static void artifacts(Draft draft, Entry entry) {
+        ImmutableList<SourceTree> all = entry.value().items();
+        Optional<String> url = all.stream()
+                .flatMap(artifact -> artifact.at("GetterSource").stream())
+                .map(SourceTree::text)
+                .findFirst();
+        Optional<String> sha256 = all.stream()
+                .flatMap(artifact -> artifact.at("GetterOptions").stream())
+                .flatMap(options -> options.at("checksum").stream())
+                .map(SourceTree::text)
+                .filter(sum -> sum.matches("sha256:[0-9a-fA-F]{64}"))
+                .findFirst();
+        if (all.size() == 1
+                && sha256.isPresent()
+                && url.filter(one -> one.matches("https?://.*\\.(?:tar\\.gz|tgz|tar|zip)"))
+                        .isPresent()) {
+            draft.put("source.url", url.get()).put("source.sha256", sha256.get().substring("sha256:".length()));
+        } else {
+            entry.notTaken(draft, "source is one archive (tar.gz, tar or zip) with its sha256");
+        }
+    }
+}

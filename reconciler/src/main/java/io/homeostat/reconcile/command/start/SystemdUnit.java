@@ -1,0 +1,92 @@
+package io.homeostat.reconcile.command.start;
+
+import com.google.common.collect.ImmutableList;
+import com.google.common.io.MoreFiles;
+import io.homeostat.reconcile.command.environment.CommandFailure;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * A unit file with its drop-ins (systemd.unit(5), systemd.syntax(7)).
+ *
+ * @param settings that hold: an empty one takes back those of its key before it, and is none itself
+ */
+record SystemdUnit(Path path, ImmutableList<Setting> settings) {
+    static SystemdUnit read(Path path) {
+        List<Setting> all = new ArrayList<>(parse(SourceFile.read(path)));
+        for (Path dropIn : dropIns(path.resolveSibling(path.getFileName() + ".d"))) {
+            all.addAll(parse(SourceFile.read(dropIn)));
+        }
+        Map<String, List<Setting>> held = new LinkedHashMap<>();
+        for (Setting setting : all) {
+            List<Setting> ofKey = held.computeIfAbsent(setting.section() + "." + setting.key(), _ -> new ArrayList<>());
+            if (setting.value().isEmpty()) {
+                ofKey.clear();
+            } else {
+                ofKey.add(setting);
+            }
+        }
+        return new SystemdUnit(
+                path, held.values().stream().flatMap(List::stream).collect(ImmutableList.toImmutableList()));
+    }
+
+    private static ImmutableList<Path> dropIns(Path directory) {
+        try {
+            return Files.isDirectory(directory)
+                    ? MoreFiles.listFiles(directory).stream()
+                            .filter(file -> file.toString().endsWith(".conf"))
+                            .sorted()
+                            .collect(ImmutableList.toImmutableList())
+                    : ImmutableList.of();
+        } catch (IOException e) {
+            throw new CommandFailure("cannot read " + directory + ": " + CommandFailure.reason(e), e);
+        }
+    }
+
+    /** In the order of the file. */
+    static ImmutableList<Setting> parse(SourceFile file) {
+        ImmutableList.Builder<Setting> settings = ImmutableList.builder();
+        List<String> lines = file.text().lines().toList();
+        String section = "";
+        for (int i = 0; i < lines.size(); i++) {
+            int first = i;
+            String line = lines.get(i).strip();
+            if (isNothing(line)) {
+                continue;
+            }
+            StringBuilder whole = new StringBuilder();
+            while (line.endsWith("\\") && i + 1 < lines.size()) {
+                whole.append(line, 0, line.length() - 1).append(' ');
+                do {
+                    i++;
+                    line = lines.get(i).strip();
+                    // Comments may stand between the parts of a line.
+                } while (!line.isEmpty() && isNothing(line) && i + 1 < lines.size());
+            }
+            String text = whole.append(isNothing(line) ? "" : line).toString();
+            int equals = text.indexOf('=');
+            if (text.startsWith("[") && text.endsWith("]")) {
+                section = text.substring(1, text.length() - 1);
+            } else if (equals > 0 && !section.isEmpty()) {
+                settings.add(new Setting(
+                        section,
+                        text.substring(0, equals).strip(),
+                        text.substring(equals + 1).strip(),
+                        file.path().toString(),
+                        first + 1));
+            } else {
+                throw file.failure(first + 1, "'" + text + "' is neither [SECTION] nor KEY=VALUE in one");
+            }
+        }
+        return settings.build();
+    }
+
+    private static boolean isNothing(String line) {
+        return line.isEmpty() || line.startsWith("#") || line.startsWith(";");
+    }
+}

@@ -1,0 +1,217 @@
+package io.homeostat.reconcile.command.start;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.homeostat.reconcile.command.environment.CommandFailure;
+import io.homeostat.reconcile.command.environment.DocumentFormat;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Optional;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** What becomes of each key of pm2's ecosystems and of Nomad's jobs. All documents are valid. */
+class TreeImportsTest {
+    @TempDir
+    Path directory;
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            quoteCharacter = '`',
+            value = {
+                "args: \"a 'b c'\" | arguments: - a - b c",
+                "args: [a, b c] | arguments: - a - b c",
+                "cwd: /srv | workingDirectory: /srv",
+                "env: {PORT: 8080} | env: PORT: '8080'",
+                "user: web | user: web",
+                "autorestart: false | restart: policy: never",
+                "autorestart: true | restart: policy: always",
+                "max_restarts: 5 | giveUpAfter: 5",
+                "min_uptime: 1000 | resetAfter: 1s",
+                "min_uptime: 5s | resetAfter: 5s",
+                "exp_backoff_restart_delay: 100 | initialDelay: 100ms",
+                "restart_delay: 4000 | initialDelay: 4s",
+                "kill_timeout: 1600 | stop: signal: SIGINT timeout: 1s600ms",
+                "max_memory_restart: 200M | limits: memory: 200Mi",
+                "interpreter: none | entryPoint: /srv/web",
+                "watch: false | entryPoint: /srv/web",
+            })
+    void aKeyOfPm2IsAField(String line, String field) throws IOException {
+        Drafts drafts = pm2("apps:\n- name: web\n  script: /srv/web\n  " + line + "\n");
+        assertTrue(flat(drafts).contains(field), flat(drafts));
+        assertEquals(List.of(), drafts.remarks());
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            quoteCharacter = '`',
+            value = {
+                "cron_restart: '0 0 * * *' | cron_restart: Homeostat restarts nothing by the clock",
+                "watch: true | a restart for files that change is not there",
+                "instances: 4 | its cluster shares a port",
+                "instances: max | its cluster shares a port",
+                "out_file: /var/log/a | Homeostat keeps the log itself",
+                "env_production: {A: b} | --env production takes it",
+                "wait_ready: true | declare a probe",
+                "namespace: a | no such field",
+                "max_memory_restart: lots | limits.memory is a number of bytes",
+                "kill_timeout: soon | stop.timeout is a duration",
+                "env: {API_KEY: geheim} | env.API_KEY looks like a secret",
+            })
+    void whatPm2HasAndWeHaveNotIsToldWithItsLine(String line, String words) throws IOException {
+        assertRemark(pm2("apps:\n- name: web\n  script: /srv/web\n  " + line + "\n"), 4, words);
+    }
+
+    @Test
+    void instancesThatAreForkedAreADocumentEach() throws IOException {
+        Drafts drafts = pm2("""
+                {"apps": [
+                \t{"script": "web.sh", "interpreter": "sh", "exec_mode": "fork", "instances": 2, "env_production": {"A": "b"}},
+                \t{"name": "other", "script": "/srv/other"}
+                ], "deploy": {"production": {"user": "a"}}}
+                """, Optional.of("web"), Optional.of("production"));
+        assertEquals(
+                List.of("web-0", "web-1"),
+                drafts.documents().stream().map(Draft::name).toList());
+        assertTrue(flat(drafts).contains("env: NODE_APP_INSTANCE: '1' A: b"), flat(drafts));
+        assertTrue(flat(drafts).contains("arguments: - " + directory + "/web.sh"), flat(drafts));
+        assertRemark(drafts, 4, "deploy: Homeostat has nothing like it");
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            quoteCharacter = '`',
+            value = {
+                "{apps: [{name: a}]} | the app has no script",
+                "{apps: []} | has no such app",
+                "{apps: [{script: a, interpreter: none-such}]} | in none of the system's directories",
+                "{apps: [{script: a, args: \"'\"}]} | is not closed",
+                "{apps: [{script: [a]}]} | eco.yaml:1: a text or a number is wanted",
+                "{apps: [{script: &a b, args: *a}]} | aliases (*), which are not read",
+                "{apps: [ | neither JSON nor YAML",
+            })
+    void anEcosystemThatCanNotBeReadIsAnError(String text, String words) {
+        CommandFailure failure = assertThrows(CommandFailure.class, () -> pm2(text));
+        assertTrue(String.valueOf(failure.getMessage()).contains(words), failure.getMessage());
+    }
+
+    @Test
+    void anEcosystemThatIsAProgramIsNotReadAndTheErrorSaysHowToConvertIt() {
+        CommandFailure failure = assertThrows(
+                CommandFailure.class,
+                () -> Pm2Apps.drafts(directory.resolve("ecosystem.config.js"), Optional.empty(), Optional.empty()));
+        assertTrue(String.valueOf(failure.getMessage()).contains("node -p 'JSON.stringify("), failure.getMessage());
+    }
+
+    @Test
+    void aJobOfNomadIsItsTasksAndTheirDrivers() throws IOException {
+        Drafts drafts = nomad("""
+                {"Job": {"ID": "web", "Name": "web", "Type": "service", "Datacenters": ["dc1"], "Update": null,
+                  "TaskGroups": [{"Name": "g", "Count": 3,
+                    "RestartPolicy": {"Attempts": 2, "Delay": 15000000000, "Interval": 1800000000000, "Mode": "fail"},
+                    "Networks": [{"DynamicPorts": [{"Label": "http"}]}],
+                    "Tasks": [
+                      {"Name": "web", "Driver": "raw_exec", "User": "www",
+                       "Config": {"command": "/bin/sleep", "args": ["1000"], "none": null},
+                       "Env": {"AB": "c", "DB_PASSWORD": "geheim"},
+                       "Resources": {"CPU": 100, "MemoryMB": 64, "MemoryMaxMB": 128, "DiskMB": 0},
+                       "KillTimeout": 5000000000, "KillSignal": "SIGINT",
+                       "Artifacts": [{"GetterSource": "https://example.com/web.tar.gz",
+                          "GetterOptions": {"checksum": "sha256:0000000000000000000000000000000000000000000000000000000000000000"}}],
+                       "Templates": [{"EmbeddedTmpl": "x"}],
+                       "Vault": null},
+                      {"Name": "other", "Driver": "raw_exec", "Config": {"command": "/bin/true"}}]}]}}
+                """);
+        String flat = flat(drafts);
+        for (String field : List.of(
+                "kind: Driver metadata: name: raw_exec",
+                "entryPoint: /opt/nomad/plugins/raw_exec",
+                "kind: Task metadata: name: web spec: driver: raw_exec",
+                "config: command: /bin/sleep args: - '1000'",
+                "AB: c",
+                "memory: 64Mi",
+                "memoryMax: 128Mi",
+                "timeout: 5s",
+                "signal: SIGINT",
+                "user: www",
+                "initialDelay: 15s",
+                "giveUpAfter: 2",
+                "url: https://example.com/web.tar.gz",
+                "metadata: name: other")) {
+            assertTrue(flat.contains(field), () -> field + " in " + flat);
+        }
+        assertEquals(3, drafts.documents().size());
+        assertRemark(drafts, 4, "Networks: Homeostat has nothing like it");
+        assertRemark(drafts, 1, "Datacenters: Homeostat has nothing like it");
+        assertRemark(drafts, 2, "declare as many Tasks");
+        assertRemark(drafts, 3, "counted in a row");
+        assertRemark(drafts, 8, "env.DB_PASSWORD looks like a secret");
+        assertRemark(drafts, 9, "CPU: MHz");
+        assertRemark(drafts, 13, "Templates: write the file");
+        assertFalse(drafts.remarks().stream().anyMatch(remark -> remark.words().contains("Vault")));
+    }
+
+    @Test
+    void oneTaskOfABatchRunsOnce() throws IOException {
+        Path file = Files.writeString(
+                directory.resolve("job.json"),
+                "{\"Type\": \"batch\", \"TaskGroups\": [{\"Tasks\": [{\"Name\": \"a\", \"Driver\": \"exec\"}, {\"Name\": \"b\", \"Driver\": \"docker\","
+                        + " \"Artifacts\": [{\"GetterSource\": \"git::https://a/b\"}]}]}]}");
+        Drafts drafts = NomadJob.drafts(file, Optional.of("b"));
+        assertTrue(flat(drafts).contains("execution: type: oneShot"), flat(drafts));
+        assertFalse(flat(drafts).contains("name: exec"), flat(drafts));
+        assertRemark(drafts, 1, "source is one archive");
+        CommandFailure unknown = assertThrows(CommandFailure.class, () -> NomadJob.drafts(file, Optional.of("c")));
+        assertTrue(String.valueOf(unknown.getMessage()).contains("it has a, b"), unknown.getMessage());
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            quoteCharacter = '`',
+            value = {
+                "job \"web\" {} | nomad job run -output",
+                "{\"Job\": {}} | has no such task",
+                "{\"TaskGroups\": [{\"Tasks\": [{\"Name\": \"a\"}]}]} | there is no Driver here",
+            })
+    void aJobThatCanNotBeReadIsAnError(String text, String words) {
+        CommandFailure failure = assertThrows(CommandFailure.class, () -> nomad(text));
+        assertTrue(String.valueOf(failure.getMessage()).contains(words), failure.getMessage());
+    }
+
+    private Drafts pm2(String text) throws IOException {
+        return pm2(text, Optional.empty(), Optional.empty());
+    }
+
+    private Drafts pm2(String text, Optional<String> only, Optional<String> environment) throws IOException {
+        return Pm2Apps.drafts(Files.writeString(directory.resolve("eco.yaml"), text), only, environment);
+    }
+
+    private Drafts nomad(String text) throws IOException {
+        return NomadJob.drafts(Files.writeString(directory.resolve("job.json"), text), Optional.empty());
+    }
+
+    /** Valid, and on one line. */
+    private String flat(Drafts drafts) {
+        return drafts.text(DocumentFormat.STANDARD, directory).replaceAll("\\s+", " ");
+    }
+
+    private void assertRemark(Drafts drafts, int line, String words) {
+        assertTrue(
+                drafts.remarks().stream()
+                        .anyMatch(remark ->
+                                remark.line() == line && remark.words().contains(words)),
+                () -> drafts.remarks().stream().map(Object::toString).collect(Collectors.joining("\n")));
+    }
+}
