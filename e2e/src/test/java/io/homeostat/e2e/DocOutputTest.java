@@ -44,6 +44,13 @@ final class DocOutputTest {
     }
 
     @Test
+    void linesMayComeInAnotherOrderButNoOthers() {
+        assertTrue(DocOutput.of(List.of("a 1s", "b"), "b\na 2s\n").matchesInAnyOrder());
+        assertFalse(DocOutput.of(List.of("a", "b"), "b\nb\n").matchesInAnyOrder());
+        assertFalse(DocOutput.of(List.of("a"), "a\na\n").matchesInAnyOrder());
+    }
+
+    @Test
     void onlyAProcessThatWasShownIsKilled() {
         Map<String, String> numbers = new HashMap<>();
         DocOutput.of(List.of("process/web  RUNNING  31707"), "process/web  RUNNING  456\n")
