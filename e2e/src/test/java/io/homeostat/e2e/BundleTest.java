@@ -59,9 +59,10 @@ final class BundleTest {
         assertEquals(pid, homeostat.pid("process/web"));
 
         declare(next);
+        // It has no process for a moment.
         Patience.eventually()
-                .until(() -> homeostat.pid("process/web") != pid
-                        && homeostat.state("process/web").startsWith("RUNNING "));
+                .until(() -> homeostat.state("process/web").startsWith("RUNNING ")
+                        && homeostat.processes("process/web").stream().noneMatch(process -> process.pid() == pid));
     }
 
     /** The document, whose archive is named by a whole URL. */
