@@ -3,6 +3,7 @@ package io.homeostat.reconcile.agent.ui;
 import com.github.benmanes.caffeine.cache.Ticker;
 import com.google.common.collect.ImmutableSet;
 import com.google.common.net.HostAndPort;
+import com.google.common.net.InetAddresses;
 import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.platform.QuietEventLoop;
 import io.homeostat.reconcile.agent.ui.RequestHandler.Services;
@@ -124,17 +125,25 @@ final class UiServer implements AutoCloseable {
                         handler);
     }
 
-    /** Where it is, with the token behind a {@code #}: no browser sends that on. */
+    /**
+     * Where it is, with the token behind a {@code #}: no browser sends that on. By number: a name may also be that of an address at which
+     * somebody else listens, who would be shown the token.
+     */
     String url() {
-        return "http://" + HostAndPort.fromParts(host, port()) + "/#token=" + sessions.token();
+        String address = InetAddresses.toAddrString(address().getAddress());
+        return "http://" + HostAndPort.fromParts(address, port()) + "/#token=" + sessions.token();
     }
 
     int port() {
+        return address().getPort();
+    }
+
+    private InetSocketAddress address() {
         Channel channel = listening;
         if (channel == null) {
             throw new IllegalStateException("not listening");
         }
-        return ((InetSocketAddress) channel.localAddress()).getPort();
+        return (InetSocketAddress) channel.localAddress();
     }
 
     @Override
