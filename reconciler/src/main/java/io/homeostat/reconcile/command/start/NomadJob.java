@@ -5,6 +5,7 @@ import io.homeostat.desired.model.schema.Notation;
 import io.homeostat.reconcile.command.environment.CommandFailure;
 import io.homeostat.reconcile.command.start.SourceTree.Entry;
 import io.homeostat.reconcile.secrets.SecretForms;
+import java.math.BigDecimal;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.LinkedHashMap;
@@ -80,16 +81,12 @@ public final class NomadJob {
             draft.put("execution.type", "oneShot").put("execution.triggers.startup", true);
         }
         for (Entry entry : group.entries()) {
-            if (entry.value().isNothing()) {
+            if (entry.value().isNothing() && !entry.key().equals("Count")) {
                 continue;
             }
             switch (entry.key()) {
                 case "Name", "Tasks" -> {}
-                case "Count" -> {
-                    if (entry.value().number() != 1) {
-                        entry.notTaken(draft, "declare as many Tasks, each with its own name");
-                    }
-                }
+                case "Count" -> count(draft, entry);
                 case "RestartPolicy" -> {
                     if (task.at("RestartPolicy").isEmpty()) {
                         restart(draft, entry);
@@ -98,8 +95,36 @@ public final class NomadJob {
                 default -> entry.notTaken(draft, NONE);
             }
         }
-        task.entries().stream().filter(entry -> !entry.value().isNothing()).forEach(entry -> take(draft, entry));
+        task.entries().stream()
+                // What a variable or a driver's key says may be "0" or false.
+                .filter(entry -> !entry.value().isNothing()
+                        || (entry.key().matches("Env|Config")
+                                && !entry.value().entries().isEmpty()))
+                .forEach(entry -> take(draft, entry));
         return draft;
+    }
+
+    private static void count(Draft draft, Entry entry) {
+        if (!(entry.value().value() instanceof BigDecimal)) {
+            return;
+        }
+        long count = entry.value().number();
+        if (count == 0) {
+            entry.notTaken(draft, "Nomad runs none of them; take this document away to have none here");
+        } else if (count != 1) {
+            entry.notTaken(draft, "declare as many Tasks, each with its own name");
+        }
+    }
+
+    /** A driver would get it as it stands. */
+    private void remarkOnNomadsVariables(Draft draft, String key, Entry entry) {
+        if (String.valueOf(entry.value().value()).contains("${")) {
+            draft.remark(
+                    key,
+                    file.toString(),
+                    entry.line(),
+                    key + "." + entry.key() + " has ${...} in it, which Nomad replaces and Homeostat does not");
+        }
     }
 
     private Draft driver(String name, int line) {
@@ -122,6 +147,7 @@ public final class NomadJob {
                     Object one = each.value().value();
                     if (one != null) {
                         config.put(each.key(), one);
+                        remarkOnNomadsVariables(draft, "config", each);
                     }
                 }
                 draft.put("config", config);
@@ -150,6 +176,7 @@ public final class NomadJob {
     private void variables(Draft draft, Entry entry) {
         for (Entry variable : entry.value().entries()) {
             draft.plain(variable.key(), variable.value().text());
+            remarkOnNomadsVariables(draft, "env", variable);
             if (SecretForms.isName(variable.key())) {
                 draft.remark(
                         "env",

@@ -115,12 +115,14 @@ public final class Pm2Apps {
         command();
         // What pm2 does when nothing else is said.
         draft.put("stop.signal", "SIGINT");
+        // After env, wherever it stands: it wins over that.
+        app.entries().stream().filter(entry -> entry.key().equals("env")).forEach(this::take);
         for (Entry entry : app.entries()) {
             if (entry.key().startsWith("env_")) {
                 environment(entry, environment);
             } else if (entry.key().equals("instances") && cluster) {
                 entry.notTaken(draft, "its cluster shares a port between processes, which takes pm2; one is declared");
-            } else {
+            } else if (!entry.key().equals("env")) {
                 take(entry);
             }
         }
@@ -195,7 +197,7 @@ public final class Pm2Apps {
 
     private void take(Entry entry) {
         SourceTree value = entry.value();
-        if (value.isNothing() && !entry.key().equals("autorestart")) {
+        if (value.isNothing() && !entry.key().matches("autorestart|env")) {
             return;
         }
         switch (entry.key()) {

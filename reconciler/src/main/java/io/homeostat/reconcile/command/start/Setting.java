@@ -9,7 +9,9 @@ record Setting(String section, String key, String value, String file, int line) 
     String written() {
         boolean secret =
                 SecretForms.isName(key) || key.equalsIgnoreCase("environment") || key.startsWith("SetCredential");
-        return secret ? key : key + "=" + value;
+        // A command may have a password in it.
+        boolean command = key.startsWith("Exec") || key.equals("command");
+        return secret || command ? key : key + "=" + value;
     }
 
     /** Without the value: a command may have a password in it. */

@@ -41,6 +41,7 @@ public final class SystemdService {
     private final String unitName;
     private final Draft draft;
     private final boolean oneShot;
+    private final List<String> groups = new ArrayList<>();
 
     private SystemdService(SystemdUnit unit, String unitName, String name) {
         this.unit = unit;
@@ -241,7 +242,10 @@ public final class SystemdService {
             case "EnvironmentFile" -> environmentFile(setting, value);
             case "User" -> draft.put("user", value);
             case "Group" -> draft.put("group", value);
-            case "SupplementaryGroups" -> draft.put("supplementaryGroups", SPACES.splitToList(value));
+            case "SupplementaryGroups" -> {
+                groups.addAll(SPACES.splitToList(value));
+                draft.put("supplementaryGroups", groups);
+            }
             case "WorkingDirectory" -> directory(setting, value);
             case "UMask" -> matched(setting, "umask", value, "0?[0-7]{1,3}", mask(value));
             case "Nice" -> number(setting, "nice", value);

@@ -1,6 +1,7 @@
 package io.homeostat.reconcile.command.start;
 
 import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSet;
 import com.google.common.io.MoreFiles;
 import io.homeostat.reconcile.command.environment.CommandFailure;
 import java.io.IOException;
@@ -17,6 +18,25 @@ import java.util.Map;
  * @param settings that hold: an empty one takes back those of its key before it, and is none itself
  */
 record SystemdUnit(Path path, ImmutableList<Setting> settings) {
+    private static final ImmutableSet<String> ONE = ImmutableSet.of(
+            "CPUQuota",
+            "Group",
+            "KillSignal",
+            "MemoryLimit",
+            "MemoryMax",
+            "Nice",
+            "OOMScoreAdjust",
+            "Restart",
+            "RestartMaxDelaySec",
+            "RestartSec",
+            "TimeoutSec",
+            "TimeoutStartSec",
+            "TimeoutStopSec",
+            "Type",
+            "UMask",
+            "User",
+            "WorkingDirectory");
+
     static SystemdUnit read(Path path) {
         List<Setting> all = new ArrayList<>(parse(SourceFile.read(path)));
         for (Path dropIn : dropIns(path.resolveSibling(path.getFileName() + ".d"))) {
@@ -25,14 +45,20 @@ record SystemdUnit(Path path, ImmutableList<Setting> settings) {
         Map<String, List<Setting>> held = new LinkedHashMap<>();
         for (Setting setting : all) {
             List<Setting> ofKey = held.computeIfAbsent(setting.section() + "." + setting.key(), _ -> new ArrayList<>());
-            if (setting.value().isEmpty()) {
+            if (setting.value().isEmpty() || isOne(setting.key())) {
                 ofKey.clear();
-            } else {
+            }
+            if (!setting.value().isEmpty()) {
                 ofKey.add(setting);
             }
         }
         return new SystemdUnit(
                 path, held.values().stream().flatMap(List::stream).collect(ImmutableList.toImmutableList()));
+    }
+
+    /** Whether a later one takes the place of an earlier one, in place of being added to it. */
+    private static boolean isOne(String key) {
+        return ONE.contains(key) || key.startsWith("Limit");
     }
 
     private static ImmutableList<Path> dropIns(Path directory) {

@@ -1,6 +1,7 @@
 package io.homeostat.reconcile.command.start;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -160,6 +161,30 @@ class ImportsTest {
     void whatCanNotBeAProcessIsAnError(String line, String words) {
         CommandFailure failure = assertThrows(CommandFailure.class, () -> unit("[Service]\n" + line + "\n"));
         assertTrue(String.valueOf(failure.getMessage()).contains(words), failure.getMessage());
+    }
+
+    @Test
+    void ofWhatThereCanBeOneTheLastOneCountsAndGroupsAreAdded() throws IOException {
+        Drafts drafts = unit("""
+                [Service]
+                Type=oneshot
+                Type=simple
+                ExecStart=/bin/true
+                MemoryMax=512M
+                MemoryMax=infinity
+                SupplementaryGroups=a
+                SupplementaryGroups=b
+                """);
+        assertFalse(flat(drafts).contains("oneShot"), flat(drafts));
+        assertFalse(flat(drafts).contains("512"), flat(drafts));
+        assertTrue(flat(drafts).contains("supplementaryGroups: - a - b"), flat(drafts));
+    }
+
+    @Test
+    void ofACommandThatIsNotTakenOverOnlyTheKeyIsTold() throws IOException {
+        Drafts drafts = unit("[Service]\nExecStart=/bin/true\nExecStop=/bin/stop -a geheim\n");
+        assertRemark(drafts, 3, "ExecStop");
+        assertFalse(flat(drafts).contains("geheim"), flat(drafts));
     }
 
     @Test

@@ -32,6 +32,7 @@ class TreeImportsTest {
                 "args: [a, b c] | arguments: - a - b c",
                 "cwd: /srv | workingDirectory: /srv",
                 "env: {PORT: 8080} | env: PORT: '8080'",
+                "env: {CHECK: \"0\"} | env: CHECK: '0'",
                 "user: web | user: web",
                 "autorestart: false | restart: policy: never",
                 "autorestart: true | restart: policy: always",
@@ -70,6 +71,32 @@ class TreeImportsTest {
             })
     void whatPm2HasAndWeHaveNotIsToldWithItsLine(String line, String words) throws IOException {
         assertRemark(pm2("apps:\n- name: web\n  script: /srv/web\n  " + line + "\n"), 4, words);
+    }
+
+    @Test
+    void theVariablesOfAnEnvironmentWinWhereverTheyStand() throws IOException {
+        Drafts drafts = pm2("""
+                apps:
+                - script: /srv/web
+                  env_production: {MODE: production}
+                  env: {MODE: test}
+                """, Optional.empty(), Optional.of("production"));
+        assertTrue(flat(drafts).contains("MODE: production"), flat(drafts));
+    }
+
+    @Test
+    void whatIsZeroOrReplacedByNomadIsNotDroppedSilently() throws IOException {
+        Drafts drafts = nomad("""
+                {"Job": {"TaskGroups": [{"Count": 0, "Tasks": [{"Name": "a", "Driver": "raw_exec",
+                  "Env": {"COLOUR": "0"},
+                  "Config": {"force": false}},
+                 {"Name": "b", "Driver": "raw_exec",
+                  "Config": {"command": "${NOMAD_TASK_DIR}/run"}}]}]}}
+                """);
+        assertTrue(flat(drafts).contains("COLOUR: '0'"), flat(drafts));
+        assertTrue(flat(drafts).contains("force: false"), flat(drafts));
+        assertRemark(drafts, 1, "Nomad runs none of them");
+        assertRemark(drafts, 5, "config.command has ${...} in it");
     }
 
     @Test
