@@ -43,7 +43,7 @@ final class ManualPages {
                 Files.writeString(directory.resolve(page.getKey()), page.getValue());
             }
         } catch (IOException e) {
-            throw new CommandFailure("cannot write the manual to " + directory + ": " + e.getMessage(), e);
+            throw new CommandFailure("cannot write the manual to " + directory + ": " + CommandFailure.reason(e), e);
         }
     }
 

@@ -1,15 +1,15 @@
 package io.homeostat.reconcile.agent.ui;
 
 import com.github.benmanes.caffeine.cache.Ticker;
+import io.homeostat.actuate.LocalDisk;
 import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.reconcile.command.environment.CommandFailure;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
-import java.nio.file.attribute.PosixFilePermissions;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -24,6 +24,7 @@ public final class UiEndpoint implements AutoCloseable {
 
     private final Layout layout;
     private final Ticker ticker;
+    private final LocalDisk disk = new LocalDisk();
     private volatile AgentConfig.Ui config = OFF;
     private volatile @Nullable UiServer server;
 
@@ -83,14 +84,8 @@ public final class UiEndpoint implements AutoCloseable {
         write(layout.uiAddress(), serving.url() + "\n");
     }
 
-    /** At once whole, and for nobody else to read. */
-    private static void write(Path file, String text) throws IOException {
-        Path unfinished = file.resolveSibling(file.getFileName() + ".new");
-        Files.deleteIfExists(unfinished);
-        Files.createFile(
-                unfinished, PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------")));
-        Files.writeString(unfinished, text);
-        Files.move(unfinished, file, StandardCopyOption.ATOMIC_MOVE);
+    private void write(Path file, String text) throws IOException {
+        disk.replace(file, text.getBytes(StandardCharsets.UTF_8));
     }
 
     /** Why the page is not served though it should be; empty when it is, or should not be. */

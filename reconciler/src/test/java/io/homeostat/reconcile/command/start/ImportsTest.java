@@ -13,16 +13,12 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
-import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /** What becomes of each key of a file of others: a field, or a remark with its line. All documents are valid. */
-class ImportsTest {
-    @TempDir
-    Path directory;
+class ImportsTest extends ImportsFixture {
 
     @ParameterizedTest
     @CsvSource(
@@ -325,19 +321,5 @@ class ImportsTest {
 
     private Drafts supervisor(String text) throws IOException {
         return SupervisorPrograms.drafts(Files.writeString(directory.resolve("web.conf"), text), Optional.empty());
-    }
-
-    /** Valid, and on one line. */
-    private String flat(Drafts drafts) {
-        return drafts.text(DocumentFormat.STANDARD, directory).replaceAll("\\s+", " ");
-    }
-
-    private void assertRemark(Drafts drafts, int line, String words) {
-        assertTrue(
-                drafts.remarks().stream()
-                        .anyMatch(remark ->
-                                remark.line() == line && remark.words().contains(words)),
-                () -> drafts.remarks().stream().map(Object::toString).collect(Collectors.joining("\n")));
-        assertTrue(flat(drafts).contains(words), flat(drafts));
     }
 }

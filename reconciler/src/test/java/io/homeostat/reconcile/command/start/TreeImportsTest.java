@@ -6,22 +6,17 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.homeostat.reconcile.command.environment.CommandFailure;
-import io.homeostat.reconcile.command.environment.DocumentFormat;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
-import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /** What becomes of each key of pm2's ecosystems and of Nomad's jobs. All documents are valid. */
-class TreeImportsTest {
-    @TempDir
-    Path directory;
+class TreeImportsTest extends ImportsFixture {
 
     @ParameterizedTest
     @CsvSource(
@@ -227,18 +222,5 @@ class TreeImportsTest {
 
     private Drafts nomad(String text) throws IOException {
         return NomadJob.drafts(Files.writeString(directory.resolve("job.json"), text), Optional.empty());
-    }
-
-    /** Valid, and on one line. */
-    private String flat(Drafts drafts) {
-        return drafts.text(DocumentFormat.STANDARD, directory).replaceAll("\\s+", " ");
-    }
-
-    private void assertRemark(Drafts drafts, int line, String words) {
-        assertTrue(
-                drafts.remarks().stream()
-                        .anyMatch(remark ->
-                                remark.line() == line && remark.words().contains(words)),
-                () -> drafts.remarks().stream().map(Object::toString).collect(Collectors.joining("\n")));
     }
 }
