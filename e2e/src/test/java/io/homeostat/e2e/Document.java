@@ -2,6 +2,7 @@ package io.homeostat.e2e;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.nio.file.Path;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -67,6 +68,14 @@ final class Document {
                 .with("install", "local")
                 .with("entryPoint", "/bin/sh")
                 .with("arguments", new String[] {"-c", script});
+    }
+
+    /** What can't be installed: its archive is not in this directory. */
+    static Document missing(String name, Path directory) {
+        return process(name)
+                .with("revision", "1")
+                .with("source.url", directory.resolve("none.tar.gz").toString())
+                .with("entryPoint", "run");
     }
 
     /** The sample plugin, with short patience, and with what halves the time of its start. */

@@ -38,14 +38,7 @@ final class MonitoringTest {
         int port = ProbedServer.freePort();
         homeostat.declare("looping.yaml", Document.script("looping", "echo up; sleep 1; exit 3"));
         homeostat.declare("web.yaml", Document.script("web", "exec sleep 1000"));
-        homeostat.declare(
-                "missing.yaml",
-                Document.process("missing")
-                        .with("revision", "1")
-                        .with(
-                                "source.url",
-                                homeostat.directory().resolve("none.tar.gz").toString())
-                        .with("entryPoint", "run"));
+        homeostat.declare("missing.yaml", Document.missing("missing", homeostat.directory()));
         Agent _ = homeostat.agent(AgentConfig.of(homeostat.desired()).with("metrics.listen", "127.0.0.1:" + port));
         Set<String> wanted = Stream.of(alerts(), dashboard())
                 .flatMap(file -> metrics(text(file)))

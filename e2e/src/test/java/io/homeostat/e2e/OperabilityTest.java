@@ -101,14 +101,7 @@ final class OperabilityTest {
     void metricsTellOfRestartsAndFailuresAndMoveToAnotherPort() throws IOException {
         int port = ProbedServer.freePort();
         homeostat.declare("looping.yaml", Document.script("looping", "echo up; sleep 1; exit 3"));
-        homeostat.declare(
-                "missing.yaml",
-                Document.process("missing")
-                        .with("revision", "1")
-                        .with(
-                                "source.url",
-                                homeostat.directory().resolve("none.tar.gz").toString())
-                        .with("entryPoint", "run"));
+        homeostat.declare("missing.yaml", Document.missing("missing", homeostat.directory()));
         Agent agent = homeostat.agent(config().with("metrics.listen", "127.0.0.1:" + port));
 
         eventually().until(() -> {
