@@ -345,9 +345,10 @@ public final class FakeAgent extends AgentServiceImplBase {
         locked(answers, () -> {
             sandbox = false;
             end();
-            Thread.startVirtualThread(whenDestroyed);
             return Empty.getDefaultInstance();
         });
+        // Not before: what ends the connection would be faster than its answer.
+        Thread.startVirtualThread(whenDestroyed);
     }
 
     @Override

@@ -335,6 +335,21 @@ final class FrameConnection implements AutoCloseable {
         }
     }
 
+    /** Closes it after what there is room for. Another thread may be about to send the last of it. */
+    void closeOnceSent() {
+        writing.lock();
+        try {
+            if (!stuck) {
+                boolean _ = drain(Integer.MAX_VALUE);
+            }
+        } catch (IOException e) {
+            end(e);
+        } finally {
+            writing.unlock();
+        }
+        close();
+    }
+
     /** What has not been sent is not. */
     @Override
     public void close() {

@@ -88,7 +88,7 @@ public final class TtrpcServer implements AutoCloseable {
         thread.start();
     }
 
-    /** Ends all connections. What is under way is cancelled, not waited for. */
+    /** Ends all connections, once the answers that were given are sent. What is under way is cancelled, not waited for. */
     @Override
     public void close() {
         closed = true;
@@ -152,7 +152,7 @@ public final class TtrpcServer implements AutoCloseable {
         }
 
         void close() {
-            connection.close();
+            connection.closeOnceSent();
         }
 
         @Override

@@ -1,0 +1,94 @@
+package io.homeostat.observe.ttrpc;
+
+import static org.awaitility.Awaitility.await;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.google.protobuf.ByteString;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.ClosedChannelException;
+import java.util.Set;
+import java.util.concurrent.CountDownLatch;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** What two threads do to a connection at once. */
+@Timeout(120)
+class FrameConnectionTest {
+    /** Its first write lasts until it is let go on. */
+    private static final class SlowWire implements Wire {
+        final CountDownLatch writing = new CountDownLatch(1);
+        final CountDownLatch goOn = new CountDownLatch(1);
+        private final ByteArrayOutputStream written = new ByteArrayOutputStream();
+        private volatile boolean closed;
+
+        @Override
+        public int read(ByteBuffer into) {
+            return -1;
+        }
+
+        @Override
+        public synchronized int write(ByteBuffer from) throws IOException {
+            writing.countDown();
+            try {
+                goOn.await();
+            } catch (InterruptedException e) {
+                throw new IOException(e);
+            }
+            if (closed) {
+                throw new ClosedChannelException();
+            }
+            byte[] bytes = new byte[from.remaining()];
+            from.get(bytes);
+            written.writeBytes(bytes);
+            return bytes.length;
+        }
+
+        @Override
+        public void awaitRoom() {}
+
+        @Override
+        public void close() {
+            closed = true;
+        }
+    }
+
+    private static final class Deaf implements FrameConnection.Receiver {
+        @Override
+        public void received(Frame frame) {}
+
+        @Override
+        public void tooLong(int stream, int length) {}
+
+        @Override
+        public void drained() {}
+
+        @Override
+        public void ended(IOException reason) {}
+    }
+
+    private static Frame frame(String payload) {
+        return Frame.data(1, ByteString.copyFromUtf8(payload));
+    }
+
+    @Test
+    void whatOneThreadSendsWhileAnotherWritesIsSentBeforeItIsClosed() throws Exception {
+        SlowWire wire = new SlowWire();
+        FrameConnection connection = new FrameConnection(wire, "test", new Deaf());
+        Thread first = Thread.ofPlatform().start(() -> connection.send(frame("first")));
+        wire.writing.await();
+        connection.send(frame("last"));
+
+        Thread closing = Thread.ofPlatform().start(connection::closeOnceSent);
+        await().until(() ->
+                Set.of(Thread.State.WAITING, Thread.State.TERMINATED).contains(closing.getState()));
+        wire.goOn.countDown();
+        first.join();
+        closing.join();
+
+        assertEquals(2 * Frame.HEADER + "firstlast".length(), wire.written.size());
+        assertTrue(wire.closed);
+    }
+}
