@@ -173,10 +173,7 @@ public final class Planner {
                         parent.need().id() + " is to be stopped, and it is stopped before"
                                 + (comesBack ? "; it is launched again when that is well" : ""));
                 if (!plan.waitIf(pending(situation, one))) {
-                    // The run of a one-shot is due again: it has not failed.
-                    plan.stop(
-                            one.instance(),
-                            Work.isOneShot(one.instance()) ? Step.Stop.Cause.REPLACED : Step.Stop.Cause.REPAIRED);
+                    plan.stop(one.instance(), Step.Stop.Cause.REPAIRED);
                 }
             });
         }

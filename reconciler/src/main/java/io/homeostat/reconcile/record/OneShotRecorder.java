@@ -80,12 +80,12 @@ final class OneShotRecorder {
         });
     }
 
-    /** Its instance was stopped before it was over: what is not wanted any more has not run, anything else has failed. */
+    /** Its instance was stopped before it was over: what is not wanted any more, or is to run again, has not run; anything else has failed. */
     static void stopped(Situation situation, Notes notes, Step.Stop step) {
         underWay(notes, step.instance()).ifPresent(run -> {
             switch (step.cause()) {
-                case REMOVED, DISABLED, REQUESTED, REPLACED -> notes.run(books -> books.withOneShot(null));
-                case UNDONE, UNHEALTHY, START_FAILED, DRIFTED, REPAIRED, SURPLUS, RUN_OVER -> {
+                case REMOVED, DISABLED, REQUESTED, REPLACED, REPAIRED -> notes.run(books -> books.withOneShot(null));
+                case UNDONE, UNHEALTHY, START_FAILED, DRIFTED, SURPLUS, RUN_OVER -> {
                     Exit exit = new Exit(null, null, Exit.Reason.STOPPED, situation.now());
                     conclude(notes, step.instance(), run.failed(situation.now(), exit, "process was stopped"));
                 }

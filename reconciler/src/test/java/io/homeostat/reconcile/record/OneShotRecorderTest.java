@@ -74,8 +74,8 @@ class OneShotRecorderTest {
     }
 
     @ParameterizedTest
-    @EnumSource(names = {"REMOVED", "DISABLED", "REQUESTED", "REPLACED"})
-    void whatIsNotWantedAnyMoreHasNotRun(Cause cause) {
+    @EnumSource(names = {"REMOVED", "DISABLED", "REQUESTED", "REPLACED", "REPAIRED"})
+    void whatIsNotWantedAnyMoreOrIsToRunAgainHasNotRun(Cause cause) {
         assertNull(history(stopped(cause)).run().oneShot());
     }
 
