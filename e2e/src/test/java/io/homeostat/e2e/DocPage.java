@@ -59,6 +59,11 @@ record DocPage(Path file, ImmutableList<Block> blocks, ImmutableList<String> hea
         }
     }
 
+    /** A page by its name from the checkout. */
+    static DocPage named(String name) {
+        return read(Distribution.checkout().resolve(name));
+    }
+
     static DocPage read(Path file) {
         try {
             return parse(file, Files.readAllLines(file));
@@ -115,6 +120,15 @@ record DocPage(Path file, ImmutableList<Block> blocks, ImmutableList<String> hea
     /** Its name from the checkout: {@code docs/operate.md}. */
     String name() {
         return Distribution.checkout().relativize(file).toString();
+    }
+
+    /** The first block that is the content of this file. */
+    String fileShown(String title) {
+        return blocks.stream()
+                .filter(block -> block.title().equals(Optional.of(title)))
+                .findFirst()
+                .orElseThrow(() -> new IllegalArgumentException(name() + " does not show " + title))
+                .text();
     }
 
     /** The commands of a block with what they show; what stands before the first one is a mistake. */

@@ -80,7 +80,7 @@ final class DocsTest {
     @ParameterizedTest
     @MethodSource("pages")
     void aPageShowsWhatHappens(String name) throws IOException {
-        DocPage page = DocPage.read(Distribution.checkout().resolve(name));
+        DocPage page = DocPage.named(name);
         for (DocPage.Block block : page.blocks()) {
             if (block.title().isPresent()) {
                 write(here(block.title().orElseThrow()), here(block.text()));

@@ -10,7 +10,6 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
-import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -26,10 +25,9 @@ import org.msgpack.value.MapValue;
 import org.msgpack.value.Value;
 import org.msgpack.value.ValueFactory;
 
-/** What the README shows a Nomad client, word for word: the file of plugin_dir is run, and both configurations fit the driver's schemas. */
+/** What docs/nomad-drivers.md shows a Nomad client, word for word: the file of plugin_dir is run, and both configurations fit the driver's schemas. */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class NomadClientExampleTest {
-    private static final Pattern FENCE = Pattern.compile("```(sh|hcl)\n(.*?)```", Pattern.DOTALL);
     private static final Pattern ATTRIBUTE = Pattern.compile("^ *([a-z0-9_]+) *= (.*)$");
     private static final Pattern BLOCK = Pattern.compile("^ *([a-z]+) \\{$");
 
@@ -41,18 +39,16 @@ class NomadClientExampleTest {
     private String job;
 
     @BeforeAll
-    void read() throws IOException {
-        String readme = Files.readString(Distribution.checkout().resolve("README.md"));
-        String section = readme.substring(readme.indexOf("### As a driver of a Nomad client"));
-        List<String> fenced = new ArrayList<>();
-        Matcher fence = FENCE.matcher(section.substring(0, section.indexOf("\n## ")));
-        while (fence.find()) {
-            fenced.add(fence.group(2));
-        }
-        assertEquals(3, fenced.size(), fenced::toString);
-        script = fenced.get(0);
-        plugin = fenced.get(1);
-        job = fenced.get(2);
+    void read() {
+        DocPage page = DocPage.named("docs/nomad-drivers.md");
+        List<String> configurations = page.blocks().stream()
+                .filter(block -> block.language().equals("hcl"))
+                .map(DocPage.Block::text)
+                .toList();
+        assertEquals(2, configurations.size(), configurations::toString);
+        script = page.fileShown("homeostat-driver");
+        plugin = configurations.get(0);
+        job = configurations.get(1);
     }
 
     @Test

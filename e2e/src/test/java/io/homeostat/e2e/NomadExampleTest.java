@@ -13,10 +13,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What README.md declares under "With Nomad's drivers", word for word but for the path of the driver, which is ours. */
+/** What docs/nomad-drivers.md declares, word for word but for the path of the driver, which is ours. */
 final class NomadExampleTest {
-    private static final String HEADING = "## With Nomad's drivers";
-    private static final String BLOCK = "```yaml\n";
     private static final String DRIVER = "/opt/nomad/plugins/raw_exec";
 
     @RegisterExtension
@@ -49,9 +47,7 @@ final class NomadExampleTest {
     }
 
     private String example() throws IOException {
-        String readme = Files.readString(Distribution.checkout().resolve("README.md"));
-        int from = readme.indexOf(BLOCK, readme.indexOf(HEADING)) + BLOCK.length();
-        String yaml = readme.substring(from, readme.indexOf("```", from));
+        String yaml = DocPage.named("docs/nomad-drivers.md").fileShown("nomad.yaml");
         assertTrue(yaml.contains(DRIVER), yaml);
         return yaml.replace(DRIVER, SampleDriver.unpack(temp).program().toString());
     }

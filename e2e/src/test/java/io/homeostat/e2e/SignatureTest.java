@@ -18,7 +18,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Signed archives, signed with the commands that README.md names. */
+/** Signed archives, signed with the commands that docs/roll-out-and-roll-back.md names. */
 final class SignatureTest {
     @RegisterExtension
     final Homeostat homeostat = new Homeostat();
@@ -83,7 +83,7 @@ final class SignatureTest {
         return Files.write(vault.resolve(revision + ".tar.gz"), TarGz.ofScript(script));
     }
 
-    /** As README.md says. */
+    /** As docs/roll-out-and-roll-back.md says. */
     private String signature(Path archive) throws Exception {
         openssl("dgst", "-sha256", "-binary", "-out", "digest", archive.toString());
         openssl("pkeyutl", "-sign", "-inkey", "release.key", "-rawin", "-in", "digest", "-out", "signature");

@@ -13,10 +13,8 @@ import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** What README.md declares under "Virtual machines", word for word but for two paths: the monitor is ours, and so is its socket. */
+/** What docs/virtual-machines.md declares, word for word but for two paths: the monitor is ours, and so is its socket. */
 final class VirtualMachineExampleTest {
-    private static final String HEADING = "## Virtual machines";
-    private static final String BLOCK = "```yaml\n";
     private static final String MONITOR = "/usr/bin/cloud-hypervisor";
     private static final String SOCKET = "/run/vm.sock";
 
@@ -59,9 +57,7 @@ final class VirtualMachineExampleTest {
     }
 
     private String example() throws IOException {
-        String readme = Files.readString(Distribution.checkout().resolve("README.md"));
-        int from = readme.indexOf(BLOCK, readme.indexOf(HEADING)) + BLOCK.length();
-        String yaml = readme.substring(from, readme.indexOf("```", from));
+        String yaml = DocPage.named("docs/virtual-machines.md").fileShown("vm.yaml");
         assertTrue(yaml.contains(MONITOR) && yaml.contains(SOCKET), yaml);
         return yaml.replace(MONITOR, monitor().toString())
                 .replace(SOCKET, other.root().resolve("vm.sock").toString());
