@@ -59,6 +59,11 @@ record DocPage(Path file, ImmutableList<Block> blocks, ImmutableList<String> hea
         }
     }
 
+    /** What is held to the rules of the documentation: its pages, and the README that leads to them. */
+    static List<DocPage> allWithReadme() {
+        return Stream.concat(Stream.of(named("README.md")), all().stream()).toList();
+    }
+
     /** A page by its name from the checkout. */
     static DocPage named(String name) {
         return read(Distribution.checkout().resolve(name));

@@ -15,7 +15,6 @@ import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
-import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -25,13 +24,14 @@ final class DocsLinksTest {
     private static final Set<String> ADMINISTRATION =
             Set.of("apt", "dpkg", "systemctl", "journalctl", "tar", "man", "cp", "ln", "mkdir", "mvn");
 
+    private static final int README_LINES = 120;
+
     @TempDir
     Path temp;
 
     @Test
     void everyLinkLeadsToAFileAndAHeading() {
-        DocPage readme = DocPage.named("README.md");
-        List<String> dead = Stream.concat(Stream.of(readme), DocPage.all().stream())
+        List<String> dead = DocPage.allWithReadme().stream()
                 .flatMap(page -> page.links().stream()
                         .filter(link -> !link.target().matches("[a-z]+:.*") && !leadsSomewhere(page, link.target()))
                         .map(link -> page.name() + ":" + link.line() + ": " + link.target()))
@@ -52,9 +52,32 @@ final class DocsLinksTest {
     void noCommandIsShownThatNoTestRuns() {
         assertEquals(
                 List.of(),
-                DocPage.all().stream()
+                DocPage.allWithReadme().stream()
                         .flatMap(page -> page.untested(ADMINISTRATION).stream())
                         .toList());
+    }
+
+    /** It is read by those who decide whether to read on; what they need then is in docs/. */
+    @Test
+    void theReadmeIsShort() throws IOException {
+        List<String> lines = Files.readAllLines(Distribution.checkout().resolve("README.md"));
+        assertTrue(lines.size() <= README_LINES, () -> "README.md has " + lines.size() + " lines; move some to docs/");
+    }
+
+    @Test
+    void figuresOfTheReadmeAreMeasured() throws IOException {
+        String readme = Files.readString(Distribution.checkout().resolve("README.md"));
+        assertTrue(readme.contains(" takes " + median("RSS of the agent, 20 processes, MiB") + " MiB"), readme);
+        assertTrue(readme.contains(" after " + median("process killed -> exec again, ms") + " ms"), readme);
+    }
+
+    private static long median(String figure) throws IOException {
+        String row = "| " + figure + " | homeostat | ";
+        String cells = Files.readAllLines(Distribution.checkout().resolve("docs/benchmarks.md")).stream()
+                .filter(line -> line.startsWith(row))
+                .findFirst()
+                .orElseThrow(() -> new IllegalArgumentException("docs/benchmarks.md has no figure " + figure));
+        return Math.round(Double.parseDouble(cells.substring(row.length()).split(" \\| ", 3)[1]));
     }
 
     @Test

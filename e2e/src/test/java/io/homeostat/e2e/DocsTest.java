@@ -20,7 +20,7 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** Every command that a page of the documentation shows does and prints what the page says; e2e/README.md has the rules. */
+/** Every command that the README or a page of the documentation shows does and prints what the page says; e2e/README.md has the rules. */
 final class DocsTest {
     /** Commands that only look: they are repeated until they print what is shown, or patience ends. */
     private static final List<String> LOOKS = List.of(
@@ -46,7 +46,7 @@ final class DocsTest {
     private int exit;
 
     static Stream<String> pages() {
-        return DocPage.all().stream()
+        return DocPage.allWithReadme().stream()
                 .filter(page -> page.blocks().stream()
                         .anyMatch(block -> block.language().equals("console")))
                 .map(DocPage::name);
@@ -81,6 +81,9 @@ final class DocsTest {
     @MethodSource("pages")
     void aPageShowsWhatHappens(String name) throws IOException {
         DocPage page = DocPage.named(name);
+        if (name.equals("README.md")) {
+            checkout();
+        }
         for (DocPage.Block block : page.blocks()) {
             if (block.title().isPresent()) {
                 write(here(block.title().orElseThrow()), here(block.text()));
@@ -89,6 +92,18 @@ final class DocsTest {
                     check(page.name() + ":" + shown.line(), shown);
                 }
             }
+        }
+    }
+
+    /** The README is read in a checkout: its quickstart is there, with the archive that the build has made. */
+    private void checkout() throws IOException {
+        for (Path file : List.of(
+                Distribution.checkout().resolve("examples/quickstart/homeostat.yaml"), Distribution.greeter())) {
+            Path here = homeostat
+                    .directory()
+                    .resolve(Distribution.checkout().relativize(file).toString());
+            Files.createDirectories(here.getParent());
+            Files.copy(file, here);
         }
     }
 
