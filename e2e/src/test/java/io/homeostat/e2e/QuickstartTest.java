@@ -34,9 +34,13 @@ final class QuickstartTest {
         // On a busy machine a plugin may be late with one answer.
         eventually().until(() -> homeostat.runProcess("plan").out().contains("2 unchanged"));
         eventually().until(() -> homeostat.runProcess("status").exit() == 0);
-        assertEquals(
-                "greeting: (masked)",
-                homeostat.status("plugin/greeter").at("/health/results/0").asText());
+        eventually()
+                .untilAsserted(() -> assertEquals(
+                        "greeting: (masked)",
+                        homeostat
+                                .status("plugin/greeter")
+                                .at("/health/results/0")
+                                .asText()));
         assertTrue(homeostat
                         .runProcess("logs", "process/clock")
                         .exits(0)
