@@ -67,8 +67,11 @@ final class DocsLinksTest {
     @Test
     void figuresOfTheReadmeAreMeasured() throws IOException {
         String readme = Files.readString(Distribution.checkout().resolve("README.md"));
-        assertTrue(readme.contains(" takes " + median("RSS of the agent, 20 processes, MiB") + " MiB"), readme);
-        assertTrue(readme.contains(" after " + median("process killed -> exec again, ms") + " ms"), readme);
+        for (String figure : List.of(
+                "takes " + median("RSS of the agent, 20 processes, MiB") + " MiB",
+                "after " + median("process killed -> exec again, ms") + " ms")) {
+            assertTrue(readme.contains(figure), () -> "README.md does not say '" + figure + "', as was measured");
+        }
     }
 
     private static long median(String figure) throws IOException {
