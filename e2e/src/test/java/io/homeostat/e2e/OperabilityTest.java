@@ -180,6 +180,11 @@ final class OperabilityTest {
         String url = homeostat.run("ui").out().strip();
         int port = Integer.parseInt(url.substring("http://127.0.0.1:".length(), url.indexOf("/#")));
         assertTrue(get(port, "/").startsWith("HTTP/1.1 421"), "x is none of its names");
+        Path served = homeostat.file(
+                "served.yaml", config().with("ui.listen", "127.0.0.1:" + port).toString());
+        homeostat
+                .run("doctor", "--config", served.toString())
+                .says("page             the agent (pid " + agent.pid() + ") serves at 127.0.0.1:" + port);
         homeostat.keepsSecret(url.substring(url.indexOf('=') + 1));
         agent.terminate().exits(0);
         assertEquals("", get(port, "/"));

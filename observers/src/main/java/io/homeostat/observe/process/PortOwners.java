@@ -116,6 +116,20 @@ public final class PortOwners {
         }
     }
 
+    /** Who listens on an address of this host: a process, if there is one, or somebody else. */
+    public Owner of(Optional<ProcessIdentity> process, InetSocketAddress address) {
+        try {
+            ImmutableSet<String> inodes = listening(address);
+            Optional<Boolean> own = process.isPresent() ? holds(process.get().pid(), inodes) : Optional.of(false);
+            if (inodes.isEmpty() || own.isEmpty()) {
+                return new Owner.Unknown();
+            }
+            return own.get() ? new Owner.Own() : new Owner.Other(words(inodes));
+        } catch (IOException e) {
+            return new Owner.Unknown();
+        }
+    }
+
     private static boolean isHere(InetAddress address) throws IOException {
         return address.isLoopbackAddress()
                 || address.isAnyLocalAddress()

@@ -9,6 +9,7 @@ import io.homeostat.desired.yaml.AgentConfigReader;
 import io.homeostat.reconcile.command.diagnostics.ControlPlaneCheck;
 import io.homeostat.reconcile.command.diagnostics.Doctor;
 import io.homeostat.reconcile.command.diagnostics.Doctor.Finding;
+import io.homeostat.reconcile.command.diagnostics.ListenChecks;
 import io.homeostat.reconcile.command.diagnostics.ReceiverChecks;
 import io.homeostat.reconcile.command.environment.CommandFailure;
 import io.homeostat.reconcile.command.environment.ConfigFile;
@@ -72,6 +73,7 @@ record DoctorReport(Invocation typed) {
         if (controlPlane != null) {
             findings.add(ControlPlaneCheck.look(controlPlane));
         }
+        findings.addAll(ListenChecks.look(config, layout));
         findings.addAll(ReceiverChecks.look(config, Path.of(typed.environment().journalSocket())));
         return findings.addAll(new Doctor(layout, all, typed.environment().clock()).look())
                 .build();
