@@ -19,6 +19,7 @@ import org.openqa.selenium.Keys;
 import org.openqa.selenium.OutputType;
 import org.openqa.selenium.StaleElementReferenceException;
 import org.openqa.selenium.WebElement;
+import org.openqa.selenium.WindowType;
 import org.openqa.selenium.chrome.ChromeDriver;
 import org.openqa.selenium.chrome.ChromeDriverService;
 import org.openqa.selenium.chrome.ChromeOptions;
@@ -66,6 +67,18 @@ final class Browser implements AutoCloseable {
     Browser go(String url) {
         driver.get(url);
         return this;
+    }
+
+    /** Shows another tab, which hides those before. */
+    @CanIgnoreReturnValue
+    Browser newTab(String url) {
+        driver.switchTo().newWindow(WindowType.TAB);
+        return go(url);
+    }
+
+    /** Shows the tab again that was opened first. */
+    void firstTab() {
+        driver.switchTo().window(driver.getWindowHandles().iterator().next());
     }
 
     String url() {

@@ -3,6 +3,7 @@ package io.homeostat.e2e;
 import static io.homeostat.e2e.Patience.eventually;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
@@ -219,6 +220,70 @@ final class UiTest {
         }
         browser.press("?").awaitText("#help", "Keyboard shortcuts");
         assertEquals(List.of(), browser.findings(), "help");
+    }
+
+    /** Which has six connections to a host for all its tabs; a log that goes on keeps one. */
+    @Test
+    void tabsThatNobodySeesTakeNoConnectionFromTheOneThatIsSeen() {
+        homeostat.declare("web.yaml", Document.script("web", "echo it is up; exec sleep 1000"));
+        show(false);
+        String page = browser.awaitText("main", "process/web").url().replaceFirst("#.*", "");
+        goTo("#/workload/process/web");
+        for (int tabs = 1; tabs < 8; tabs++) {
+            browser.awaitText(".lines", "it is up");
+            browser.newTab(page + "?" + tabs + "#/workload/process/web");
+        }
+        browser.awaitText(".lines", "it is up");
+        browser.firstTab();
+        browser.awaitText(".logs .bar", "live").awaitText(".lines", "it is up");
+    }
+
+    @Test
+    void whatIsShownStaysWhileTheAgentHasTooMuchToDo() {
+        homeostat.declare("web.yaml", Document.script("web", "exec sleep 1000"));
+        show(false);
+        browser.awaitText("main", "process/web");
+
+        browser.script("""
+                window.askedBefore = window.fetch;
+                window.fetch = (path, options) => path === '/api/plan'
+                    ? Promise.resolve(new Response('{"error": "too much at once"}', {status: 503}))
+                    : window.askedBefore(path, options);
+                """);
+        browser.awaitText("#problems", "not up to date: too much at once");
+        assertTrue(browser.text("main").contains("process/web"), browser::text);
+
+        browser.script("window.fetch = window.askedBefore");
+        eventually().until(() -> browser.text("#problems").isEmpty());
+    }
+
+    @Test
+    void anAddressThatNamesNoWorkloadSaysSo() {
+        show(false);
+        for (String name : List.of("process/none", "%zz", "%zz/%", "a%2fb/c")) {
+            goTo("#/workloads");
+            browser.awaitText("h2", "Workloads");
+            goTo("#/workload/" + name + (name.contains("/") ? "" : "/x"));
+            browser.awaitText("main", "Neither declared nor on this machine.");
+        }
+    }
+
+    @Test
+    void anAddressOpensOneSessionAndEndsNoneWhenItIsUsedAgain() {
+        homeostat.agent(config(false));
+        String address = homeostat.run("ui").exits(0).out().strip();
+        browser.go(address).awaitText("main", "Nothing is declared");
+        assertNotEquals(address, homeostat.run("ui").exits(0).out().strip());
+
+        browser.go(address);
+        eventually().until(() -> !browser.url().contains("token"));
+        browser.go(address.replaceFirst("/#.*", "/?again") + address.replaceFirst(".*#", "#"))
+                .awaitText("main", "Nothing is declared");
+        browser.script("localStorage.clear()");
+        browser.awaitText("main", "Not logged in");
+        browser.go(address).awaitText("main", "which logs in once");
+
+        browser.go(homeostat.run("ui").exits(0).out().strip()).awaitText("main", "Nothing is declared");
     }
 
     @Test

@@ -13,6 +13,7 @@ import io.netty.handler.codec.http.HttpHeaderValues;
 import io.netty.handler.codec.http.HttpResponse;
 import io.netty.handler.codec.http.HttpResponseStatus;
 import io.netty.handler.codec.http.HttpVersion;
+import java.nio.ByteBuffer;
 
 /**
  * What a request gets.
@@ -49,7 +50,11 @@ record Answer(HttpResponseStatus status, String type, ByteString body, Immutable
     }
 
     static Answer of(HttpResponseStatus status, JsonNode json) {
-        return new Answer(status, JSON, ByteString.copyFromUtf8(json.toString()), ImmutableMap.of());
+        return json(status, ByteString.copyFromUtf8(json.toString()));
+    }
+
+    static Answer json(HttpResponseStatus status, ByteString json) {
+        return new Answer(status, JSON, json, ImmutableMap.of());
     }
 
     /** @param why for people */
@@ -77,7 +82,9 @@ record Answer(HttpResponseStatus status, String type, ByteString body, Immutable
         FullHttpResponse response = new DefaultFullHttpResponse(
                 HttpVersion.HTTP_1_1,
                 status,
-                head ? Unpooled.EMPTY_BUFFER : Unpooled.wrappedBuffer(body.asReadOnlyByteBuffer()));
+                head
+                        ? Unpooled.EMPTY_BUFFER
+                        : Unpooled.wrappedBuffer(body.asReadOnlyByteBufferList().toArray(ByteBuffer[]::new)));
         response.headers().set(HttpHeaderNames.CONTENT_LENGTH, body.size());
         complete(response, type);
         headers.forEach(response.headers()::set);

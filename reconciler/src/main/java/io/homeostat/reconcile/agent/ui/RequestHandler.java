@@ -14,6 +14,7 @@ import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpHeaders;
 import io.netty.handler.codec.http.HttpMethod;
 import io.netty.handler.codec.http.HttpResponseStatus;
+import io.netty.handler.codec.http.HttpScheme;
 import io.netty.handler.codec.http.QueryStringDecoder;
 import io.netty.handler.codec.http.cookie.Cookie;
 import io.netty.handler.codec.http.cookie.ServerCookieDecoder;
@@ -47,12 +48,14 @@ final class RequestHandler extends SimpleChannelInboundHandler<FullHttpRequest> 
      * What all connections share.
      *
      * @param hosts by which names this server may be called
+     * @param loggedIn called when a token was used up, and there is another one
      * @param patience with whoever sends or reads slowly
      */
     record Services(
             List<String> hosts,
             boolean operations,
             Sessions sessions,
+            Runnable loggedIn,
             PageFiles files,
             CommandRunner commands,
             Places places,
@@ -119,7 +122,7 @@ final class RequestHandler extends SimpleChannelInboundHandler<FullHttpRequest> 
     private Optional<Answer> misdirected(Channel channel, HttpHeaders headers) {
         List<String> hosts = headers.getAll(HttpHeaderNames.HOST);
         int port = ((InetSocketAddress) channel.localAddress()).getPort();
-        return hosts.size() == 1 && isThis(hosts.getFirst(), port)
+        return hosts.size() == 1 && isThis(services.hosts(), hosts.getFirst(), port)
                 ? Optional.empty()
                 : Optional.of(Answer.refusal(
                         HttpResponseStatus.MISDIRECTED_REQUEST,
@@ -127,9 +130,12 @@ final class RequestHandler extends SimpleChannelInboundHandler<FullHttpRequest> 
                                 + "/, also for the near end of a tunnel"));
     }
 
-    private boolean isThis(String host, int port) {
-        return services.hosts().stream()
-                .anyMatch(name -> HostAndPort.fromParts(name, port).toString().equalsIgnoreCase(host));
+    /** Whether a Host names this server; no browser writes the port of http into it. */
+    static boolean isThis(List<String> names, String host, int port) {
+        return names.stream()
+                .map(name -> HostAndPort.fromParts(name, port).toString())
+                .anyMatch(own -> own.equalsIgnoreCase(host)
+                        || (port == HttpScheme.HTTP.port() && own.equalsIgnoreCase(host + ":" + port)));
     }
 
     /** What is not from the page itself, or from nobody who has shown the token. */
@@ -195,8 +201,9 @@ final class RequestHandler extends SimpleChannelInboundHandler<FullHttpRequest> 
         if (session.isEmpty()) {
             return Answer.refusal(
                     HttpResponseStatus.UNAUTHORIZED,
-                    "that is not the token of this agent; open the address that homeostat ui prints");
+                    "that token is used up, or not of this agent; open the address that homeostat ui prints");
         }
+        services.loggedIn().run();
         return Answer.of(Json.object().put("key", session.get().key()))
                 .with(
                         "Set-Cookie",

@@ -1,21 +1,17 @@
 package io.homeostat.reconcile.agent.ui;
 
-import com.fasterxml.jackson.databind.node.ArrayNode;
-import com.fasterxml.jackson.databind.node.ObjectNode;
-import com.fasterxml.jackson.databind.util.RawValue;
+import com.google.protobuf.ByteString;
 import io.homeostat.reconcile.command.environment.ExitStatus;
-import io.homeostat.reconcile.command.output.Json;
 import io.netty.handler.codec.http.HttpResponseStatus;
-import java.io.ByteArrayOutputStream;
 import java.io.OutputStream;
-import java.nio.charset.StandardCharsets;
 
-/** What a command has printed, of which so much is kept. */
+/** What a command has printed, of which so much is kept, and only once: several are answered at a time. */
 final class Result {
-    static final int MOST = 16 << 20;
+    /** Of results and of messages, each: a thousand workloads with their documents take less. */
+    static final int MOST = 4 << 20;
 
-    private final Bounded out = new Bounded();
-    private final Bounded err = new Bounded();
+    private final Lines out = new Lines();
+    private final Lines err = new Lines();
 
     OutputStream out() {
         return out;
@@ -30,24 +26,22 @@ final class Result {
         if (out.overflown || err.overflown) {
             return Answer.refusal(
                     HttpResponseStatus.INTERNAL_SERVER_ERROR,
-                    "the result has more than " + (MOST >> 20) + " MiB; the command line shows it");
+                    "the result has more than " + (MOST >> 20)
+                            + " MiB, which is more than this page can show; the command line shows it");
         }
-        ObjectNode json = Json.object().put("exitStatus", exitStatus);
-        lines(out, json.putArray("results"));
-        lines(err, json.putArray("messages"));
-        return Answer.of(exitStatus == ExitStatus.USAGE ? HttpResponseStatus.BAD_REQUEST : HttpResponseStatus.OK, json);
+        ByteString json = ByteString.copyFromUtf8("{\"exitStatus\":" + exitStatus + ",\"results\":[")
+                .concat(out.kept.toByteString())
+                .concat(ByteString.copyFromUtf8("],\"messages\":["))
+                .concat(err.kept.toByteString())
+                .concat(ByteString.copyFromUtf8("]}"));
+        return Answer.json(
+                exitStatus == ExitStatus.USAGE ? HttpResponseStatus.BAD_REQUEST : HttpResponseStatus.OK, json);
     }
 
-    private static void lines(Bounded text, ArrayNode array) {
-        text.bytes
-                .toString(StandardCharsets.UTF_8)
-                .lines()
-                .filter(line -> !line.isBlank())
-                .forEach(line -> array.addRawValue(new RawValue(line)));
-    }
-
-    private static final class Bounded extends OutputStream {
-        private final ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+    /** Makes elements of an array of lines, each of which is a value. */
+    private static final class Lines extends OutputStream {
+        private final ByteString.Output kept = ByteString.newOutput();
+        private boolean between;
         private boolean overflown;
 
         @Override
@@ -57,10 +51,27 @@ final class Result {
 
         @Override
         public void write(byte[] piece, int offset, int length) {
-            overflown |= bytes.size() + length > MOST;
-            if (!overflown) {
-                bytes.write(piece, offset, length);
+            int begin = offset;
+            for (int i = offset; i < offset + length; i++) {
+                if (piece[i] == '\n') {
+                    keep(piece, begin, i - begin);
+                    between = kept.size() > 0;
+                    begin = i + 1;
+                }
             }
+            keep(piece, begin, offset + length - begin);
+        }
+
+        private void keep(byte[] piece, int offset, int length) {
+            overflown |= kept.size() + length > MOST;
+            if (overflown || length == 0) {
+                return;
+            }
+            if (between) {
+                kept.write(',');
+                between = false;
+            }
+            kept.write(piece, offset, length);
         }
     }
 }

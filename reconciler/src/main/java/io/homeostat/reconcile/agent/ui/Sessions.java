@@ -11,7 +11,8 @@ import java.util.Deque;
 import java.util.Optional;
 
 /**
- * Who has shown the token. A session has two secrets: a cookie, which no script can read, and a key, which the page sends in a header.
+ * Who has shown the token, which opens one session and then is another one: what browsers and terminals remember of it opens nothing. A
+ * session has two secrets: a cookie, which no script can read, and a key, which the page sends in a header.
  * Browsers send a cookie to every port of a host, so whoever serves another port of this machine may come to have it; the key stays with
  * the page's origin. All secrets are compared in constant time.
  */
@@ -24,8 +25,8 @@ final class Sessions {
     private static final Duration LIFE = Duration.ofHours(12);
 
     private final SecureRandom random = new SecureRandom();
-    private final String token = secret();
     private final Ticker ticker;
+    private volatile String token = secret();
     private final Deque<Session> sessions = new ArrayDeque<>();
 
     Sessions(Ticker ticker) {
@@ -40,7 +41,7 @@ final class Sessions {
         }
     }
 
-    /** 256 random bits, without which there is no session. */
+    /** 256 random bits, without which there is no session; others after each login. */
     String token() {
         return token;
     }
@@ -50,6 +51,7 @@ final class Sessions {
         if (!same(token, shown)) {
             return Optional.empty();
         }
+        token = secret();
         if (sessions.size() == MOST) {
             sessions.removeFirst();
         }

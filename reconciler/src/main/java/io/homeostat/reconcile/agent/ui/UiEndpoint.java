@@ -15,8 +15,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Where the page is served, as the configuration of the moment has it, and the files in the run directory that tell its user of it. One
- * thread uses it.
+ * Where the page is served, as the configuration of the moment has it, and the files in the run directory that tell its user of it, with
+ * another token after each login. One thread opens and closes it.
  */
 public final class UiEndpoint implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(UiEndpoint.class);
@@ -27,6 +27,7 @@ public final class UiEndpoint implements AutoCloseable {
     private final LocalDisk disk = new LocalDisk();
     private volatile AgentConfig.Ui config = OFF;
     private volatile @Nullable UiServer server;
+    private String announced = "";
 
     public UiEndpoint(Layout layout, Ticker ticker) {
         this.layout = layout;
@@ -47,9 +48,8 @@ public final class UiEndpoint implements AutoCloseable {
             return;
         }
         try {
-            UiServer serving = UiServer.open(wanted, commands, ticker, UiServer.PATIENCE);
-            server = serving;
-            announce(serving);
+            server = UiServer.open(wanted, commands, ticker, UiServer.PATIENCE, this::ensure);
+            announce();
         } catch (IOException e) {
             LOG.warn(
                     "ui.listen: cannot serve at {}: {}; the agent goes on without",
@@ -59,29 +59,36 @@ public final class UiEndpoint implements AutoCloseable {
         }
     }
 
-    /** Writes anew what tells of it and is missing; what can't be written is tried again the next time. */
-    public void ensure() {
+    /** Writes anew what tells of it if that is missing or holds no more; what can't be written is tried again the next time. */
+    public synchronized void ensure() {
         UiServer serving = server;
         if (serving == null
-                || (Files.exists(layout.uiAddress(), LinkOption.NOFOLLOW_LINKS)
+                || (serving.url().equals(announced)
+                        && Files.exists(layout.uiAddress(), LinkOption.NOFOLLOW_LINKS)
                         && Files.exists(layout.uiEntrance(), LinkOption.NOFOLLOW_LINKS))) {
             return;
         }
         try {
-            announce(serving);
+            announce();
         } catch (IOException e) {
             LOG.error("homeostat ui can't tell of the page: {}", CommandFailure.reason(e));
         }
     }
 
-    private void announce(UiServer serving) throws IOException {
+    private synchronized void announce() throws IOException {
+        UiServer serving = server;
+        if (serving == null) {
+            return;
+        }
+        String url = serving.url();
         // A token has no character that would mean something in HTML.
         write(
                 layout.uiEntrance(),
                 "<!doctype html><meta charset=utf-8><title>Homeostat</title>"
                         + "<meta name=referrer content=no-referrer><meta http-equiv=refresh content=\"0;url="
-                        + serving.url() + "\">\n");
-        write(layout.uiAddress(), serving.url() + "\n");
+                        + url + "\">\n");
+        write(layout.uiAddress(), url + "\n");
+        announced = url;
     }
 
     private void write(Path file, String text) throws IOException {
@@ -98,15 +105,20 @@ public final class UiEndpoint implements AutoCloseable {
     @Override
     public void close() {
         UiServer before = server;
+        withdraw();
+        if (before != null) {
+            before.close();
+        }
+    }
+
+    /** Also from whoever logs in just now. */
+    private synchronized void withdraw() {
         server = null;
         try {
             Files.deleteIfExists(layout.uiAddress());
             Files.deleteIfExists(layout.uiEntrance());
         } catch (IOException e) {
             LOG.warn("what tells of the page stays behind in {}: {}", layout.runDir(), CommandFailure.reason(e));
-        }
-        if (before != null) {
-            before.close();
         }
     }
 }

@@ -56,8 +56,12 @@ final class UiServer implements AutoCloseable {
         this.patience = patience;
     }
 
-    /** @throws IOException when it can't listen there, or others than this machine could connect */
-    static UiServer open(AgentConfig.Ui config, CommandRunner commands, Ticker ticker, Duration patience)
+    /**
+     * @param loggedIn called at each login, when {@link #url} has become another one; may not take long
+     * @throws IOException when it can't listen there, or others than this machine could connect
+     */
+    static UiServer open(
+            AgentConfig.Ui config, CommandRunner commands, Ticker ticker, Duration patience, Runnable loggedIn)
             throws IOException {
         HostAndPort wanted = HostAndPort.fromString(config.listen());
         InetSocketAddress address = new InetSocketAddress(wanted.getHost(), wanted.getPort());
@@ -66,7 +70,7 @@ final class UiServer implements AutoCloseable {
         }
         UiServer server = new UiServer(wanted.getHost(), ticker, patience);
         try {
-            server.bind(address, commands, config.operations());
+            server.bind(address, commands, config.operations(), loggedIn);
             return server;
         } catch (IOException | RuntimeException e) {
             server.close();
@@ -74,11 +78,13 @@ final class UiServer implements AutoCloseable {
         }
     }
 
-    private void bind(InetSocketAddress address, CommandRunner commands, boolean operations) throws IOException {
+    private void bind(InetSocketAddress address, CommandRunner commands, boolean operations, Runnable loggedIn)
+            throws IOException {
         Services services = new Services(
                 ImmutableSet.of(host, "127.0.0.1", "localhost", "::1").asList(),
                 operations,
                 sessions,
+                loggedIn,
                 new PageFiles(),
                 commands,
                 places,
@@ -126,8 +132,8 @@ final class UiServer implements AutoCloseable {
     }
 
     /**
-     * Where it is, with the token behind a {@code #}: no browser sends that on. By number: a name may also be that of an address at which
-     * somebody else listens, who would be shown the token.
+     * Where it is, with the token that opens the next session behind a {@code #}: no browser sends that on. By number: a name may also be
+     * that of an address at which somebody else listens, who would be shown the token.
      */
     String url() {
         String address = InetAddresses.toAddrString(address().getAddress());

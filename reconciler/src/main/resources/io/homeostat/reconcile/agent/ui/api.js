@@ -5,24 +5,38 @@ const KEY = 'homeostat-key';
 /** The agent knows this browser no more, or not yet. */
 export class NotLoggedIn extends Error {}
 
-/** Shows the token that stands behind the # of the address, which then is taken away; false when there was none. */
-export async function login() {
-  const token = /^#token=([\w-]+)$/.exec(location.hash)?.[1];
-  if (!token) {
-    return false;
+/** The agent answers, but not what it was asked for: it has too much to do, or too much to say. */
+export class Refused extends Error {}
+
+let token;
+let entering;
+
+/** Takes the token that stands behind the # of the address away from there and shows it, once, to the agent. */
+export function login() {
+  const found = /^#token=([\w-]+)$/.exec(location.hash)?.[1];
+  if (found) {
+    token = found;
+    history.replaceState(null, '', '#/workloads');
   }
-  history.replaceState(null, '', '#/workloads');
+  entering ??= enter().finally(() => (entering = undefined));
+  return entering;
+}
+
+async function enter() {
+  if (!token) {
+    return;
+  }
+  // As long as there is no answer it may be shown again.
   const answer = await fetch('/login', {
     method: 'POST',
     headers: {'Content-Type': 'application/json'},
     body: JSON.stringify({token}),
   });
-  const body = await answer.json();
-  if (!answer.ok) {
-    throw new NotLoggedIn(body.error);
+  token = undefined;
+  // An address that was used before ends no session: whether there is one shows when something is asked for.
+  if (answer.ok) {
+    localStorage.setItem(KEY, (await answer.json()).key);
   }
-  localStorage.setItem(KEY, body.key);
-  return true;
 }
 
 async function ask(path, options = {}) {
@@ -35,7 +49,7 @@ async function ask(path, options = {}) {
   }
   const body = await answer.json().catch(() => ({}));
   const words = body.error ?? body.messages?.map(text).join('\n') ?? `status ${answer.status}`;
-  throw answer.status === 401 ? new NotLoggedIn(words) : new Error(words);
+  throw answer.status === 401 ? new NotLoggedIn(words) : new Refused(words);
 }
 
 /** A message of a command for people. */
@@ -62,10 +76,11 @@ export async function operate(operation, workload, more) {
 /**
  * Follows server-sent events until the signal ends it. Not an EventSource, because that can't send the key.
  *
- * @param on what is called with each value; `note` with each message; `end` when the agent has no more to say
+ * @param on `begin` is called when the agent answers, `data` with each value, `note` with each message
  */
 export async function follow(path, signal, on) {
   const answer = await ask(path, {signal});
+  on.begin?.();
   const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
   let rest = '';
   for (;;) {

@@ -22,24 +22,41 @@ export function logs(workload, signal) {
       lines.scrollTop = lines.scrollHeight;
     }
   };
+  let connection = new AbortController();
+  let again;
   const connect = async () => {
+    clearTimeout(again);
+    if (document.hidden) {
+      return;
+    }
+    connection = new AbortController();
+    const shown = connection.signal;
     try {
-      lines.replaceChildren();
-      state.textContent = 'live';
-      await follow(`/api/logs?workload=${encodeURIComponent(workload)}`, signal, {
+      await follow(`/api/logs?workload=${encodeURIComponent(workload)}`, shown, {
+        begin: () => {
+          lines.replaceChildren();
+          state.textContent = 'live';
+        },
         data: (line) => add(h('div', {}, h('time', {datetime: line.time}, line.time.slice(11, 19)), ` ${line.line}`)),
         note: (message) => add(h('div', {class: 'quiet'}, text(message))),
       });
       state.textContent = 'ended';
     } catch (problem) {
-      if (!signal.aborted) {
+      if (!shown.aborted) {
         state.textContent = `broken off: ${problem.message}`;
       }
     }
-    if (!signal.aborted) {
-      setTimeout(() => signal.aborted || connect(), 3000);
+    if (!shown.aborted) {
+      again = setTimeout(connect, 3000);
     }
   };
+  const leave = () => {
+    clearTimeout(again);
+    connection.abort();
+  };
+  signal.addEventListener('abort', leave);
+  // A browser has six connections to a host, for all its tabs.
+  document.addEventListener('visibilitychange', () => (document.hidden ? leave() : connect()), {signal});
   connect();
   return h('section', {class: 'logs', 'aria-labelledby': 'log-title'}, h('div', {class: 'bar'}, h('h3', {id: 'log-title'}, 'Log'), state, h('label', {for: 'wrap'}, wrap, ' wrap lines')), lines);
 }

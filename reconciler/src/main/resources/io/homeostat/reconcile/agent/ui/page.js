@@ -1,6 +1,6 @@
 // What is known, when it is asked for anew, and which view shows it. While nobody looks nothing is asked.
 
-import {follow, login, look, NotLoggedIn} from './api.js';
+import {follow, login, look, NotLoggedIn, Refused} from './api.js';
 import {detail, leave} from './detail.js';
 import {h, id, say, show} from './dom.js';
 import {events} from './events.js';
@@ -28,13 +28,23 @@ const model = {
   refresh: () => lookAgain(),
 };
 let known = false;
+let stale = '';
 let following = null;
 let timer;
 let shownView = '';
 
 function view() {
   const [, name, ...rest] = location.hash.split('/');
-  return name === 'workload' && rest.length > 1 ? {name, of: `${decodeURIComponent(rest[0])}/${decodeURIComponent(rest.slice(1).join('/'))}`} : {name: name in views ? name : 'workloads'};
+  return name === 'workload' && rest.length > 1 ? {name, of: decoded(rest.join('/'))} : {name: name in views ? name : 'workloads'};
+}
+
+/** What is no encoding of anything names no workload. */
+function decoded(words) {
+  try {
+    return decodeURIComponent(words);
+  } catch {
+    return words;
+  }
 }
 
 function render() {
@@ -80,12 +90,13 @@ function frame() {
     agent ? `agent ${agent.version}, pid ${agent.pid}${model.operations ? '' : ', read-only'}` : '');
   const pending = model.plan.changes.length + model.plan.drift.length;
   show(document.getElementById('pending'), pending, () => pending > 0 && h('span', {class: 'count'}, ` ${pending}`));
-  const problems = [...(agent?.problems ?? []), ...model.status.problems.map((one) => `${one.source} ${one.origin}: ${one.message}`)];
+  const problems = [stale, ...(agent?.problems ?? []), ...model.status.problems.map((one) => `${one.source} ${one.origin}: ${one.message}`)].filter(Boolean);
   show(document.getElementById('problems'), problems, () => problems.map((problem) => h('p', {}, problem)));
 }
 
 function stopped(words, remedy) {
   known = false;
+  stale = '';
   shownView = '';
   leave();
   show(main, ['stopped', words], () => [h('h2', {}, words), h('p', {}, remedy)]);
@@ -102,10 +113,14 @@ function tell(before, after) {
 
 async function lookAgain() {
   clearTimeout(timer);
-  if (document.hidden) {
-    return;
-  }
   try {
+    await login();
+    if (document.hidden) {
+      return;
+    }
+    if (!known) {
+      model.operations = (await look('/api/session')).operations;
+    }
     const [status, planned, declared] = await Promise.all([look('/api/status'), look('/api/plan'), look('/api/declared')]);
     if (known) {
       tell(model.status, status.results[0]);
@@ -119,14 +134,22 @@ async function lookAgain() {
       }
     }
     known = true;
+    stale = '';
     render();
     beginFollowing();
   } catch (problem) {
     if (problem instanceof NotLoggedIn) {
-      stopped('Not logged in', 'Run homeostat ui on the machine, as the agent’s user, and open the address that it prints.');
+      stopped('Not logged in', 'Run homeostat ui on the machine, as the agent’s user, and open the address that it prints, which logs in once.');
       return;
     }
-    stopped('The agent does not answer', `${problem.message}. The page goes on asking.`);
+    if (!(problem instanceof Refused)) {
+      stopped('The agent does not answer', `${problem.message}. The page goes on asking.`);
+    } else if (known) {
+      stale = `What is shown is not up to date: ${problem.message}. The page goes on asking.`;
+      frame();
+    } else {
+      stopped('The agent can’t show this now', `${problem.message}. The page goes on asking.`);
+    }
   }
   clearTimeout(timer);
   timer = setTimeout(lookAgain, PAUSE);
@@ -134,15 +157,15 @@ async function lookAgain() {
 
 /** Events come by themselves, and say when it is time to look again. */
 async function beginFollowing() {
-  if (following) {
+  if (following || document.hidden) {
     return;
   }
   following = new AbortController();
   const {signal} = following;
-  model.events = [];
   let soon;
   try {
     await follow('/api/events', signal, {
+      begin: () => (model.events = []),
       data: (event) => {
         model.events = [event, ...model.events].slice(0, MOST_EVENTS);
         clearTimeout(soon);
@@ -157,11 +180,11 @@ async function beginFollowing() {
   }
 }
 
-async function begin() {
+function begin() {
   listen();
-  addEventListener('hashchange', async () => {
+  addEventListener('hashchange', () => {
     if (location.hash.startsWith('#token=')) {
-      await enter();
+      lookAgain();
     } else if (location.hash.startsWith('#/')) {
       render();
     }
@@ -182,22 +205,7 @@ async function begin() {
     }
     render();
   });
-  await enter();
-}
-
-async function enter() {
-  try {
-    await login();
-    model.operations = (await look('/api/session')).operations;
-    await lookAgain();
-  } catch (problem) {
-    if (problem instanceof NotLoggedIn) {
-      stopped('Not logged in', 'Run homeostat ui on the machine, as the agent’s user, and open the address that it prints.');
-    } else {
-      stopped('The agent does not answer', `${problem.message}. The page goes on asking.`);
-      timer = setTimeout(enter, PAUSE);
-    }
-  }
+  lookAgain();
 }
 
 begin();

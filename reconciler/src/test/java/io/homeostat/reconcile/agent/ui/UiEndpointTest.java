@@ -11,6 +11,10 @@ import io.homeostat.desired.platform.Layout;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
@@ -88,6 +92,30 @@ class UiEndpointTest {
             Files.delete(layout().uiAddress());
             endpoint.ensure();
             assertEquals(before, url());
+        }
+    }
+
+    @Test
+    void whoLogsInFindsTheNextTokenWrittenDown() throws IOException, InterruptedException {
+        try (UiEndpoint endpoint = endpoint();
+                HttpClient client = HttpClient.newHttpClient()) {
+            serve(endpoint, ON);
+            String before = url();
+            String page = before.substring(0, before.indexOf("/#"));
+
+            HttpResponse<String> answer = client.send(
+                    HttpRequest.newBuilder(URI.create(page + "/login"))
+                            .header("Origin", page)
+                            .header("Content-Type", "application/json")
+                            .POST(HttpRequest.BodyPublishers.ofString(
+                                    "{\"token\":\"" + before.substring(before.indexOf('=') + 1) + "\"}"))
+                            .build(),
+                    HttpResponse.BodyHandlers.ofString());
+
+            assertEquals(200, answer.statusCode(), answer.body());
+            assertNotEquals(before, url());
+            assertTrue(url().startsWith(page + "/#token="), url());
+            assertTrue(Files.readString(layout().uiEntrance()).contains(url()));
         }
     }
 

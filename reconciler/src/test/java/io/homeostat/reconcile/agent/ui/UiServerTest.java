@@ -5,6 +5,7 @@ import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
 import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
@@ -47,6 +48,7 @@ class UiServerTest {
     private final List<AutoCloseable> open = new ArrayList<>();
     private final List<CommandRequest> asked = new CopyOnWriteArrayList<>();
     private final AtomicLong nanos = new AtomicLong();
+    private final AtomicLong used = new AtomicLong();
 
     private volatile CommandRunner runner = (request, out, err) -> {
         print(out, "{\"fine\":true}\n");
@@ -68,7 +70,8 @@ class UiServerTest {
                     return runner.run(request, out, err);
                 },
                 nanos::get,
-                patience);
+                patience,
+                used::incrementAndGet);
         open.add(server);
         return server;
     }
@@ -280,6 +283,24 @@ class UiServerTest {
     }
 
     @Test
+    void aTokenOpensOneSessionAndIsAnotherOneThen() throws IOException {
+        UiServer server = server();
+        String token = token(server);
+        Login login = login(server);
+
+        assertEquals(1, used.get());
+        assertNotEquals(token, token(server));
+        String again =
+                Request.post(server, "/login", "{\"token\":\"" + token + "\"}").send();
+        assertEquals(401, status(again), again);
+        assertFalse(again.toLowerCase(Locale.ROOT).contains("set-cookie"), again);
+        assertEquals(1, used.get());
+        assertEquals(
+                200, get(server, "/api/session").of(login).status(), "a login that fails takes nothing from others");
+        login(server);
+    }
+
+    @Test
     void theCookieIsForNoScriptAndNoOtherSite() throws IOException {
         UiServer server = server();
 
@@ -355,6 +376,21 @@ class UiServerTest {
                         .with("Host", name)
                         .with("Origin", "http://" + name)
                         .status());
+    }
+
+    /** What a browser leaves out where it is the port of http. */
+    @Test
+    void withoutAPortItIsPort80ThatIsMeant() {
+        List<String> names = List.of("127.0.0.1", "localhost", "::1");
+        for (String host : List.of("127.0.0.1", "LOCALHOST", "[::1]", "127.0.0.1:80", "[::1]:80")) {
+            assertTrue(RequestHandler.isThis(names, host, 80), host);
+        }
+        for (String host : List.of("127.0.0.1", "[::1]", "127.0.0.1:80")) {
+            assertFalse(RequestHandler.isThis(names, host, 8080), host);
+        }
+        for (String host : List.of("", "evil.example.com", "::1", "127.0.0.1:", "127.0.0.1:8080")) {
+            assertFalse(RequestHandler.isThis(names, host, 80), host);
+        }
     }
 
     @Test
@@ -518,6 +554,21 @@ class UiServerTest {
     }
 
     @Test
+    void eachLineIsAValueWhateverItsPieces() throws IOException {
+        UiServer server = server();
+        runner = (request, out, err) -> {
+            print(out, "{\"o");
+            print(out, "ne\":1}\n\n{\"two\":2}");
+            print(out, "\n");
+            print(err, "\n{\"message\":\"fine\"}");
+            return 0;
+        };
+        assertEquals(
+                "{\"exitStatus\":0,\"results\":[{\"one\":1},{\"two\":2}],\"messages\":[{\"message\":\"fine\"}]}",
+                body(get(server, "/api/status").of(login(server)).send()).toString());
+    }
+
+    @Test
     void aDefectIsToldInTheLogOnly() throws IOException {
         UiServer server = server();
         runner = (request, out, err) -> {
@@ -540,7 +591,7 @@ class UiServerTest {
         };
         String answer = get(server, "/api/status").of(login(server)).send();
         assertEquals(500, status(answer), answer);
-        assertTrue(answer.contains("more than 16 MiB"), answer);
+        assertTrue(answer.contains("more than 4 MiB"), answer);
     }
 
     @Test
@@ -663,8 +714,8 @@ class UiServerTest {
     /** The name may also be that of an address at which somebody else listens. */
     @Test
     void whereItIsIsSaidByNumber() throws IOException {
-        UiServer server =
-                UiServer.open(new AgentConfig.Ui("localhost:0", false), runner, nanos::get, UiServer.PATIENCE);
+        UiServer server = UiServer.open(
+                new AgentConfig.Ui("localhost:0", false), runner, nanos::get, UiServer.PATIENCE, () -> {});
         open.add(server);
         assertTrue(server.url().matches("http://(127\\.0\\.0\\.1|\\[::1\\]):[0-9]+/#token=.*"), server.url());
     }
