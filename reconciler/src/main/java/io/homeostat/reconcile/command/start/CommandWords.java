@@ -1,12 +1,18 @@
 package io.homeostat.reconcile.command.start;
 
 import com.google.common.collect.ImmutableList;
+import java.io.ByteArrayOutputStream;
+import java.nio.ByteBuffer;
+import java.nio.charset.CharacterCodingException;
+import java.nio.charset.StandardCharsets;
 
 /** Splits what others write as one line into the words of a command. Nothing is expanded, no shell is asked. */
 final class CommandWords {
     private final String text;
     private final boolean systemd;
     private final ImmutableList.Builder<String> words = ImmutableList.builder();
+    private final ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+    private boolean separated;
     private int at;
 
     private CommandWords(String text, boolean systemd) {
@@ -21,6 +27,17 @@ final class CommandWords {
      */
     static ImmutableList<String> systemd(String text) {
         return new CommandWords(text, true).split();
+    }
+
+    /**
+     * The same for a command, where a semicolon that stands alone begins another one.
+     *
+     * @throws IllegalArgumentException that says what is wrong
+     */
+    static ImmutableList<String> systemdCommand(String text) {
+        CommandWords words = new CommandWords(text, true);
+        words.separated = true;
+        return words.split();
     }
 
     /**
@@ -40,8 +57,22 @@ final class CommandWords {
             if (at == text.length()) {
                 return words.build();
             }
-            words.add(word());
+            if (separated && isAlone(";")) {
+                throw new IllegalArgumentException(
+                        "there are several commands, and a Process has one; put them into a script");
+            }
+            if (separated && isAlone("\\;")) {
+                words.add(";");
+                at += 2;
+            } else {
+                words.add(word());
+            }
         }
+    }
+
+    private boolean isAlone(String word) {
+        int end = at + word.length();
+        return text.startsWith(word, at) && (end == text.length() || Character.isWhitespace(text.charAt(end)));
     }
 
     private String word() {
@@ -50,7 +81,7 @@ final class CommandWords {
         while (at < text.length()) {
             char c = text.charAt(at++);
             if (quote == 0 && Character.isWhitespace(c)) {
-                return word.toString();
+                break;
             }
             if (c == '\\' && (systemd || quote != '\'')) {
                 escape(quote, word);
@@ -59,9 +90,11 @@ final class CommandWords {
             } else if (quote != 0 && c == quote) {
                 quote = 0;
             } else {
+                flush(word);
                 word.append(c);
             }
         }
+        flush(word);
         if (quote != 0) {
             throw new IllegalArgumentException("the quote " + quote + " is not closed");
         }
@@ -80,6 +113,9 @@ final class CommandWords {
             word.append(c);
             return;
         }
+        if (c != 'x' && (c < '0' || c > '7')) {
+            flush(word);
+        }
         switch (c) {
             case 'a' -> word.append('\u0007');
             case 'b' -> word.append('\b');
@@ -90,28 +126,42 @@ final class CommandWords {
             case 'v' -> word.append('\u000b');
             case 's' -> word.append(' ');
             case '\\', '"', '\'' -> word.append(c);
-            case 'x' -> number(2, 16, word);
-            case 'u' -> number(4, 16, word);
-            case 'U' -> number(8, 16, word);
+            case 'x' -> bytes.write(number(2, 16, 0xff));
+            case 'u' -> word.appendCodePoint(number(4, 16, Character.MAX_CODE_POINT));
+            case 'U' -> word.appendCodePoint(number(8, 16, Character.MAX_CODE_POINT));
             case '0', '1', '2', '3', '4', '5', '6', '7' -> {
                 at--;
-                number(3, 8, word);
+                bytes.write(number(3, 8, 0xff));
             }
             // As systemd does with what it does not know, such as \d of a regular expression.
             default -> word.append('\\').append(c);
         }
     }
 
-    private void number(int digits, int radix, StringBuilder word) {
+    private int number(int digits, int radix, int most) {
         try {
             int end = Math.min(at + digits, text.length());
             if (end - at < digits) {
                 throw new IllegalArgumentException("an escape sequence is cut short");
             }
-            word.appendCodePoint(Integer.parseUnsignedInt(text, at, end, radix));
+            int number = Integer.parseUnsignedInt(text, at, end, radix);
+            if (number <= 0 || number > most) {
+                throw new IllegalArgumentException("an escape sequence stands for no character");
+            }
             at = end;
+            return number;
         } catch (NumberFormatException e) {
             throw new IllegalArgumentException("an escape sequence has no number", e);
+        }
+    }
+
+    /** A character may be several bytes, each an escape sequence of its own. */
+    private void flush(StringBuilder word) {
+        try {
+            word.append(StandardCharsets.UTF_8.newDecoder().decode(ByteBuffer.wrap(bytes.toByteArray())));
+            bytes.reset();
+        } catch (CharacterCodingException e) {
+            throw new IllegalArgumentException("escape sequences stand for bytes that are no UTF-8", e);
         }
     }
 }

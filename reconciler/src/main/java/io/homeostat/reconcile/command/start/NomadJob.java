@@ -250,8 +250,36 @@ public final class NomadJob {
                 && url.filter(one -> one.matches("https?://.*\\.(?:tar\\.gz|tgz|tar|zip)"))
                         .isPresent()) {
             draft.put("source.url", url.get()).put("source.sha256", sha256.get().substring("sha256:".length()));
+            all.getFirst().entries().stream()
+                    .filter(option -> !option.value().isNothing())
+                    .forEach(option -> artifact(draft, option));
         } else {
             entry.notTaken(draft, "source is one archive (tar.gz, tar or zip) with its sha256");
+        }
+    }
+
+    /** What an archive has beside its URL and its checksum. */
+    private static void artifact(Draft draft, Entry option) {
+        switch (option.key()) {
+            case "GetterSource" -> {}
+            case "GetterOptions" ->
+                option.value().entries().stream()
+                        // Where archive is false, that matters.
+                        .filter(each ->
+                                !each.key().equals("checksum") && each.value().value() != null)
+                        .forEach(each -> each.notTaken(draft, "Homeostat fetches an archive without options"));
+            case "GetterMode" -> {
+                if (!option.value().text().matches("any|dir")) {
+                    option.notTaken(draft, "an archive is unpacked");
+                }
+            }
+            case "RelativeDest" -> {
+                if (!option.value().text().matches("(?:\\$\\{NOMAD_TASK_DIR\\}|local)/?")) {
+                    option.notTaken(draft, "an archive is unpacked into a directory of its revision");
+                }
+            }
+            case "GetterHeaders" -> option.notTaken(draft, "Homeostat sends no headers of others");
+            default -> option.notTaken(draft, NONE);
         }
     }
 }

@@ -6,6 +6,7 @@ import com.google.common.primitives.Ints;
 import io.homeostat.desired.model.schema.Notation;
 import io.homeostat.reconcile.command.environment.CommandFailure;
 import io.homeostat.reconcile.command.start.SourceTree.Entry;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -138,8 +139,16 @@ public final class Pm2Apps {
         return app.at("cwd").map(cwd -> beside.resolve(cwd.text()).normalize()).orElse(beside);
     }
 
+    /** As pm2 finds it: what is not there may be a program of the system's. */
+    private String program() {
+        Path script = directory().resolve(script(app)).normalize();
+        return Files.exists(script)
+                ? script.toString()
+                : Programs.find(script(app)).orElse(script.toString());
+    }
+
     private void command() {
-        String script = directory().resolve(script(app)).normalize().toString();
+        String script = program();
         List<String> words = new ArrayList<>();
         String interpreter = app.at("interpreter")
                 .or(() -> app.at("exec_interpreter"))

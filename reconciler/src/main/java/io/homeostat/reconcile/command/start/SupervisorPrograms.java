@@ -1,5 +1,6 @@
 package io.homeostat.reconcile.command.start;
 
+import com.google.common.base.CharMatcher;
 import com.google.common.base.Splitter;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
@@ -116,7 +117,7 @@ public final class SupervisorPrograms {
         for (String line : Splitter.on('\n').split(file.text())) {
             number++;
             String text = withoutComment(line);
-            int equals = text.indexOf('=');
+            int delimiter = CharMatcher.anyOf("=:").indexIn(text);
             if (text.isBlank()) {
                 continue;
             }
@@ -127,16 +128,17 @@ public final class SupervisorPrograms {
                 section = text.strip().substring(1, text.strip().length() - 1);
                 settings = sections.computeIfAbsent(section, _ -> new LinkedHashMap<>());
                 last = null;
-            } else if (equals > 0 && !section.isEmpty()) {
+            } else if (delimiter > 0 && !section.isEmpty()) {
                 last = new Setting(
                         section,
-                        text.substring(0, equals).strip(),
-                        text.substring(equals + 1).strip(),
+                        text.substring(0, delimiter).strip(),
+                        text.substring(delimiter + 1).strip(),
                         file.path().toString(),
                         number);
                 settings.put(last.key(), last);
             } else {
-                throw file.failure(number, "'" + text.strip() + "' is neither [SECTION] nor KEY=VALUE in one");
+                throw file.failure(
+                        number, "'" + text.strip() + "' is neither [SECTION] nor KEY=VALUE, or KEY: VALUE, in one");
             }
         }
         return sections;

@@ -14,6 +14,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
+import java.util.function.Supplier;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
@@ -117,13 +118,11 @@ public final class SystemdService {
             prefixes++;
         }
         String prefix = text.substring(0, prefixes);
-        List<String> words = new ArrayList<>(words(command, text.substring(prefixes)));
+        List<String> words =
+                new ArrayList<>(split(command, () -> CommandWords.systemdCommand(text.substring(prefix.length()))));
         words.replaceAll(word -> known(command, word));
         if (words.isEmpty()) {
             throw command.failure("there is no program in it");
-        }
-        if (words.contains(";")) {
-            throw command.failure("there are several commands, and a Process has one; put them into a script");
         }
         String program = Programs.find(words.getFirst())
                 .orElseThrow(() -> command.failure(
@@ -162,9 +161,9 @@ public final class SystemdService {
         }
     }
 
-    private static ImmutableList<String> words(Setting setting, String text) {
+    private static ImmutableList<String> split(Setting setting, Supplier<ImmutableList<String>> words) {
         try {
-            return CommandWords.systemd(text);
+            return words.get();
         } catch (IllegalArgumentException e) {
             throw setting.failure(String.valueOf(e.getMessage()));
         }
@@ -304,7 +303,7 @@ public final class SystemdService {
     }
 
     private void environment(Setting setting) {
-        for (String word : words(setting, setting.value())) {
+        for (String word : split(setting, () -> CommandWords.systemd(setting.value()))) {
             Matcher assignment = ASSIGNMENT.matcher(word);
             Optional<String> value = assignment.matches() ? expanded(assignment.group(2)) : Optional.empty();
             if (value.isPresent()) {

@@ -11,6 +11,10 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
+import java.util.TreeMap;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 
 /**
  * A unit file with its drop-ins (systemd.unit(5), systemd.syntax(7)).
@@ -37,9 +41,16 @@ record SystemdUnit(Path path, ImmutableList<Setting> settings) {
             "User",
             "WorkingDirectory");
 
+    /** Where systemd looks for units and their drop-ins, in system or user below; who comes first wins. */
+    private static final ImmutableList<String> DIRECTORIES =
+            ImmutableList.of("etc/systemd", "run/systemd", "usr/local/lib/systemd", "usr/lib/systemd", "lib/systemd");
+
+    private static final Pattern PLACE =
+            Pattern.compile("(.*?/)(?:" + String.join("|", DIRECTORIES) + ")/(system|user)", Pattern.DOTALL);
+
     static SystemdUnit read(Path path) {
         List<Setting> all = new ArrayList<>(parse(SourceFile.read(path)));
-        for (Path dropIn : dropIns(path.resolveSibling(path.getFileName() + ".d"))) {
+        for (Path dropIn : dropIns(path)) {
             all.addAll(parse(SourceFile.read(dropIn)));
         }
         Map<String, List<Setting>> held = new LinkedHashMap<>();
@@ -61,14 +72,52 @@ record SystemdUnit(Path path, ImmutableList<Setting> settings) {
         return ONE.contains(key) || key.startsWith("Limit");
     }
 
-    private static ImmutableList<Path> dropIns(Path directory) {
+    /** In the order of their names; of equal names the one for fewer units counts, then the one in the first directory. */
+    private static ImmutableList<Path> dropIns(Path unit) {
+        Map<String, Path> found = new TreeMap<>();
+        for (String name : dropInNames(String.valueOf(unit.getFileName()))) {
+            for (Path directory : directories(unit)) {
+                for (Path file : files(directory.resolve(name))) {
+                    if (file.toString().endsWith(".conf")) {
+                        found.putIfAbsent(String.valueOf(file.getFileName()), file);
+                    }
+                }
+            }
+        }
+        // One that leads to /dev/null keeps another one of its name from being read.
+        return found.values().stream().filter(Files::isRegularFile).collect(ImmutableList.toImmutableList());
+    }
+
+    /** Of {@code a-b@c.service}: its own, those of the template, of all whose names begin with a-, and of all services. */
+    private static ImmutableSet<String> dropInNames(String unit) {
+        String type = unit.substring(unit.lastIndexOf('.'));
+        String name = unit.substring(0, unit.length() - type.length());
+        ImmutableSet.Builder<String> names = ImmutableSet.<String>builder().add(unit + ".d");
+        int at = name.indexOf('@');
+        if (at >= 0) {
+            names.add(name.substring(0, at + 1) + type + ".d");
+        }
+        String prefix = at < 0 ? name : name.substring(0, at);
+        for (int dash = prefix.lastIndexOf('-'); dash > 0; dash = prefix.lastIndexOf('-', dash - 1)) {
+            names.add(name.substring(0, dash + 1) + type + ".d");
+        }
+        return names.add(type.substring(1) + ".d").build();
+    }
+
+    /** Of the tree that the unit is in; a unit that is elsewhere has its drop-ins beside it. */
+    private static ImmutableList<Path> directories(Path unit) {
+        Path own = Objects.requireNonNull(unit.toAbsolutePath().normalize().getParent(), "a file is in a directory");
+        Matcher in = PLACE.matcher(own.toString());
+        return in.matches()
+                ? DIRECTORIES.stream()
+                        .map(each -> Path.of(in.group(1), each, in.group(2)))
+                        .collect(ImmutableList.toImmutableList())
+                : ImmutableList.of(own);
+    }
+
+    private static ImmutableList<Path> files(Path directory) {
         try {
-            return Files.isDirectory(directory)
-                    ? MoreFiles.listFiles(directory).stream()
-                            .filter(file -> file.toString().endsWith(".conf"))
-                            .sorted()
-                            .collect(ImmutableList.toImmutableList())
-                    : ImmutableList.of();
+            return Files.isDirectory(directory) ? MoreFiles.listFiles(directory) : ImmutableList.of();
         } catch (IOException e) {
             throw new CommandFailure("cannot read " + directory + ": " + CommandFailure.reason(e), e);
         }

@@ -121,6 +121,9 @@ class ImportsTest extends ImportsFixture {
                 "/bin/echo \"a b\" 'c d' e\\x20f \\s | entryPoint: /bin/echo arguments: - a b - c d - e f - ' '",
                 "/bin/echo 100%% $$HOME | entryPoint: /bin/echo arguments: - 100% - $HOME",
                 "/bin/echo %p | arguments: - web",
+                "/bin/find / -exec true {} \\; | arguments: - / - -exec - 'true' - '{}' - ;",
+                "/bin/echo ';' a; \\;b | arguments: - ; - a; - \\;b",
+                "/bin/echo \\xc3\\xa9\\303\\244 \\u00fc\\U0001f600 | arguments: - éä - ü\uD83D\uDE00",
             })
     void aCommandOfSystemdIsSplitAsItDoes(String command, String fields) throws IOException {
         Drafts drafts = unit("[Service]\nExecStart=" + command + "\n");
@@ -153,6 +156,10 @@ class ImportsTest extends ImportsFixture {
                 "User=web | has no ExecStart=",
                 "nonsense | web.service:2: 'nonsense' is neither",
                 "ExecStart=/bin/\\x0 | an escape sequence",
+                "ExecStart=/bin/true \\x00 | stands for no character",
+                "ExecStart=/bin/true \\777 | stands for no character",
+                "ExecStart=/bin/true \\xe9 | bytes that are no UTF-8",
+                "ExecStart=/bin/true \\xc3n\\xa9 | bytes that are no UTF-8",
             })
     void whatCanNotBeAProcessIsAnError(String line, String words) {
         CommandFailure failure = assertThrows(CommandFailure.class, () -> unit("[Service]\n" + line + "\n"));
@@ -201,6 +208,34 @@ class ImportsTest extends ImportsFixture {
         assertTrue(drafts.remarks().stream().anyMatch(remark -> remark.words().contains("web.timer")));
     }
 
+    @Test
+    void dropInsOfAnInstalledUnitMayBeInAnyOfSystemdsDirectories() throws IOException {
+        Path installed = Files.createDirectories(directory.resolve("usr/lib/systemd/system"));
+        dropIn("usr/lib", "web-shop@.service.d/20-user.conf", "User=of-the-package");
+        dropIn("etc", "web-shop@.service.d/20-user.conf", "User=of-the-administrator");
+        dropIn("etc", "web-shop@1.service.d/30.conf", "Group=of-one");
+        dropIn("run", "web-shop@1.service.d/30.conf", "Group=until-the-next-boot");
+        dropIn("run", "service.d/40.conf", "Nice=4");
+        dropIn("usr/local/lib", "web-.service.d/50.conf", "UMask=0027");
+        dropIn("usr/lib", "web-shop@1.service.d/60.conf", "PrivateTmp=yes");
+        Files.createSymbolicLink(
+                directory.resolve("etc/systemd/system/web-shop@1.service.d/60.conf"), Path.of("/dev/null"));
+        dropIn("etc", "web-shop.service.d/70.conf", "User=of-another");
+        Path unit = Files.writeString(installed.resolve("web-shop@1.service"), "[Service]\nExecStart=/bin/true\n");
+
+        Drafts drafts = SystemdService.draft(unit, Optional.of("web"));
+
+        assertTrue(
+                flat(drafts).contains("user: of-the-administrator group: of-one nice: 4 umask: '0027'"), flat(drafts));
+        assertEquals(List.of(), drafts.remarks());
+    }
+
+    private void dropIn(String tree, String name, String line) throws IOException {
+        Path file = directory.resolve(tree).resolve("systemd/system").resolve(name);
+        Files.createDirectories(file.resolveSibling(""));
+        Files.writeString(file, "[Service]\n" + line + "\n");
+    }
+
     @ParameterizedTest
     @CsvSource({"5,5000", "1min 20s,80000", "2.5h,9000000", "1d,86400000", "20 ms,20"})
     void spansOfSystemd(String text, long millis) {
@@ -222,6 +257,9 @@ class ImportsTest extends ImportsFixture {
                 "environment=A=\"b, c\",D='e',F=g | env: A: b, c D: e F: g",
                 "user=web ; who runs it | user: web",
                 "umask=022 | umask: '0022'",
+                "user: web | user: web",
+                "user:web ; who = runs it | user: web",
+                "environment : A='b=c:d' | env: A: b=c:d",
                 "autorestart=true | restart: policy: always",
                 "autorestart=false | restart: policy: never",
                 "autorestart=unexpected | restart: policy: onFailure",

@@ -95,6 +95,17 @@ class TreeImportsTest extends ImportsFixture {
     }
 
     @Test
+    void aScriptThatIsNotThereIsAProgramOfTheSystemIfThereIsOne() throws IOException {
+        assertTrue(flat(pm2("{script: sh, args: -x}", Optional.empty(), Optional.empty()))
+                .contains("entryPoint: " + Programs.find("sh").orElseThrow() + " arguments: - -x"));
+        Files.createFile(directory.resolve("sh"));
+        assertTrue(flat(pm2("{script: sh}", Optional.empty(), Optional.empty()))
+                .contains("entryPoint: " + directory + "/sh"));
+        assertTrue(flat(pm2("{script: none-such}", Optional.empty(), Optional.empty()))
+                .contains("entryPoint: " + directory + "/none-such"));
+    }
+
+    @Test
     void instancesThatAreForkedAreADocumentEach() throws IOException {
         Drafts drafts = pm2("""
                 {"apps": [
@@ -182,6 +193,41 @@ class TreeImportsTest extends ImportsFixture {
         assertRemark(drafts, 9, "CPU: MHz");
         assertRemark(drafts, 13, "Templates: write the file");
         assertFalse(drafts.remarks().stream().anyMatch(remark -> remark.words().contains("Vault")));
+    }
+
+    @Test
+    void whatAnArchiveOfNomadHasBesideItsChecksumIsTold() throws IOException {
+        String artifact = """
+                {"TaskGroups": [{"Tasks": [{"Name": "a", "Driver": "exec", "Artifacts": [{
+                  "GetterSource": "https://example.com/web.tar.gz",
+                  "GetterHeaders": {"Authorization": "Bearer geheim"},
+                  "GetterMode": "file",
+                  "RelativeDest": "local/web",
+                  "GetterInsecure": true,
+                  "Chown": false,
+                  "GetterOptions": {"checksum": "sha256:%s",
+                    "archive": false, "depth": "1"
+                  }}]}]}]}
+                """.formatted("0".repeat(64));
+        Drafts drafts = nomad(artifact);
+        assertRemark(drafts, 3, "GetterHeaders: Homeostat sends no headers of others");
+        assertRemark(drafts, 4, "GetterMode: an archive is unpacked");
+        assertRemark(drafts, 5, "RelativeDest: an archive is unpacked into a directory of its revision");
+        assertRemark(drafts, 6, "GetterInsecure: ");
+        assertRemark(drafts, 9, "archive: Homeostat fetches an archive without options");
+        assertRemark(drafts, 9, "depth: Homeostat fetches an archive without options");
+        assertFalse(flat(drafts).contains("geheim"), flat(drafts));
+        assertFalse(flat(drafts).contains("Chown"), flat(drafts));
+
+        Drafts usual = nomad(artifact.replace("\"file\"", "\"any\"")
+                .replace("local/web", "local/")
+                .replace("true", "false")
+                .replace("\"archive\": false", "\"archive\": null")
+                .replaceAll("GetterHeaders.*", "GetterHeaders\": null,")
+                .replace("\"1\"", "null"));
+        assertEquals(
+                List.of("entryPoint"),
+                usual.remarks().stream().map(Draft.Remark::key).toList());
     }
 
     @Test
