@@ -1,14 +1,9 @@
 package io.homeostat.actuate.archive;
 
-import static java.nio.charset.StandardCharsets.US_ASCII;
-
 import com.google.common.collect.ImmutableList;
 import com.google.common.io.BaseEncoding;
 import io.homeostat.actuate.ActuationFailure;
-import io.homeostat.actuate.Disk;
 import io.homeostat.desired.state.history.FailureCause;
-import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.GeneralSecurityException;
 import java.security.KeyFactory;
@@ -18,8 +13,6 @@ import java.security.spec.InvalidKeySpecException;
 import java.security.spec.X509EncodedKeySpec;
 import java.util.Base64;
 import java.util.List;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /** The public keys (Ed25519, RFC 8032) whose signatures are trusted. */
@@ -27,11 +20,6 @@ public final class TrustedKeys {
     public static final TrustedKeys NONE = new TrustedKeys(ImmutableList.of());
 
     private static final String ALGORITHM = "Ed25519";
-    /** RFC 7468; a file may contain several. */
-    private static final Pattern PEM =
-            Pattern.compile("-----BEGIN PUBLIC KEY-----([A-Za-z0-9+/=\\s]*)-----END PUBLIC KEY-----");
-
-    private static final int LONGEST_FILE = 1 << 20;
 
     private final ImmutableList<PublicKey> keys;
 
@@ -54,30 +42,18 @@ public final class TrustedKeys {
 
     private static ImmutableList<PublicKey> read(Path file) throws ActuationFailure {
         try {
-            if (Files.size(file) > LONGEST_FILE) {
-                throw unusable(file + ": it is too long for a file with keys", null);
-            }
-            Matcher pem = PEM.matcher(Files.readString(file, US_ASCII));
             ImmutableList.Builder<PublicKey> found = ImmutableList.builder();
-            while (pem.find()) {
-                found.add(key(pem.group(1)));
+            for (byte[] encoded : Pem.read(
+                    file,
+                    "PUBLIC KEY",
+                    "openssl pkey -pubin -inform DER -in " + file + " -out key.pem",
+                    TrustedKeys::unusable)) {
+                found.add(factory().generatePublic(new X509EncodedKeySpec(encoded)));
             }
-            ImmutableList<PublicKey> keys = found.build();
-            if (keys.isEmpty()) {
-                throw unusable(
-                        file + ": it has no line '-----BEGIN PUBLIC KEY-----'; give it a public key in PEM", null);
-            }
-            return keys;
-        } catch (IOException e) {
-            throw unusable(Disk.reason(e), e);
+            return found.build();
         } catch (InvalidKeySpecException | IllegalArgumentException e) {
             throw unusable(file + ": it has a public key that is not an Ed25519 key in PEM", e);
         }
-    }
-
-    private static PublicKey key(String base64) throws InvalidKeySpecException {
-        byte[] encoded = Base64.getMimeDecoder().decode(base64);
-        return factory().generatePublic(new X509EncodedKeySpec(encoded));
     }
 
     private static KeyFactory factory() {

@@ -79,6 +79,20 @@ class TrustedKeysTest {
                 "cannot use what signatures.keys names: %s: it is too long for a file with keys");
     }
 
+    @Test
+    void aKeyInDerIsNamedWithTheCommandThatMakesPemOfIt() throws IOException {
+        Path key = Files.write(directory.resolve("key.der"), new byte[] {0x30, (byte) 0x82, 1});
+        assertRefused(
+                key,
+                "cannot use what signatures.keys names: %1$s: it is no text, but perhaps DER; make PEM of it:"
+                        + " openssl pkey -pubin -inform DER -in %1$s -out key.pem");
+        ActuationFailure failure = assertThrows(ActuationFailure.class, () -> SigningKey.read(key));
+        assertEquals(
+                "cannot use the key: %1$s: it is no text, but perhaps DER; make PEM of it: openssl pkey -inform DER -in %1$s -out key.pem"
+                        .formatted(key),
+                failure.getMessage());
+    }
+
     private static void assertRefused(Path file, String message) {
         ActuationFailure failure = assertThrows(ActuationFailure.class, () -> TrustedKeys.read(List.of(file)));
         assertEquals(message.formatted(file), failure.getMessage());
