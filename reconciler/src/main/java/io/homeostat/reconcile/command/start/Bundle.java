@@ -8,7 +8,6 @@ import io.homeostat.reconcile.command.environment.DocumentFormat;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.attribute.PosixFilePermissions;
 import java.util.Optional;
 
 /**
@@ -61,7 +60,7 @@ public record Bundle(
                 }
                 Optional<String> signature = signer.map(with -> with.sign(archive.sha256()));
                 Path place = target.resolve(archiveName(revised));
-                publish(part, place);
+                publish(part, place, archive);
                 document.write(document(revised, archive.sha256(), signature).text(format, target));
                 return new Made(place, document.path(), archive.sha256(), revised, signature);
             } finally {
@@ -73,10 +72,10 @@ public record Bundle(
     }
 
     /** The same archive may be there already: it is made of the same contents. */
-    private void publish(Path part, Path place) throws IOException {
+    private void publish(Path part, Path place, BundleArchive archive) throws IOException {
         if (!Files.isRegularFile(place) || Files.mismatch(part, place) >= 0) {
             new WholeFile(place, replaces).require();
-            Files.setPosixFilePermissions(part, PosixFilePermissions.fromString("rw-r--r--"));
+            Files.setPosixFilePermissions(part, archive.permissions());
             new WholeFile(place, replaces).take(part);
         }
     }

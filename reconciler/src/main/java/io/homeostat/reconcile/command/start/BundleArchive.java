@@ -1,5 +1,7 @@
 package io.homeostat.reconcile.command.start;
 
+import com.google.common.collect.ImmutableSet;
+import com.google.common.collect.Iterables;
 import com.google.common.hash.Hashing;
 import com.google.common.hash.HashingOutputStream;
 import com.google.common.io.ByteStreams;
@@ -14,6 +16,9 @@ import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.attribute.FileTime;
+import java.nio.file.attribute.PosixFilePermission;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.TreeMap;
@@ -30,8 +35,9 @@ import org.apache.commons.compress.compressors.gzip.GzipParameters;
  *
  * @param sha256 of the archive
  * @param content SHA-256 of the tar in it
+ * @param permissions who may read everything in the directory may read the archive, and nobody else
  */
-record BundleArchive(String sha256, String content) {
+record BundleArchive(String sha256, String content, ImmutableSet<PosixFilePermission> permissions) {
     private static final int TYPE = 0170000;
     private static final int DIRECTORY = 0040000;
     private static final int REGULAR = 0100000;
@@ -82,10 +88,26 @@ record BundleArchive(String sha256, String content) {
             }
             tar.finish();
             gzip.finish();
-            made = new BundleArchive(archive.hash().toString(), content.hash().toString());
+            made = new BundleArchive(
+                    archive.hash().toString(), content.hash().toString(), permissions(directory, before));
         }
         requireUnchanged(directory, before, look(directory));
         return made;
+    }
+
+    private static ImmutableSet<PosixFilePermission> permissions(Path directory, Map<String, Seen> all)
+            throws IOException {
+        Seen root = Seen.of(directory.toRealPath());
+        boolean group = true;
+        boolean others = true;
+        for (Seen seen : Iterables.concat(List.of(root), all.values())) {
+            // Of a directory also whether it can be entered; a symlink has no rights of its own.
+            int needed = seen.type() == DIRECTORY ? 05 : seen.type() == REGULAR ? 04 : 0;
+            group &= (seen.mode() >> 3 & needed) == needed;
+            others &= (seen.mode() & needed) == needed;
+        }
+        return ImmutableSet.copyOf(
+                PosixFilePermissions.fromString("rw-" + (group ? "r--" : "---") + (others ? "r--" : "---")));
     }
 
     private static TreeMap<String, Seen> look(Path directory) throws IOException {
