@@ -314,6 +314,33 @@ class CheckoutTest {
         assertEquals(List.of(), inJdks());
     }
 
+    @ParameterizedTest
+    @ValueSource(strings = {"curl", "wget"})
+    void whatMayBeASecretIsNoArgument(String name) throws IOException {
+        Path tool = tools.resolve(name);
+        assumeTrue(Files.exists(tool), "no " + name + " here");
+        Path real = tool.toRealPath();
+        for (String each : List.of("curl", "wget")) {
+            Files.deleteIfExists(tools.resolve(each));
+        }
+        Path arguments = checkout.resolve("arguments");
+        tool(name, "printf '%s\\n' \"$@\" >>'" + arguments + "'\nexec '" + real + "' \"$@\"");
+        environment.put("HOMEOSTAT_JDK_URL", publish(archive("25.0.9")) + "?signature=secret");
+
+        run("./fetch-jdk").exits(0);
+
+        String seen = Files.readString(arguments);
+        assertTrue(seen.contains("jdk.tar.gz"), seen);
+        assertFalse(seen.contains("secret"), seen);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"\nproxy = \"http://127.0.0.1:1\"", "a\"b", "a\\b", "a b"})
+    void anAddressIsNothingButAnAddress(String added) throws IOException {
+        environment.put("HOMEOSTAT_JDK_URL", publish(archive("25.0.9")) + "?x=" + added);
+        run("./fetch-jdk").exits(1).says("as no address has");
+    }
+
     @Test
     void wgetDoesAsWell() throws IOException {
         assumeTrue(Files.exists(tools.resolve("wget")), "no wget here");
