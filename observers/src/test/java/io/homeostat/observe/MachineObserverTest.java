@@ -198,6 +198,25 @@ class MachineObserverTest {
         }
     }
 
+    /** As one of another user does. */
+    @Test
+    void aPluginMayListenWhereALinkLeads() throws Exception {
+        Path elsewhere = root.resolve("u1000.sock");
+        try (PluginServer plugin = PluginServer.on(elsewhere)) {
+            Files.createDirectories(socket().getParent());
+            Files.createSymbolicLink(socket(), elsewhere);
+            Instance instance = running(Phase.STARTED);
+
+            Running running = seen(instance, Specs.plugin());
+            assertFalse(running.lost().contains(Loss.SOCKET));
+            assertEquals(Health.healthy(NOW), running.health());
+            assertEquals(1, plugin.requests.size());
+
+            Files.delete(elsewhere);
+            assertTrue(seen(instance, Specs.plugin()).lost().contains(Loss.SOCKET));
+        }
+    }
+
     @Test
     void aPluginThatWasNotStartedMayHaveNoSocketYet() throws Exception {
         assertEquals(Set.of(), seen(running(Phase.CREATED), Specs.plugin()).lost());

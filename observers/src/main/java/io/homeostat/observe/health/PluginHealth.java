@@ -13,7 +13,6 @@ import io.homeostat.observe.health.Health.Verdict;
 import io.homeostat.observe.health.PluginChannel.Peer;
 import java.io.IOException;
 import java.nio.file.Files;
-import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.time.InstantSource;
@@ -74,10 +73,13 @@ public final class PluginHealth implements InstanceHealth {
                 .map(listening -> new Running(running.identity(), running.age(), listening, null));
     }
 
-    /** Tells the socket from a later one of its name; empty when there is none, and what can't be seen counts as one that stays. */
+    /**
+     * Tells the socket, also where a link leads to it, from a later one of its name; empty when there is none, and what can't be seen counts
+     * as one that stays.
+     */
     private static Optional<Object> socketFile(Path socket) {
         try {
-            Map<String, Object> facts = Files.readAttributes(socket, "unix:mode,ino,ctime", LinkOption.NOFOLLOW_LINKS);
+            Map<String, Object> facts = Files.readAttributes(socket, "unix:mode,ino,ctime");
             return ((int) Objects.requireNonNull(facts.get("mode")) & TYPE) == SOCKET
                     ? Optional.of(facts.get("ino") + "@" + facts.get("ctime"))
                     : Optional.empty();
