@@ -41,7 +41,8 @@ final class Distribution {
         return greeter().resolveSibling("greeter.jsa");
     }
 
-    private static String property(String name) {
+    /** What the build tells its tests. */
+    static String property(String name) {
         String value = System.getProperty(name);
         if (value == null) {
             throw new IllegalStateException("run the tests with Maven; -D" + name + " is not set");

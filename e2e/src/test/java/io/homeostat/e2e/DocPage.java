@@ -32,10 +32,11 @@ record DocPage(Path file, ImmutableList<Block> blocks, ImmutableList<String> hea
      * A fenced block.
      *
      * @param line of its fence, from 1
+     * @param heading that it is below; empty when there is none
      * @param language empty when none is given
      * @param title the file that it is
      */
-    record Block(int line, String language, Optional<String> title, ImmutableList<String> lines) {
+    record Block(int line, String heading, String language, Optional<String> title, ImmutableList<String> lines) {
         String text() {
             return lines.stream().map(line -> line + "\n").collect(Collectors.joining());
         }
@@ -81,6 +82,7 @@ record DocPage(Path file, ImmutableList<Block> blocks, ImmutableList<String> hea
         List<Block> blocks = new ArrayList<>();
         List<String> headings = new ArrayList<>();
         List<Link> links = new ArrayList<>();
+        String below = "";
         for (int i = 0; i < lines.size(); i++) {
             String line = lines.get(i);
             Matcher fence = FENCE.matcher(line);
@@ -95,6 +97,7 @@ record DocPage(Path file, ImmutableList<Block> blocks, ImmutableList<String> hea
                 }
                 blocks.add(new Block(
                         i + 1,
+                        below,
                         fence.group("language"),
                         Optional.ofNullable(fence.group("title")),
                         ImmutableList.copyOf(lines.subList(i + 1, end))));
@@ -103,7 +106,8 @@ record DocPage(Path file, ImmutableList<Block> blocks, ImmutableList<String> hea
             }
             Matcher heading = HEADING.matcher(line);
             if (heading.matches()) {
-                headings.add(slug(heading.group(1)));
+                below = heading.group(1);
+                headings.add(slug(below));
             }
             int number = i + 1;
             LINK.matcher(INLINE_CODE.matcher(line).replaceAll(""))
@@ -163,8 +167,9 @@ record DocPage(Path file, ImmutableList<Block> blocks, ImmutableList<String> hea
     List<String> untested(Set<String> administration) {
         Pattern call = Pattern.compile("\\s*(?:\\$ )?(?:sudo )?\\S*\\bhomeostat(?: .*)?");
         return blocks.stream()
-                .filter(block ->
-                        !block.language().equals("console") && block.title().isEmpty())
+                .filter(block -> !block.language().equals("console")
+                        && block.title().isEmpty()
+                        && !PluginExamplesTest.runs(this, block))
                 .flatMap(block -> Stream.iterate(0, i -> i < block.lines().size(), i -> i + 1)
                         .filter(i -> {
                             String line = block.lines().get(i);

@@ -9,7 +9,6 @@ import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.HashMap;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
@@ -37,12 +36,10 @@ final class DocsTest {
     @RegisterExtension
     final Homeostat homeostat = new Homeostat();
 
-    /** What pages call the directories and ports of a machine, and what they are here. */
-    private final Map<String, String> places = new LinkedHashMap<>();
-
     /** Numbers that a page shows, such as pids, and what they are here. */
     private final Map<String, String> numbers = new HashMap<>();
 
+    private DocMachine machine;
     private int exit;
 
     static Stream<String> pages() {
@@ -54,27 +51,7 @@ final class DocsTest {
 
     @BeforeEach
     void machine() throws IOException {
-        Files.delete(homeostat.desired());
-        Path bin = Files.createDirectories(homeostat.stateDir().resolveSibling("bin"));
-        Path program = Files.writeString(bin.resolve("homeostat"), """
-                #!/bin/sh
-                case " $* " in *" --state-dir "*) exec %1$s "$@" ;; esac
-                exec %1$s --state-dir %2$s --run-dir %3$s "$@"
-                """.formatted(
-                        Distribution.program(), homeostat.stateDir(), homeostat.runDir()));
-        Files.setPosixFilePermissions(program, PosixFilePermissions.fromString("rwxr-xr-x"));
-        Path etc = Files.createDirectories(homeostat.stateDir().resolveSibling("etc"));
-        Path home = Files.createDirectories(homeostat.stateDir().resolveSibling("h"));
-        homeostat.environment("PATH", bin + ":" + System.getenv("PATH"));
-        homeostat.environment("HOME", home.toString());
-        homeostat.environment("XDG_STATE_HOME", home.resolve("state").toString());
-        homeostat.environment("XDG_CONFIG_HOME", home.resolve("config").toString());
-        places.put("/var/lib/homeostat", homeostat.stateDir().toString());
-        places.put("/run/homeostat", homeostat.runDir().toString());
-        places.put("/etc/homeostat", etc.toString());
-        places.put("/home/you", homeostat.directory().toString());
-        places.put("127.0.0.1:9464", "127.0.0.1:" + ProbedServer.freePort());
-        places.put("127.0.0.1:9465", "127.0.0.1:" + ProbedServer.freePort());
+        machine = new DocMachine(homeostat);
     }
 
     @ParameterizedTest
@@ -86,7 +63,7 @@ final class DocsTest {
         }
         for (DocPage.Block block : page.blocks()) {
             if (block.title().isPresent()) {
-                write(here(block.title().orElseThrow()), here(block.text()));
+                write(machine.here(block.title().orElseThrow()), machine.here(block.text()));
             } else if (block.language().equals("console")) {
                 for (DocPage.Shown shown : page.shown(block)) {
                     check(page.name() + ":" + shown.line(), shown);
@@ -119,7 +96,7 @@ final class DocsTest {
     }
 
     private void check(String place, DocPage.Shown shown) {
-        String command = DocOutput.here(here(shown.command()), numbers);
+        String command = DocOutput.here(machine.here(shown.command()), numbers);
         DocOutput[] output = {run(command, shown)};
         boolean looks = LOOKS.stream().anyMatch(command::startsWith);
         if (looks && !output[0].matches()) {
@@ -146,23 +123,8 @@ final class DocsTest {
         if (!command.startsWith("echo $?")) {
             exit = result.exit();
         }
-        return DocOutput.of(shown.output(), there(homeostat.checked(result).out()));
-    }
-
-    private String here(String text) {
-        String here = text;
-        for (Map.Entry<String, String> place : places.entrySet()) {
-            here = here.replace(place.getKey(), place.getValue());
-        }
-        return here;
-    }
-
-    private String there(String text) {
-        String there = text;
-        for (Map.Entry<String, String> place : places.entrySet()) {
-            there = there.replace(place.getValue(), place.getKey());
-        }
-        return there;
+        return DocOutput.of(
+                shown.output(), machine.there(homeostat.checked(result).out()));
     }
 
     /** What files have declared only an agent withdraws: this one knows no file, and is ended with the test. */
