@@ -35,6 +35,9 @@ public final class ProcFs {
     /** The unit of start times for programs, on every architecture that Java runs on: USER_HZ, see times(2). */
     private static final long TICKS_PER_SECOND = 100;
 
+    /** The same on every machine: PROC_PID_INIT_INO, linux/proc_ns.h. */
+    private static final String PID_NAMESPACE_OF_THE_MACHINE = "pid:[4026531836]";
+
     public static final long NANOS_PER_TICK = Duration.ofSeconds(1).toNanos() / TICKS_PER_SECOND;
 
     private final Path root;
@@ -275,15 +278,25 @@ public final class ProcFs {
         return found < 0 || end < 0 ? Optional.empty() : Optional.of(all.substring(found + start.length(), end));
     }
 
-    /** The boot id, which differs after every boot. */
+    /** The boot id, which differs after every boot, and in a container after every start of it. */
     public String bootId() throws IOException {
         String known = bootId;
         if (known == null) {
-            known = read(root.resolve("sys/kernel/random/boot_id")).strip();
+            known = read(root.resolve("sys/kernel/random/boot_id")).strip() + containerStart();
             // Nobody outlives a boot.
             bootId = known;
         }
         return known;
+    }
+
+    /** All that runs in a namespace of pids ends with its first process, while the kernel's boot id stays. */
+    private String containerStart() throws IOException {
+        Path namespace = root.resolve("self/ns/pid");
+        if (!Files.isSymbolicLink(namespace)
+                || Files.readSymbolicLink(namespace).toString().equals(PID_NAMESPACE_OF_THE_MACHINE)) {
+            return "";
+        }
+        return stat(1).map(init -> "/" + init.startTicks()).orElse("");
     }
 
     /** When this machine booted, by the present clock. */

@@ -116,6 +116,21 @@ class ProcFsTest {
     }
 
     @Test
+    void eachStartOfAContainerIsABootOfItsOwn() throws Exception {
+        Path namespace = Files.createDirectories(root.resolve("self/ns")).resolve("pid");
+        proc.line(1, FakeProc.line(1, "init", "S", 0, 1, 1, 815));
+        Files.createSymbolicLink(namespace, Path.of("pid:[4026531836]"));
+        assertEquals(FakeProc.BOOT, proc.procFs.bootId(), "the machine's own namespace");
+
+        Files.delete(namespace);
+        Files.createSymbolicLink(namespace, Path.of("pid:[4026532201]"));
+        assertEquals(FakeProc.BOOT + "/815", new ProcFs(root).bootId());
+
+        proc.line(1, FakeProc.line(1, "init", "S", 0, 1, 1, 4711));
+        assertEquals(FakeProc.BOOT + "/4711", new ProcFs(root).bootId());
+    }
+
+    @Test
     void aSignalIsHandledByWhoeverCatchesOrBlocksIt() throws Exception {
         proc.line(7, FakeProc.line(7, "sh", "S", 3, 5, 2, 4711));
         Files.writeString(
