@@ -83,6 +83,22 @@ final class DocsLinksTest {
         return Math.round(Double.parseDouble(cells.substring(row.length()).split(" \\| ", 3)[1]));
     }
 
+    /** It runs the blocks of a page that are named there by their first line. */
+    @Test
+    void everyBlockThatNoTestRunsIsTriedWithThePackages() throws IOException {
+        String tried = Files.readString(Distribution.checkout().resolve("dist/try"));
+        List<String> untried = DocPage.all().stream()
+                .flatMap(page -> page.blocks().stream()
+                        .filter(block ->
+                                block.language().equals("sh") && block.title().isEmpty())
+                        .filter(block -> !tried.contains(
+                                page.file().getFileName() + " '" + block.lines().getFirst() + "'"))
+                        .map(block -> page.name() + ":" + block.line() + ": "
+                                + block.lines().getFirst()))
+                .toList();
+        assertEquals(List.of(), untried);
+    }
+
     @Test
     void everyPageIsInTheNavigation() throws IOException {
         JsonNode navigation = new YAMLMapper()
