@@ -339,9 +339,7 @@ final class FrameConnection implements AutoCloseable {
     void closeOnceSent() {
         writing.lock();
         try {
-            if (!stuck) {
-                boolean _ = drain(Integer.MAX_VALUE);
-            }
+            boolean _ = drain(Integer.MAX_VALUE);
         } catch (IOException e) {
             end(e);
         } finally {

@@ -17,6 +17,8 @@ import org.junit.jupiter.api.Timeout;
 /** What two threads do to a connection at once. */
 @Timeout(120)
 class FrameConnectionTest {
+    private static final int LATER = 500;
+
     /** Its first write lasts until it is let go on. */
     private static final class SlowWire implements Wire {
         final CountDownLatch writing = new CountDownLatch(1);
@@ -79,7 +81,10 @@ class FrameConnectionTest {
         FrameConnection connection = new FrameConnection(wire, "test", new Deaf());
         Thread first = Thread.ofPlatform().start(() -> connection.send(frame("first")));
         wire.writing.await();
-        connection.send(frame("last"));
+        // More than one thread sends for others.
+        for (int i = 0; i < LATER; i++) {
+            connection.send(frame("later"));
+        }
 
         Thread closing = Thread.ofPlatform().start(connection::closeOnceSent);
         await().until(() ->
@@ -88,7 +93,7 @@ class FrameConnectionTest {
         first.join();
         closing.join();
 
-        assertEquals(2 * Frame.HEADER + "firstlast".length(), wire.written.size());
+        assertEquals((LATER + 1) * (Frame.HEADER + "first".length()), wire.written.size());
         assertTrue(wire.closed);
     }
 }
