@@ -282,11 +282,16 @@ public final class ProcFs {
     public String bootId() throws IOException {
         String known = bootId;
         if (known == null) {
-            known = read(root.resolve("sys/kernel/random/boot_id")).strip() + containerStart();
+            known = kernelBootId() + containerStart();
             // Nobody outlives a boot.
             bootId = known;
         }
         return known;
+    }
+
+    /** What programs see of it, wherever they run: it stays when a container is started again. */
+    public String kernelBootId() throws IOException {
+        return read(root.resolve("sys/kernel/random/boot_id")).strip();
     }
 
     /** All that runs in a namespace of pids ends with its first process, while the kernel's boot id stays. */

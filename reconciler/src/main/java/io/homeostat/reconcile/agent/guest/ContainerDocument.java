@@ -51,7 +51,7 @@ final class ContainerDocument {
     /**
      * JSON, which is YAML too. What is secret in a container stands in its bundle only.
      *
-     * @param boot in which it may run
+     * @param boot in which it may run, as the kernel names it
      * @param runtime the command line of the runtime, without its subcommand
      */
     static String of(HostedContainer container, String boot, Path errors, List<String> runtime) {

@@ -307,7 +307,7 @@ final class HostedContainers {
         agent.declare(
                 ORIGINS + container.id(),
                 ContainerDocument.of(
-                        container, procFs.bootId(), errors(container.workload()), runtime.command(List.of())));
+                        container, procFs.kernelBootId(), errors(container.workload()), runtime.command(List.of())));
         container.declared();
     }
 
