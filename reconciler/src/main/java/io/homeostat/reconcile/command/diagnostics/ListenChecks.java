@@ -1,5 +1,7 @@
 package io.homeostat.reconcile.command.diagnostics;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
 import com.google.common.collect.ImmutableList;
 import com.google.common.net.HostAndPort;
 import io.homeostat.desired.model.AgentConfig;
@@ -13,9 +15,11 @@ import io.homeostat.reconcile.command.diagnostics.Doctor.Finding;
 import io.homeostat.reconcile.command.environment.AgentFile;
 import io.homeostat.reconcile.command.environment.CommandFailure;
 import java.io.IOException;
+import java.net.BindException;
 import java.net.InetSocketAddress;
 import java.net.StandardSocketOptions;
 import java.nio.channels.SocketChannel;
+import java.nio.channels.UnsupportedAddressTypeException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Optional;
@@ -23,6 +27,8 @@ import java.util.Optional;
 /** Whether the agent can serve, or serves, where the configuration wants it to. Nothing listens meanwhile. */
 public final class ListenChecks {
     private static final String UNIX = "unix:";
+    /** Bytes, unix(7), without the one that ends it. */
+    private static final int LONGEST_SOCKET = 107;
 
     private final ProcFs procFs = new ProcFs();
     private final Layout layout;
@@ -42,13 +48,25 @@ public final class ListenChecks {
             findings.add(checks.port("metrics", metrics, false));
         }
         String page = config.ui().listen();
-        if (!page.isEmpty()) {
+        if (page.equals(metrics) && !page.isEmpty()) {
+            findings.add(Finding.warn(
+                    "page",
+                    "it is to be served at " + page + ", as metrics are; the agent serves one of them",
+                    "choose another port for ui.listen in agent.yaml"));
+        } else if (!page.isEmpty()) {
             findings.add(checks.port("page", page, true));
         }
         return findings.build();
     }
 
     private static Finding socket(Path socket) {
+        if (socket.toString().getBytes(UTF_8).length > LONGEST_SOCKET || Files.isDirectory(socket)) {
+            return Finding.warn(
+                    "metrics",
+                    socket + " is " + (Files.isDirectory(socket) ? "a directory" : "longer than a socket's path can be")
+                            + "; the agent goes on without",
+                    "name another socket in agent.yaml");
+        }
         Path directory = socket.resolveSibling("");
         return Files.isDirectory(directory) && Files.isWritable(directory)
                 ? Finding.ok("metrics", "a socket can be made in " + directory)
@@ -74,6 +92,8 @@ public final class ListenChecks {
         Optional<AgentFile> agent = agent();
         try (SocketChannel unconnected = SocketChannel.open()) {
             unconnected.setOption(StandardSocketOptions.SO_REUSEADDR, true).bind(address);
+        } catch (UnsupportedAddressTypeException e) {
+            return unbound(check, listen, address, agent, new IOException("this host has no such addresses", e));
         } catch (IOException e) {
             return unbound(check, listen, address, agent, e);
         }
@@ -85,6 +105,10 @@ public final class ListenChecks {
                 check,
                 "the agent (pid " + pid + ") serves nothing at " + listen,
                 "have it read its configuration: kill -HUP " + pid + "; homeostat status then says what is wrong");
+    }
+
+    private static boolean isInUse(IOException why) {
+        return why instanceof BindException && String.valueOf(why.getMessage()).contains("in use");
     }
 
     private Optional<AgentFile> agent() {
@@ -113,8 +137,11 @@ public final class ListenChecks {
             case Owner.Unknown _ ->
                 Finding.warn(
                         check,
-                        "this user can't listen at " + listen + ": " + CommandFailure.reason(why),
-                        "look as the agent's user; as root everything can be seen");
+                        "this user can't listen at " + listen + ": " + CommandFailure.reason(why)
+                                + "; the agent goes on without",
+                        isInUse(why)
+                                ? "ss -ltnp as root says who does; end that, or choose another port in agent.yaml"
+                                : "choose another address or port in agent.yaml");
         };
     }
 }

@@ -11,11 +11,14 @@ import io.homeostat.reconcile.command.diagnostics.Doctor.Finding;
 import io.homeostat.reconcile.command.diagnostics.Doctor.Finding.Level;
 import io.homeostat.reconcile.command.environment.AgentFile;
 import java.io.IOException;
+import java.net.BindException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Objects;
+import java.util.Random;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -44,9 +47,16 @@ class ListenChecksTest {
         return new ServerSocket(0, 1, InetAddress.getLoopbackAddress());
     }
 
+    /** Below those that the kernel gives to whoever asks for any, so that nobody has it a moment later. */
     private static int unused() throws IOException {
-        try (ServerSocket listener = listener()) {
-            return listener.getLocalPort();
+        Random random = new Random();
+        while (true) {
+            int port = 15_000 + random.nextInt(10_000);
+            try (ServerSocket _ = new ServerSocket(port, 1, InetAddress.getLoopbackAddress())) {
+                return port;
+            } catch (BindException taken) {
+                continue;
+            }
         }
     }
 
@@ -93,9 +103,27 @@ class ListenChecksTest {
 
         assertEquals(Level.WARN, elsewhere.level());
         assertTrue(elsewhere.message().startsWith("this user can't listen at 192.0.2.1:9464: "), elsewhere.message());
+        assertEquals("choose another address or port in agent.yaml", elsewhere.remedy());
+        // Longer than a name can be, so nobody is asked for it.
+        String nowhere = "x".repeat(64) + ".invalid";
         assertEquals(
-                "no.such.host.invalid is not known here; the agent goes on without",
-                look("no.such.host.invalid:9464", "").getFirst().message());
+                nowhere + " is not known here; the agent goes on without",
+                look(nowhere + ":9464", "").getFirst().message());
+    }
+
+    @Test
+    void oneAddressServesOneOfBoth() throws IOException {
+        String listen = "127.0.0.1:" + unused();
+        Finding page = look(listen, listen).getLast();
+        assertEquals(Level.WARN, page.level());
+        assertTrue(page.message().contains("as metrics are"), page.message());
+    }
+
+    @Test
+    void aSocketNeedsAPathThatOneCanHave() throws IOException {
+        for (String path : List.of(directory.toString(), directory + "/" + "x".repeat(108))) {
+            assertEquals(Level.WARN, look("unix:" + path, "").getFirst().level(), path);
+        }
     }
 
     @Test
