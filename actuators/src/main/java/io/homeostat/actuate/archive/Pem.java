@@ -1,12 +1,11 @@
 package io.homeostat.actuate.archive;
 
-import static java.nio.charset.StandardCharsets.US_ASCII;
+import static java.nio.charset.StandardCharsets.ISO_8859_1;
 
 import com.google.common.collect.ImmutableList;
 import io.homeostat.actuate.ActuationFailure;
 import io.homeostat.actuate.Disk;
 import java.io.IOException;
-import java.nio.charset.CharacterCodingException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Base64;
@@ -19,6 +18,8 @@ import org.jspecify.annotations.Nullable;
 /** Files with keys as text (RFC 7468); other words may stand around them. */
 final class Pem {
     private static final int LONGEST_FILE = 1 << 20;
+    /** An ASN.1 SEQUENCE. */
+    private static final String DER = "0";
 
     private Pem() {}
 
@@ -38,9 +39,8 @@ final class Pem {
             if (Files.size(file) > LONGEST_FILE) {
                 throw unusable.apply(file + ": it is too long for a file with keys", null);
             }
-            text = Files.readString(file, US_ASCII);
-        } catch (CharacterCodingException e) {
-            throw unusable.apply(file + ": it is no text, but perhaps DER; make PEM of it: " + toPem, e);
+            // What stands around keys may be in any character set.
+            text = Files.readString(file, ISO_8859_1);
         } catch (IOException e) {
             throw unusable.apply(Disk.reason(e), e);
         }
@@ -53,6 +53,9 @@ final class Pem {
         ImmutableList<byte[]> found = pem.results()
                 .map(block -> Base64.getMimeDecoder().decode(block.group(1)))
                 .collect(ImmutableList.toImmutableList());
+        if (found.isEmpty() && text.startsWith(DER)) {
+            throw unusable.apply(file + ": it is no text, but perhaps DER; make PEM of it: " + toPem, null);
+        }
         if (found.isEmpty()) {
             throw unusable.apply(
                     file + ": it has no line '-----BEGIN " + label + "-----'; give it a "

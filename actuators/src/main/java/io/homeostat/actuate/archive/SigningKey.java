@@ -39,7 +39,7 @@ public final class SigningKey {
             return new SigningKey(KeyFactory.getInstance(ALGORITHM).generatePrivate(new PKCS8EncodedKeySpec(encoded)));
         } catch (InvalidKeySpecException | IllegalArgumentException e) {
             // What they say may quote the key.
-            throw unusable(file + ": it is no Ed25519 key in PEM", null);
+            throw unusable(file + ": it is no Ed25519 key in PEM; openssl genpkey -algorithm ed25519 makes one", null);
         } catch (GeneralSecurityException e) {
             throw new IllegalStateException("every JDK since 15 has " + ALGORITHM, e);
         }

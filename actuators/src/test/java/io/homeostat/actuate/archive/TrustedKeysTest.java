@@ -45,7 +45,8 @@ class TrustedKeysTest {
     void aFileMayHoldSeveralKeysAndWordsAboutThem() throws Exception {
         Path both = Files.writeString(
                 directory.resolve("both.pem"),
-                "ours\n" + other.publicKeyPem() + "the old one, until June\n" + signer.publicKeyPem());
+                "\uFEFFunsere Schlüssel\n" + other.publicKeyPem() + "the old one, until June\n"
+                        + signer.publicKeyPem());
 
         assertTrue(TrustedKeys.read(List.of(both)).signed(SHA256, signer.sign(SHA256)));
     }
