@@ -334,6 +334,28 @@ class CheckoutTest {
         assertFalse(seen.contains("secret"), seen);
     }
 
+    @Test
+    void aWgetWithoutOptionsDoesAsWellWhereNothingIsSecret() throws IOException {
+        Path wget = tools.resolve("wget");
+        assumeTrue(Files.exists(wget), "no wget here");
+        Path real = wget.toRealPath();
+        Files.deleteIfExists(wget);
+        Files.deleteIfExists(tools.resolve("curl"));
+        // As that of BusyBox.
+        tool(
+                "wget",
+                "case \"$*\" in *\" -i \"*) echo \"wget: invalid option -- 'i'\" >&2; exit 1 ;; esac\nexec '" + real
+                        + "' \"$@\"");
+        byte[] archive = archive("25.0.9");
+        String url = publish(archive);
+        environment.put("HOMEOSTAT_JDK_SHA256", Hashes.sha256(archive));
+        environment.put("HOMEOSTAT_JDK_URL", url + "?signature=secret");
+        run("./fetch-jdk").exits(1).says("invalid option");
+
+        environment.put("HOMEOSTAT_JDK_URL", url);
+        run("./fetch-jdk").exits(0);
+    }
+
     @ParameterizedTest
     @ValueSource(strings = {"\nproxy = \"http://127.0.0.1:1\"", "a\"b", "a\\b", "a b"})
     void anAddressIsNothingButAnAddress(String added) throws IOException {
