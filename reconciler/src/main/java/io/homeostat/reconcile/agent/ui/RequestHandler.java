@@ -178,7 +178,18 @@ final class RequestHandler extends SimpleChannelInboundHandler<FullHttpRequest> 
     }
 
     private void answer(ChannelHandlerContext context, String path, QueryStringDecoder uri, FullHttpRequest request) {
-        Map<String, List<String>> query = uri.parameters();
+        Map<String, List<String>> query;
+        try {
+            query = uri.parameters();
+        } catch (IllegalArgumentException e) {
+            send(
+                    context,
+                    Answer.refusal(
+                            HttpResponseStatus.BAD_REQUEST,
+                            "what stands behind the ? is not percent-encoded, where % is %25: " + e.getMessage()),
+                    false);
+            return;
+        }
         Optional<CommandRequest> look = Queries.look(path, query);
         Optional<CommandRequest> follow = Queries.follow(path, query);
         if (path.equals("/login")) {

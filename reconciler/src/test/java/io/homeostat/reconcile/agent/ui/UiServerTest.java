@@ -553,6 +553,16 @@ class UiServerTest {
         assertTrue(answer.contains("names no workload"), answer);
     }
 
+    @ParameterizedTest
+    @ValueSource(strings = {"/api/logs?workload=%zz", "/api/status?%", "/api/history?workload=a%2"})
+    void aQueryThatIsNotEncodedIsABadRequestThatSaysSo(String path) throws IOException {
+        UiServer server = server();
+        String answer = get(server, path).of(login(server)).send();
+        assertEquals(400, status(answer), answer);
+        assertTrue(answer.contains("not percent-encoded, where % is %25: "), answer);
+        assertEquals(List.of(), asked);
+    }
+
     @Test
     void eachLineIsAValueWhateverItsPieces() throws IOException {
         UiServer server = server();
