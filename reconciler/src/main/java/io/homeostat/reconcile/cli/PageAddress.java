@@ -27,7 +27,7 @@ final class PageAddress {
         this.typed = typed;
     }
 
-    /** Prints it, with its token; returns the exit status. */
+    /** Prints it, with its token, or has it opened; returns the exit status. */
     int tell() throws InterruptedException {
         Layout here = typed.workspace().layout();
         AgentFile agent = AgentFile.running(here)
@@ -38,16 +38,27 @@ final class PageAddress {
         Path runDir = Objects.requireNonNullElse(agent.socket().getParent(), here.runDir());
         Layout layout = new Layout(here.stateDir(), runDir, here.instanceId());
         String url = read(layout.uiAddress(), agent);
+        if (!typed.arguments().flag(Syntax.OPEN)) {
+            print(url);
+            return ExitStatus.OK;
+        }
+        try {
+            open(layout.uiEntrance());
+        } catch (CommandFailure e) {
+            print(url);
+            throw e;
+        }
+        // The browser uses its token up, so there is nothing left to print.
+        return ExitStatus.OK;
+    }
+
+    private void print(String url) {
         if (typed.console().json()) {
             Json.print(typed.console().out(), Json.versioned().put("url", url));
         } else {
             typed.console().out().println(url);
         }
         typed.console().out().flush();
-        if (typed.arguments().flag(Syntax.OPEN)) {
-            open(layout.uiEntrance());
-        }
-        return ExitStatus.OK;
     }
 
     private String read(Path file, AgentFile agent) {
@@ -67,8 +78,8 @@ final class PageAddress {
     }
 
     /** By a file that leads there: everybody sees the arguments of a process, and so the token if it were one. */
-    private static void open(Path entrance) throws InterruptedException {
-        Optional<Path> browser = Executables.find(BROWSER);
+    private void open(Path entrance) throws InterruptedException {
+        Optional<Path> browser = Executables.find(BROWSER, typed.environment().variable("PATH"));
         if (browser.isEmpty()) {
             throw new CommandFailure("there is no " + BROWSER + " here; open the address in a browser yourself");
         }

@@ -353,7 +353,8 @@ public enum Verb {
             asked -> new InspectCommand(),
             "Show what each thread of the agent is doing."),
     UI(
-            syntax -> syntax.flag(Syntax.OPEN, "Also have the desktop's browser open it, by xdg-open."),
+            syntax -> syntax.flag(
+                    Syntax.OPEN, "Have the desktop's browser open it, by xdg-open, and print it only if that fails."),
             typed -> new PageAddress(typed).tell(),
             "Print the address of the page that the agent serves, with its token.",
             "Whoever has it sees what the commands show, and with ui.operations pauses, resumes, restarts and rolls back.",

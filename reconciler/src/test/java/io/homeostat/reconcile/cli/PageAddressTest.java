@@ -7,6 +7,9 @@ import io.homeostat.reconcile.cli.Shell.Result;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.List;
+import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -27,6 +30,43 @@ class PageAddressTest {
                     "{\"formatVersion\":\"1.0\",\"url\":\"" + URL + "\"}\n",
                     shell.run("ui", "-o", "json").out());
         }
+    }
+
+    @Test
+    void anAddressThatABrowserOpensAndSoUsesUpIsNotPrinted() throws IOException {
+        Shell shell = withBrowser("printf %s \"$1\" > " + directory.resolve("opened"));
+        try (TestAgent _ = TestAgent.start(shell)) {
+            Files.writeString(shell.layout().uiAddress(), URL + "\n");
+
+            assertEquals(new Result(0, "", ""), shell.run("ui", "--open"));
+            assertEquals(shell.layout().uiEntrance().toString(), Files.readString(directory.resolve("opened")));
+            assertEquals(new Result(0, "", ""), shell.run("ui", "--open", "-o", "json"));
+        }
+    }
+
+    @Test
+    void anAddressThatNoBrowserOpensIsPrintedWithTheReason() throws IOException {
+        for (Shell shell : List.of(
+                withBrowser("exit 3"),
+                new Shell(directory)
+                        .with(Map.of("PATH", directory.resolve("empty").toString())))) {
+            try (TestAgent _ = TestAgent.start(shell)) {
+                Files.writeString(shell.layout().uiAddress(), URL + "\n");
+
+                Result result = shell.run("ui", "--open");
+                assertEquals(1, result.status());
+                assertEquals(URL + "\n", result.out());
+                assertTrue(result.err().contains("open the address in a browser yourself"), result.err());
+            }
+        }
+    }
+
+    private Shell withBrowser(String script) throws IOException {
+        Path programs = Files.createDirectories(directory.resolve("programs"));
+        Path browser = programs.resolve("xdg-open");
+        Files.writeString(browser, "#!/bin/sh\n" + script + "\n");
+        Files.setPosixFilePermissions(browser, PosixFilePermissions.fromString("rwx------"));
+        return new Shell(directory).with(Map.of("PATH", programs.toString()));
     }
 
     @Test
