@@ -18,6 +18,8 @@ import io.netty.handler.codec.http.HttpScheme;
 import io.netty.handler.codec.http.QueryStringDecoder;
 import io.netty.handler.codec.http.cookie.Cookie;
 import io.netty.handler.codec.http.cookie.ServerCookieDecoder;
+import io.netty.handler.timeout.IdleStateEvent;
+import io.netty.handler.timeout.IdleStateHandler;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
@@ -302,8 +304,22 @@ final class RequestHandler extends SimpleChannelInboundHandler<FullHttpRequest> 
     private void send(ChannelHandlerContext context, Answer answer, boolean head) {
         answered = true;
         waitForAsLongAsItTakes();
-        closeLater(context);
+        closeUnlessRead(context);
         ChannelFuture _ = context.writeAndFlush(answer.response(head)).addListener(ChannelFutureListener.CLOSE);
+    }
+
+    /** However long it takes in all: through a slow tunnel a long answer takes minutes. */
+    private void closeUnlessRead(ChannelHandlerContext context) {
+        long patience = services.patience().toMillis();
+        context.pipeline().addFirst(new IdleStateHandler(true, 0, patience, 0, TimeUnit.MILLISECONDS) {
+            @Override
+            protected void channelIdle(ChannelHandlerContext idle, IdleStateEvent event) {
+                // At the first one it has only noted how much is left.
+                if (!event.isFirst()) {
+                    ChannelFuture _ = idle.close();
+                }
+            }
+        });
     }
 
     /** Too much of it was sent. */

@@ -16,9 +16,11 @@ import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.proto.agent.CommandRequest;
 import io.homeostat.proto.agent.CommandRequest.CommandCase;
 import io.homeostat.proto.agent.Format;
+import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.net.InetAddress;
+import java.net.InetSocketAddress;
 import java.net.Socket;
 import java.net.SocketException;
 import java.nio.charset.StandardCharsets;
@@ -709,6 +711,60 @@ class UiServerTest {
         }
         // On a busy machine a whole request, too, may take longer than that.
         await().untilAsserted(() -> assertEquals(200, get(server, "/").status()));
+    }
+
+    /** More than the kernel takes off our hands for a connection. */
+    private static CommandRunner large() {
+        return (request, out, err) -> {
+            String most = "\"" + "~".repeat(Result.MOST - 3) + "\"\n";
+            print(out, most);
+            print(err, most);
+            return 0;
+        };
+    }
+
+    @Test
+    void whoReadsALongAnswerSlowlyGetsAllOfIt() throws Exception {
+        UiServer server = server(false, Duration.ofSeconds(2));
+        runner = large();
+        String request = get(server, "/api/status").of(login(server)).text();
+        try (Socket slow = new Socket()) {
+            slow.setReceiveBufferSize(1 << 14);
+            slow.setSoTimeout(30_000);
+            slow.connect(new InetSocketAddress(InetAddress.getLoopbackAddress(), server.port()));
+            slow.getOutputStream().write(request.getBytes(StandardCharsets.UTF_8));
+            ByteArrayOutputStream read = new ByteArrayOutputStream();
+            for (byte[] some = slow.getInputStream().readNBytes(1 << 17);
+                    some.length > 0;
+                    some = slow.getInputStream().readNBytes(1 << 17)) {
+                read.write(some);
+                Thread.sleep(100);
+            }
+            String answer = read.toString(StandardCharsets.UTF_8);
+            assertEquals(
+                    2 * (Result.MOST - 3),
+                    answer.chars().filter(one -> one == '~').count());
+            assertTrue(answer.endsWith("\"]}"));
+        }
+    }
+
+    @Test
+    void whoDoesNotReadAnAnswerIsGivenUp() throws IOException {
+        UiServer server = server(false, Duration.ofSeconds(2));
+        runner = large();
+        String request = get(server, "/api/status").of(login(server)).text();
+        try (Socket deaf = new Socket(InetAddress.getLoopbackAddress(), server.port())) {
+            deaf.getOutputStream().write(request.getBytes(StandardCharsets.UTF_8));
+            // What is sent to a connection that is closed is answered by its end, which nobody has to read for.
+            await().atMost(Duration.ofSeconds(30)).until(() -> {
+                try {
+                    deaf.getOutputStream().write('\n');
+                    return false;
+                } catch (SocketException e) {
+                    return true;
+                }
+            });
+        }
     }
 
     @Test
