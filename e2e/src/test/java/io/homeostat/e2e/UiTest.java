@@ -269,6 +269,40 @@ final class UiTest {
     }
 
     @Test
+    void anAddressThatNamesNoViewShowsTheWorkloads() {
+        show(false);
+        for (String name : List.of("constructor", "__proto__", "none")) {
+            goTo("#/events");
+            browser.awaitText("h2", "Events");
+            goTo("#/" + name);
+            browser.awaitText("h2", "Workloads");
+        }
+    }
+
+    @Test
+    void aDefectOfOneViewIsToldAsThatAndTheOthersAreShown() {
+        homeostat.declare("web.yaml", Document.script("web", "exec sleep 1000"));
+        show(false);
+        browser.awaitText("main", "process/web");
+
+        browser.script("""
+                window.askedBefore = window.fetch;
+                window.fetch = (path, options) => path === '/api/plan'
+                    ? Promise.resolve(new Response('{"results": [{"changes": [null], "drift": [], "summary": {}}]}'))
+                    : window.askedBefore(path, options);
+                """);
+        goTo("#/plan");
+        browser.awaitText("h2", "This view can’t be shown");
+        assertFalse(browser.text().contains("does not answer"), browser::text);
+        goTo("#/workloads");
+        browser.awaitText("main", "process/web");
+
+        goTo("#/plan");
+        browser.awaitText("h2", "This view can’t be shown").script("window.fetch = window.askedBefore");
+        browser.awaitText("h2", "Plan");
+    }
+
+    @Test
     void anAddressOpensOneSessionAndEndsNoneWhenItIsUsedAgain() {
         homeostat.agent(config(false));
         String address = homeostat.run("ui").exits(0).out().strip();

@@ -35,7 +35,7 @@ let shownView = '';
 
 function view() {
   const [, name, ...rest] = location.hash.split('/');
-  return name === 'workload' && rest.length > 1 ? {name, of: decoded(rest.join('/'))} : {name: name in views ? name : 'workloads'};
+  return name === 'workload' && rest.length > 1 ? {name, of: decoded(rest.join('/'))} : {name: Object.hasOwn(views, name) ? name : 'workloads'};
 }
 
 /** What is no encoding of anything names no workload. */
@@ -47,10 +47,26 @@ function decoded(words) {
   }
 }
 
+/** A defect of one view is told as that: the agent answers, and the other views are shown. */
 function render() {
   if (!known) {
     return;
   }
+  try {
+    draw();
+  } catch (fault) {
+    console.error(fault);
+    // Whatever stands there by now is made anew the next time.
+    shownView = '';
+    leave();
+    show(main, ['fault', fault.message], () => [
+      h('h2', {}, 'This view can’t be shown'),
+      h('p', {}, `${fault.message}. This is a defect of the page; the other views, and homeostat status on a terminal, show the rest.`),
+    ]);
+  }
+}
+
+function draw() {
   const {name, of} = view();
   const here = of ?? name;
   if (shownView !== here) {
