@@ -269,6 +269,56 @@ final class UiTest {
     }
 
     @Test
+    void withoutWhatIsDeclaredTheRestIsShown() {
+        homeostat.declare("web.yaml", Document.script("web", "exec sleep 1000"));
+        show(false);
+        browser.awaitText("main", "process/web");
+
+        // Nothing is known any more, and then all is answered but one.
+        browser.script("""
+                window.askedBefore = window.fetch;
+                window.fetch = () => Promise.reject(new TypeError('nobody answers'));
+                """);
+        browser.awaitText("main", "The agent does not answer").script("""
+                window.fetch = (path, options) => path === '/api/declared'
+                    ? Promise.resolve(new Response('{"error": "more than 4 MiB"}', {status: 500}))
+                    : window.askedBefore(path, options);
+                """);
+        browser.awaitText("main", "process/web");
+        browser.awaitText("#problems", "Dependencies are missing or not up to date: more than 4 MiB.");
+        goTo("#/graph");
+        browser.awaitText("main", "Dependencies are missing or not up to date: more than 4 MiB.");
+        assertFalse(browser.text("main").contains("Nothing depends on anything"), browser::text);
+        goTo("#/workload/process/web");
+        browser.awaitText("[data-part=neighbours]", "Dependencies are missing or not up to date: more than 4 MiB.");
+
+        browser.script("window.fetch = window.askedBefore");
+        browser.awaitText("[data-part=neighbours]", "Needs nothing, and nothing needs it.");
+        eventually().until(() -> browser.text("#problems").isEmpty());
+    }
+
+    @Test
+    void dependenciesStayWhileTheAgentHasTooMuchToDo() {
+        homeostat.declare(
+                "web.yaml",
+                Document.script("db", "exec sleep 1000"),
+                Document.script("web", "exec sleep 1000").with("dependsOn", List.of("process/db")));
+        show(false);
+        browser.awaitText("main", "process/web");
+        goTo("#/graph");
+        eventually().until(() -> browser.count(".edge") == 1);
+
+        browser.script("""
+                const askedBefore = window.fetch;
+                window.fetch = (path, options) => path === '/api/declared'
+                    ? Promise.resolve(new Response('{"error": "too much at once"}', {status: 503}))
+                    : askedBefore(path, options);
+                """);
+        browser.awaitText("main", "Dependencies are missing or not up to date: too much at once.");
+        assertEquals(1, browser.count(".edge"));
+    }
+
+    @Test
     void anAddressThatNamesNoViewShowsTheWorkloads() {
         show(false);
         for (String name : List.of("constructor", "__proto__", "none")) {

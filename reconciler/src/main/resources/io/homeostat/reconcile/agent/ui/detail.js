@@ -89,7 +89,7 @@ export function detail(main, model, name) {
     h('ul', {class: 'conditions'}, status.conditions.map((one) =>
       h('li', {}, h('strong', {}, one.type), ` ${one.status} `, h('span', {class: 'quiet'}, one.reason, ' ', time(one.lastTransitionTime)), one.message && h('p', {}, one.message)))),
   ]);
-  show(of('neighbours'), [model.declared.map((one) => [one.workload, one.document?.spec?.dependsOn]), model.status.workloads.map((one) => [id(one), one.state])], () => [h('h3', {}, 'Dependencies'), neighbours(name, model)]);
+  show(of('neighbours'), [model.declared.map((one) => [one.workload, one.document?.spec?.dependsOn]), model.missing, model.status.workloads.map((one) => [id(one), one.state])], () => [h('h3', {}, 'Dependencies'), neighbours(name, model)]);
   const planned = [...model.plan.changes, ...model.plan.drift].filter((one) => one.workload === name);
   show(of('plan'), planned, () => planned.length > 0 && [h('h3', {}, 'Plan'), planned.map((one) => change(one, 'h4'))]);
   const happened = model.events.filter((event) => event.workload === name).slice(0, 50);

@@ -68,7 +68,7 @@ export function graph(main, model) {
   }
   const states = new Map(model.status.workloads.map((status) => [id(status), status]));
   const tones = [...states].map(([name, status]) => [name, tone(status), status.state]);
-  show(main, ['graph', [...needs], tones], () => {
+  show(main, ['graph', [...needs], tones, model.missing], () => {
     const {places, width, height} = layout(needs);
     const edges = [...needs].flatMap(([name, of]) => of.map((need) => [need, name]));
     const drawing = svg(
@@ -103,7 +103,7 @@ export function graph(main, model) {
     );
     return [
       h('h2', {}, 'Dependencies'),
-      h('p', {class: 'quiet'}, edges.length ? 'What is needed stands to the left of who needs it.' : 'Nothing depends on anything: no workload has dependsOn.'),
+      h('p', {class: 'quiet'}, model.missing || (edges.length ? 'What is needed stands to the left of who needs it.' : 'Nothing depends on anything: no workload has dependsOn.')),
       h('div', {class: 'graph', tabindex: '0', role: 'region', 'aria-label': 'Graph of dependencies'}, drawing),
     ];
   });
@@ -118,6 +118,6 @@ export function neighbours(name, model) {
   return [
     needs.length > 0 && [h('h4', {}, 'Needs'), h('ul', {class: 'plain'}, needs.map(link))],
     dependants.length > 0 && [h('h4', {}, 'Needed by'), h('ul', {class: 'plain'}, dependants.map(link))],
-    needs.length + dependants.length === 0 && h('p', {class: 'quiet'}, 'Needs nothing, and nothing needs it.'),
+    needs.length + dependants.length === 0 && h('p', {class: 'quiet'}, model.missing || 'Needs nothing, and nothing needs it.'),
   ];
 }

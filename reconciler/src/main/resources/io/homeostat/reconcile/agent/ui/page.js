@@ -21,6 +21,7 @@ const model = {
   status: {workloads: [], problems: [], agent: null},
   plan: {changes: [], drift: [], summary: {install: 0, update: 0, repair: 0, remove: 0, unchanged: 0}},
   declared: [],
+  missing: '',
   events: [],
   samples: new Samples(),
   words: [],
@@ -106,7 +107,7 @@ function frame() {
     agent ? `agent ${agent.version}, pid ${agent.pid}${model.operations ? '' : ', read-only'}` : '');
   const pending = model.plan.changes.length + model.plan.drift.length;
   show(document.getElementById('pending'), pending, () => pending > 0 && h('span', {class: 'count'}, ` ${pending}`));
-  const problems = [stale, ...(agent?.problems ?? []), ...model.status.problems.map((one) => `${one.source} ${one.origin}: ${one.message}`)].filter(Boolean);
+  const problems = [stale, model.missing, ...(agent?.problems ?? []), ...model.status.problems.map((one) => `${one.source} ${one.origin}: ${one.message}`)].filter(Boolean);
   show(document.getElementById('problems'), problems, () => problems.map((problem) => h('p', {}, problem)));
 }
 
@@ -127,6 +128,19 @@ function tell(before, after) {
   }
 }
 
+/** The largest answer, which only dependencies are taken from: without it these stay as they are, and the rest is shown. */
+async function lookAtDeclared() {
+  try {
+    model.declared = (await look('/api/declared')).results[0]?.workloads ?? [];
+    model.missing = '';
+  } catch (problem) {
+    if (!(problem instanceof Refused)) {
+      throw problem;
+    }
+    model.missing = `Dependencies are missing or not up to date: ${problem.message}.`;
+  }
+}
+
 async function lookAgain() {
   clearTimeout(timer);
   try {
@@ -137,13 +151,12 @@ async function lookAgain() {
     if (!known) {
       model.operations = (await look('/api/session')).operations;
     }
-    const [status, planned, declared] = await Promise.all([look('/api/status'), look('/api/plan'), look('/api/declared')]);
+    const [status, planned] = await Promise.all([look('/api/status'), look('/api/plan'), lookAtDeclared()]);
     if (known) {
       tell(model.status, status.results[0]);
     }
     model.status = status.results[0];
     model.plan = planned.results[0] ?? model.plan;
-    model.declared = declared.results[0]?.workloads ?? [];
     for (const one of model.status.workloads) {
       if (one.metrics) {
         model.samples.add(id(one), one.metrics);
