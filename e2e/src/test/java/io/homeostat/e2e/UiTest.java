@@ -319,6 +319,30 @@ final class UiTest {
     }
 
     @Test
+    void anAddressThatIsOpenedDuringALoginIsTriedToo() {
+        homeostat.agent(config(false));
+        String address = homeostat.run("ui").exits(0).out().strip();
+        browser.go(address.replaceFirst("#.*", "")).awaitText("main", "Not logged in");
+
+        browser.script("""
+                const askedBefore = window.fetch;
+                window.logins = 0;
+                window.fetch = async (path, options) => {
+                  if (path === '/login' && ++window.logins === 1) {
+                    await new Promise((resolve) => (window.goOn = resolve));
+                  }
+                  return askedBefore(path, options);
+                };
+                """);
+        goTo("#token=used-up");
+        eventually().until(() -> browser.script("return String(window.logins)").equals("1"));
+        goTo(address.replaceFirst(".*#", "#"));
+        eventually().until(() -> !browser.url().contains("token"));
+        browser.script("window.goOn()");
+        browser.awaitText("main", "Nothing is declared");
+    }
+
+    @Test
     void anAddressThatNamesNoViewShowsTheWorkloads() {
         show(false);
         for (String name : List.of("constructor", "__proto__", "none")) {

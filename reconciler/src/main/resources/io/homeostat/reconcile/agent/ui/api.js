@@ -23,19 +23,22 @@ export function login() {
 }
 
 async function enter() {
-  if (!token) {
-    return;
-  }
-  // As long as there is no answer it may be shown again.
-  const answer = await fetch('/login', {
-    method: 'POST',
-    headers: {'Content-Type': 'application/json'},
-    body: JSON.stringify({token}),
-  });
-  token = undefined;
-  // An address that was used before ends no session: whether there is one shows when something is asked for.
-  if (answer.ok) {
-    localStorage.setItem(KEY, (await answer.json()).key);
+  while (token) {
+    const tried = token;
+    // As long as there is no answer it may be shown again.
+    const answer = await fetch('/login', {
+      method: 'POST',
+      headers: {'Content-Type': 'application/json'},
+      body: JSON.stringify({token: tried}),
+    });
+    // Another address may have been opened meanwhile, whose token is the next.
+    if (token === tried) {
+      token = undefined;
+    }
+    // An address that was used before ends no session: whether there is one shows when something is asked for.
+    if (answer.ok) {
+      localStorage.setItem(KEY, (await answer.json()).key);
+    }
   }
 }
 
