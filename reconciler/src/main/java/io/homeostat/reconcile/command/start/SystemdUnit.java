@@ -1,5 +1,6 @@
 package io.homeostat.reconcile.command.start;
 
+import com.google.common.base.CharMatcher;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
 import com.google.common.io.MoreFiles;
@@ -135,7 +136,7 @@ record SystemdUnit(Path path, ImmutableList<Setting> settings) {
                 continue;
             }
             StringBuilder whole = new StringBuilder();
-            while (line.endsWith("\\") && i + 1 < lines.size()) {
+            while (isContinued(line) && i + 1 < lines.size()) {
                 whole.append(line, 0, line.length() - 1).append(' ');
                 do {
                     i++;
@@ -159,6 +160,11 @@ record SystemdUnit(Path path, ImmutableList<Setting> settings) {
             }
         }
         return settings.build();
+    }
+
+    /** Of two backslashes the first takes the second its meaning. */
+    private static boolean isContinued(String line) {
+        return (line.length() - CharMatcher.is('\\').trimTrailingFrom(line).length()) % 2 == 1;
     }
 
     private static boolean isNothing(String line) {

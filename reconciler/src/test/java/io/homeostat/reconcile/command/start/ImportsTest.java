@@ -190,6 +190,21 @@ class ImportsTest extends ImportsFixture {
         assertFalse(flat(drafts).contains("geheim"), flat(drafts));
     }
 
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            quoteCharacter = '`',
+            value = {
+                "a\\ | arguments: - a - User=web",
+                "a\\\\ | arguments: - a\\ user: web",
+                "a\\\\\\ | arguments: - a\\ - User=web",
+                "a\\\\\\\\ | arguments: - a\\\\ user: web",
+            })
+    void aLineGoesOnAfterABackslashThatIsNotEscaped(String end, String fields) throws IOException {
+        Drafts drafts = unit("[Service]\nExecStart=/bin/echo " + end + "\nUser=web\n");
+        assertTrue(flat(drafts).contains(fields), flat(drafts));
+    }
+
     @Test
     void dropInsAreReadInOrderAndAnEmptyValueTakesBack() throws IOException {
         Path dropIns = Files.createDirectory(directory.resolve("web.service.d"));
