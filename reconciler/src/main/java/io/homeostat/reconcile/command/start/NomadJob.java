@@ -1,21 +1,26 @@
 package io.homeostat.reconcile.command.start;
 
 import com.google.common.collect.ImmutableList;
+import io.homeostat.desired.model.Calendar;
 import io.homeostat.desired.model.schema.Notation;
 import io.homeostat.reconcile.command.environment.CommandFailure;
 import io.homeostat.reconcile.command.start.SourceTree.Entry;
 import io.homeostat.reconcile.secrets.SecretForms;
 import java.math.BigDecimal;
 import java.nio.file.Path;
+import java.time.DateTimeException;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Optional;
+import java.util.stream.Stream;
 
 /** Makes Tasks, and the Drivers that run them, of a Nomad job in JSON, as {@code nomad job run -output} prints it. */
 public final class NomadJob {
     private static final String PLUGINS = "/opt/nomad/plugins/";
     private static final String NONE = "Homeostat has nothing like it";
+    private static final String NETWORKS = "declare network and ports";
 
     private final Path file;
     private final Map<String, Draft> drivers = new LinkedHashMap<>();
@@ -56,7 +61,7 @@ public final class NomadJob {
         Draft told = first;
         job.entries().stream()
                 .filter(entry -> !entry.value().isNothing())
-                .filter(entry -> !entry.key().matches("ID|Name|Type|TaskGroups"))
+                .filter(entry -> !entry.key().matches("ID|Name|Type|TaskGroups|Periodic"))
                 .forEach(entry -> entry.notTaken(told, NONE));
         return new Drafts(
                 "the Nomad job " + file,
@@ -77,8 +82,11 @@ public final class NomadJob {
         String driver = text(task, "Driver");
         drivers.computeIfAbsent(driver, _ -> driver(driver, task.line()));
         Draft draft = new Draft("Task", LocalProgram.name(name)).put("driver", driver);
-        if (job.at("Type").map(SourceTree::text).orElse("").endsWith("batch")) {
-            draft.put("execution.type", "oneShot").put("execution.triggers.startup", true);
+        Optional<Entry> periodic = periodic(job);
+        if (periodic.isPresent()
+                || job.at("Type").map(SourceTree::text).orElse("").endsWith("batch")) {
+            draft.put("execution.type", "oneShot");
+            trigger(draft, periodic);
         }
         for (Entry entry : group.entries()) {
             if (entry.value().isNothing() && !entry.key().equals("Count")) {
@@ -92,6 +100,7 @@ public final class NomadJob {
                         restart(draft, entry);
                     }
                 }
+                case "Networks" -> entry.notTaken(draft, NETWORKS);
                 default -> entry.notTaken(draft, NONE);
             }
         }
@@ -102,6 +111,55 @@ public final class NomadJob {
                                 && !entry.value().entries().isEmpty()))
                 .forEach(entry -> take(draft, entry));
         return draft;
+    }
+
+    private static Optional<Entry> periodic(SourceTree job) {
+        return job.entries().stream()
+                .filter(entry ->
+                        entry.key().equals("Periodic") && !entry.value().isNothing())
+                .filter(entry -> !entry.value()
+                        .at("Enabled")
+                        .map(SourceTree::text)
+                        .orElse("")
+                        .equals("false"))
+                .findFirst();
+    }
+
+    private static void trigger(Draft draft, Optional<Entry> periodic) {
+        Optional<Calendar> calendar = periodic.flatMap(entry -> calendar(entry.value()));
+        if (calendar.isPresent()) {
+            draft.put("execution.triggers.schedule.cron", calendar.get().cron())
+                    .put("execution.triggers.schedule.timezone", calendar.get().timezone());
+            return;
+        }
+        // Without any trigger it could not be declared.
+        draft.put("execution.triggers.startup", true);
+        periodic.ifPresent(entry -> entry.notTaken(draft, "declare execution.triggers.schedule in place of startup"));
+    }
+
+    /** The only one, if it means something here: Nomad knows more fields and signs than crontab(5). */
+    private static Optional<Calendar> calendar(SourceTree periodic) {
+        ImmutableList<String> specs = Stream.of("Spec", "Specs")
+                .flatMap(key -> periodic.at(key).stream())
+                .flatMap(spec -> spec.isList() ? spec.items().stream() : Stream.of(spec))
+                .map(SourceTree::text)
+                .filter(spec -> !spec.isEmpty())
+                .collect(ImmutableList.toImmutableList());
+        String zone = periodic.at("TimeZone")
+                .map(SourceTree::text)
+                .filter(text -> !text.isEmpty())
+                .orElse("UTC");
+        return specs.size() == 1
+                ? Optional.of(new Calendar(specs.getFirst(), zone)).filter(NomadJob::isPossible)
+                : Optional.empty();
+    }
+
+    private static boolean isPossible(Calendar calendar) {
+        try {
+            return calendar.next(Instant.EPOCH).isPresent();
+        } catch (IllegalArgumentException | DateTimeException e) {
+            return false;
+        }
     }
 
     private static void count(Draft draft, Entry entry) {
@@ -197,6 +255,7 @@ public final class NomadJob {
                 case "MemoryMaxMB" ->
                     draft.put("limits.memoryMax", entry.value().number() + "Mi");
                 case "Cores" -> draft.put("limits.cores", entry.value().number());
+                case "Networks" -> entry.notTaken(draft, NETWORKS);
                 case "CPU" -> entry.notTaken(draft, "MHz are a share of Nomad's; limits.cpu is percent of a processor");
                 default -> entry.notTaken(draft, NONE);
             }

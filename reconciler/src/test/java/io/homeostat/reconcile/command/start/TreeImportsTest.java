@@ -11,6 +11,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
+import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -158,7 +159,7 @@ class TreeImportsTest extends ImportsFixture {
                       {"Name": "web", "Driver": "raw_exec", "User": "www",
                        "Config": {"command": "/bin/sleep", "args": ["1000"], "none": null},
                        "Env": {"AB": "c", "DB_PASSWORD": "geheim"},
-                       "Resources": {"CPU": 100, "MemoryMB": 64, "MemoryMaxMB": 128, "DiskMB": 0},
+                       "Resources": {"CPU": 100, "MemoryMB": 64, "MemoryMaxMB": 128, "DiskMB": 0, "Networks": [{"MBits": 10}]},
                        "KillTimeout": 5000000000, "KillSignal": "SIGINT",
                        "Artifacts": [{"GetterSource": "https://example.com/web.tar.gz",
                           "GetterOptions": {"checksum": "sha256:0000000000000000000000000000000000000000000000000000000000000000"}}],
@@ -185,12 +186,13 @@ class TreeImportsTest extends ImportsFixture {
             assertTrue(flat.contains(field), () -> field + " in " + flat);
         }
         assertEquals(3, drafts.documents().size());
-        assertRemark(drafts, 4, "Networks: Homeostat has nothing like it");
+        assertRemark(drafts, 4, "Networks: declare network and ports");
         assertRemark(drafts, 1, "Datacenters: Homeostat has nothing like it");
         assertRemark(drafts, 2, "declare as many Tasks");
         assertRemark(drafts, 3, "counted in a row");
         assertRemark(drafts, 8, "env.DB_PASSWORD looks like a secret");
         assertRemark(drafts, 9, "CPU: MHz");
+        assertRemark(drafts, 9, "Networks: declare network and ports");
         assertRemark(drafts, 13, "Templates: write the file");
         assertFalse(drafts.remarks().stream().anyMatch(remark -> remark.words().contains("Vault")));
     }
@@ -242,6 +244,63 @@ class TreeImportsTest extends ImportsFixture {
         assertRemark(drafts, 1, "source is one archive");
         CommandFailure unknown = assertThrows(CommandFailure.class, () -> NomadJob.drafts(file, Optional.of("c")));
         assertTrue(String.valueOf(unknown.getMessage()).contains("it has a, b"), unknown.getMessage());
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            quoteCharacter = '`',
+            value = {
+                "'Spec': '0 2 * * *', 'TimeZone': 'Europe/Berlin' | cron: 0 2 * * * timezone: Europe/Berlin",
+                "'Spec': ['*/15 * * * *'], 'TimeZone': null | cron: '*/15 * * * *' timezone: UTC",
+                "'Enabled': true, 'Spec': '', 'Specs': ['5 4 * * 1'], 'ProhibitOverlap': true | cron: 5 4 * * 1 timezone: UTC",
+            })
+    void aPeriodicJobRunsByTheCalendarAlone(String periodic, String fields) throws IOException {
+        Drafts drafts = nomad(periodic("batch", periodic));
+        String triggers = "type: oneShot triggers: schedule: " + fields;
+        assertEquals(3, flat(drafts).split(Pattern.quote(triggers), -1).length, flat(drafts));
+        assertFalse(flat(drafts).contains("startup"), flat(drafts));
+        assertEquals(
+                List.of("entryPoint"),
+                drafts.remarks().stream().map(Draft.Remark::key).toList());
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            quoteCharacter = '`',
+            value = {
+                "'Specs': ['0 2 * * *', '0 3 * * *']",
+                "'Spec': '0 0 2 * * * *'",
+                "'Spec': '0 0 30 2 *'",
+                "'Spec': '0 2 * * *', 'TimeZone': 'Local'",
+                "'Enabled': true",
+            })
+    void aPeriodicJobThatNoCalendarOfOursIsLikeIsTold(String periodic) throws IOException {
+        Drafts drafts = nomad(periodic("batch", periodic));
+        assertRemark(drafts, 2, "Periodic: declare execution.triggers.schedule in place of startup");
+        assertEquals(
+                2,
+                drafts.remarks().stream()
+                        .filter(remark -> remark.words().contains("Periodic"))
+                        .count());
+        assertTrue(flat(drafts).contains("type: oneShot triggers: startup: true"), flat(drafts));
+    }
+
+    @Test
+    void aJobWhosePeriodIsSwitchedOffRunsAtTheStart() throws IOException {
+        Drafts drafts = nomad(periodic("sysbatch", "'Enabled': false, 'Spec': '0 2 * * *'"));
+        assertTrue(flat(drafts).contains("type: oneShot triggers: startup: true"), flat(drafts));
+        assertFalse(flat(drafts).contains("chedule"), flat(drafts));
+    }
+
+    /** A job of two tasks; quotes may be single. */
+    private static String periodic(String type, String periodic) {
+        return """
+                {'Type': '%s',
+                 'Periodic': {%s},
+                 'TaskGroups': [{'Tasks': [{'Name': 'a', 'Driver': 'exec'}, {'Name': 'b', 'Driver': 'exec'}]}]}
+                """.formatted(type, periodic).replace('\'', '"');
     }
 
     @ParameterizedTest
