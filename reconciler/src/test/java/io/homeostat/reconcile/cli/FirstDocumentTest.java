@@ -257,6 +257,32 @@ class FirstDocumentTest {
     }
 
     @Test
+    void theSameArchiveIsReadableForThoseWhoMayReadItsContentsNow() throws IOException {
+        Path tree = tree("web");
+        Path archive = bundle(tree, "web");
+        assertEquals("rw-r--r--", PosixFilePermissions.toString(Files.getPosixFilePermissions(archive)));
+        Files.setPosixFilePermissions(tree.resolve("übung"), PosixFilePermissions.fromString("rw-------"));
+
+        Files.delete(directory.resolve("out/web.yaml"));
+        assertEquals(archive, bundle(tree, "web"));
+
+        assertEquals("rw-------", PosixFilePermissions.toString(Files.getPosixFilePermissions(archive)));
+        assertNothingLeft();
+    }
+
+    @Test
+    void anotherArchiveOfThisNameIsReplacedOnlyIfItMay() throws IOException {
+        Path tree = tree("web");
+        Path archive = bundle(tree, "web");
+        Files.delete(directory.resolve("out/web.yaml"));
+        Files.writeString(archive, "mine");
+
+        assertFailure(archive + " exists already", bundling(tree, "web"));
+        assertEquals("mine", Files.readString(archive));
+        assertNothingLeft();
+    }
+
+    @Test
     void whatNobodyCouldInstallIsNotBundled() throws Exception {
         Path tree = tree("web");
         assertFailure(

@@ -7,6 +7,7 @@ import io.homeostat.reconcile.command.environment.CommandFailure;
 import io.homeostat.reconcile.command.environment.DocumentFormat;
 import java.io.IOException;
 import java.nio.file.Files;
+import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.util.Optional;
 
@@ -71,13 +72,13 @@ public record Bundle(
         }
     }
 
-    /** The same archive may be there already: it is made of the same contents. */
+    /** The same archive may be there already, from when its contents could be read by others; so its permissions are set anew. */
     private void publish(Path part, Path place, BundleArchive archive) throws IOException {
-        if (!Files.isRegularFile(place) || Files.mismatch(part, place) >= 0) {
-            new WholeFile(place, replaces).require();
-            Files.setPosixFilePermissions(part, archive.permissions());
-            new WholeFile(place, replaces).take(part);
-        }
+        boolean isThere = Files.isRegularFile(place, LinkOption.NOFOLLOW_LINKS) && Files.mismatch(part, place) < 0;
+        WholeFile file = new WholeFile(place, replaces || isThere);
+        file.require();
+        Files.setPosixFilePermissions(part, archive.permissions());
+        file.take(part);
     }
 
     /** An archive that is written into the directory would be in itself. */

@@ -35,7 +35,7 @@ import org.apache.commons.compress.compressors.gzip.GzipParameters;
  *
  * @param sha256 of the archive
  * @param content SHA-256 of the tar in it
- * @param permissions who may read everything in the directory may read the archive, and nobody else
+ * @param permissions everybody may read it if everybody may read all that is in it, and otherwise its owner alone
  */
 record BundleArchive(String sha256, String content, ImmutableSet<PosixFilePermission> permissions) {
     private static final int TYPE = 0170000;
@@ -98,16 +98,14 @@ record BundleArchive(String sha256, String content, ImmutableSet<PosixFilePermis
     private static ImmutableSet<PosixFilePermission> permissions(Path directory, Map<String, Seen> all)
             throws IOException {
         Seen root = Seen.of(directory.toRealPath());
-        boolean group = true;
-        boolean others = true;
         for (Seen seen : Iterables.concat(List.of(root), all.values())) {
             // Of a directory also whether it can be entered; a symlink has no rights of its own.
-            int needed = seen.type() == DIRECTORY ? 05 : seen.type() == REGULAR ? 04 : 0;
-            group &= (seen.mode() >> 3 & needed) == needed;
-            others &= (seen.mode() & needed) == needed;
+            int needed = seen.type() == DIRECTORY ? 055 : seen.type() == REGULAR ? 044 : 0;
+            if ((seen.mode() & needed) != needed) {
+                return ImmutableSet.copyOf(PosixFilePermissions.fromString("rw-------"));
+            }
         }
-        return ImmutableSet.copyOf(
-                PosixFilePermissions.fromString("rw-" + (group ? "r--" : "---") + (others ? "r--" : "---")));
+        return ImmutableSet.copyOf(PosixFilePermissions.fromString("rw-r--r--"));
     }
 
     private static TreeMap<String, Seen> look(Path directory) throws IOException {

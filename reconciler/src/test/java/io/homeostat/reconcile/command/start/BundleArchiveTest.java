@@ -19,9 +19,9 @@ class BundleArchiveTest {
     @CsvSource({
         "rwxr-xr-x, rw-r--r--, rw-r--r--",
         "rwxr-xr-x, rw-------, rw-------",
-        "rwxr-xr-x, rw-r-----, rw-r-----",
+        "rwxr-xr-x, rw-r-----, rw-------",
         "rwx------, rw-r--r--, rw-------",
-        "rwxr-xr--, rw-r--r--, rw-r-----",
+        "rwxr-xr--, rw-r--r--, rw-------",
     })
     void anArchiveIsForThoseWhoMayReadEverythingInIt(String ofDirectory, String ofFile, String ofArchive)
             throws Exception {
