@@ -26,6 +26,7 @@ record SystemdUnit(Path path, ImmutableList<Setting> settings) {
     private static final ImmutableSet<String> ONE = ImmutableSet.of(
             "CPUQuota",
             "Group",
+            "KillMode",
             "KillSignal",
             "MemoryLimit",
             "MemoryMax",
@@ -56,12 +57,13 @@ record SystemdUnit(Path path, ImmutableList<Setting> settings) {
         }
         Map<String, List<Setting>> held = new LinkedHashMap<>();
         for (Setting setting : all) {
-            List<Setting> ofKey = held.computeIfAbsent(setting.section() + "." + setting.key(), _ -> new ArrayList<>());
+            String key = setting.section() + "." + setting.key();
             if (setting.value().isEmpty() || isOne(setting.key())) {
-                ofKey.clear();
+                // With its place: of TimeoutSec and TimeoutStopSec the later one counts.
+                held.remove(key);
             }
             if (!setting.value().isEmpty()) {
-                ofKey.add(setting);
+                held.computeIfAbsent(key, _ -> new ArrayList<>()).add(setting);
             }
         }
         return new SystemdUnit(

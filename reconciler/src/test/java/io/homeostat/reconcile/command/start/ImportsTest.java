@@ -184,6 +184,23 @@ class ImportsTest extends ImportsFixture {
     }
 
     @Test
+    void ofSettingsForTheSameFieldTheLaterOneCounts() throws IOException {
+        Path dropIns = Files.createDirectory(directory.resolve("web.service.d"));
+        Files.writeString(dropIns.resolve("10.conf"), "[Service]\nTimeoutSec=7\nKillMode=mixed\n");
+
+        Drafts drafts = unit("""
+                [Service]
+                ExecStart=/bin/true
+                TimeoutSec=1
+                TimeoutStopSec=2
+                KillMode=process
+                """);
+
+        assertTrue(flat(drafts).contains("stop: timeout: 7s"), flat(drafts));
+        assertEquals(List.of(), drafts.remarks());
+    }
+
+    @Test
     void ofACommandThatIsNotTakenOverOnlyTheKeyIsTold() throws IOException {
         Drafts drafts = unit("[Service]\nExecStart=/bin/true\nExecStop=/bin/stop -a geheim\n");
         assertRemark(drafts, 3, "ExecStop");
