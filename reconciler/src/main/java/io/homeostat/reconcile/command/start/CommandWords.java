@@ -50,6 +50,7 @@ final class CommandWords {
     }
 
     private ImmutableList<String> split() {
+        boolean ended = false;
         while (true) {
             while (at < text.length() && Character.isWhitespace(text.charAt(at))) {
                 at++;
@@ -58,6 +59,11 @@ final class CommandWords {
                 return words.build();
             }
             if (separated && isAlone(";")) {
+                ended = true;
+                at++;
+                continue;
+            }
+            if (ended) {
                 throw new IllegalArgumentException(
                         "there are several commands, and a Process has one; put them into a script");
             }
@@ -139,20 +145,21 @@ final class CommandWords {
     }
 
     private int number(int digits, int radix, int most) {
-        try {
-            int end = Math.min(at + digits, text.length());
-            if (end - at < digits) {
-                throw new IllegalArgumentException("an escape sequence is cut short");
-            }
-            int number = Integer.parseUnsignedInt(text, at, end, radix);
-            if (number <= 0 || number > most) {
-                throw new IllegalArgumentException("an escape sequence stands for no character");
-            }
-            at = end;
-            return number;
-        } catch (NumberFormatException e) {
-            throw new IllegalArgumentException("an escape sequence has no number", e);
+        int end = Math.min(at + digits, text.length());
+        if (end - at < digits) {
+            throw new IllegalArgumentException("an escape sequence is cut short");
         }
+        String said = text.substring(at, end);
+        // The JDK would take a sign, too, and digits of other scripts.
+        if (!said.matches(radix == 8 ? "[0-7]+" : "[0-9a-fA-F]+")) {
+            throw new IllegalArgumentException("an escape sequence has no number");
+        }
+        int number = Integer.parseUnsignedInt(said, radix);
+        if (number <= 0 || number > most || Character.getType(number) == Character.SURROGATE) {
+            throw new IllegalArgumentException("an escape sequence stands for no character");
+        }
+        at = end;
+        return number;
     }
 
     /** A character may be several bytes, each an escape sequence of its own. */
