@@ -142,7 +142,7 @@ public final class Pm2Apps {
     /** As pm2 finds it: what is not there may be a program of the system's. */
     private String program() {
         Path script = directory().resolve(script(app)).normalize();
-        return Files.exists(script)
+        return Files.isRegularFile(script)
                 ? script.toString()
                 : Programs.find(script(app)).orElse(script.toString());
     }

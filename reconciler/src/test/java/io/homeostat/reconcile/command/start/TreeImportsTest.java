@@ -99,7 +99,11 @@ class TreeImportsTest extends ImportsFixture {
     void aScriptThatIsNotThereIsAProgramOfTheSystemIfThereIsOne() throws IOException {
         assertTrue(flat(pm2("{script: sh, args: -x}", Optional.empty(), Optional.empty()))
                 .contains("entryPoint: " + Programs.find("sh").orElseThrow() + " arguments: - -x"));
-        Files.createFile(directory.resolve("sh"));
+        Path there = Files.createDirectory(directory.resolve("sh"));
+        assertTrue(flat(pm2("{script: sh}", Optional.empty(), Optional.empty()))
+                .contains("entryPoint: " + Programs.find("sh").orElseThrow()));
+        Files.delete(there);
+        Files.createFile(there);
         assertTrue(flat(pm2("{script: sh}", Optional.empty(), Optional.empty()))
                 .contains("entryPoint: " + directory + "/sh"));
         assertTrue(flat(pm2("{script: none-such}", Optional.empty(), Optional.empty()))
