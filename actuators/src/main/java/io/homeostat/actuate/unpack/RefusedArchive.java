@@ -1,7 +1,7 @@
 package io.homeostat.actuate.unpack;
 
 /** An archive is refused because of its contents. The message names the entry. */
-final class RefusedArchive extends Exception {
+public final class RefusedArchive extends Exception {
     private static final long serialVersionUID = 1L;
 
     RefusedArchive(String message) {
@@ -13,7 +13,7 @@ final class RefusedArchive extends Exception {
     }
 
     /** The message; never null. */
-    String problem() {
+    public String problem() {
         return String.valueOf(getMessage());
     }
 }

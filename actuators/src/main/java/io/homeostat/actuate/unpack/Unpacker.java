@@ -70,7 +70,8 @@ public final class Unpacker implements AutoCloseable {
      *
      * @param directory name of the installation, see {@link Layout#installName}
      * @param entryPoint the program that must be in the archive, relative to its root; null when nothing of it is executed
-     * @throws ActuationFailure when the archive is refused or cannot be unpacked; nothing of it is left
+     * @throws ActuationFailure when the archive is refused, its cause then being {@link RefusedArchive}, or cannot be unpacked; nothing of
+     *     it is left
      * @throws InterruptedException when interrupted; what is left is invisible and removed by the next attempt
      */
     public void unpack(WorkloadId id, String key, String revision, String directory, @Nullable String entryPoint)
@@ -172,7 +173,11 @@ public final class Unpacker implements AutoCloseable {
         }
         Optional<String> problem = entryPoint == null ? Optional.empty() : EntryPoint.problem(tree.nodes(), entryPoint);
         if (problem.isPresent()) {
-            throw new ActuationFailure(FailureCause.Kind.ENTRY_POINT, what + " failed: " + problem.get(), true);
+            throw new ActuationFailure(
+                    FailureCause.of(FailureCause.Kind.ENTRY_POINT),
+                    what + " failed: " + problem.get(),
+                    true,
+                    new RefusedArchive(problem.get()));
         }
         return tree.files();
     }

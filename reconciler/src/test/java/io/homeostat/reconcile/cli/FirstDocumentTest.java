@@ -18,6 +18,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.FileTime;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.util.Arrays;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.BeforeEach;
@@ -102,7 +103,7 @@ class FirstDocumentTest {
         assertFailure("metadata.name: 'a b' is not possible", "init", "binary", "/bin/sh", "--name", "a b");
         assertFailure("there is no directory " + directory + "/no", "init", "binary", "/bin/sh", "--to", "no/a.yaml");
         assertFailure("/tmp is a directory", "init", "binary", "/bin/sh", "--to", "tmp", "--force");
-        assertFailure("it is no tar.gz, tar or zip", "init", "archive", "text");
+        assertFailure(directory + "/text would be refused: it is no tar.gz, tar or zip", "init", "archive", "text");
         assertNothingLeft();
     }
 
@@ -167,6 +168,29 @@ class FirstDocumentTest {
         assertEquals(
                 sha256(directory.resolve("web-1.2.tar.gz")),
                 document.at("/spec/source/sha256").asText());
+        assertNothingLeft();
+    }
+
+    @Test
+    void ofAnArchiveThatWouldBeRefusedOnlyThatIsSaid() throws IOException {
+        Path tree = tree("web");
+        Path archive = bundle(tree, "web");
+        Files.createSymbolicLink(tree.resolve("link"), Path.of("../../etc/passwd"));
+        Path cut = directory.resolve("cut.tar.gz");
+        Files.write(cut, Arrays.copyOf(Files.readAllBytes(archive), 60));
+
+        assertEquals(
+                "homeostat: bundle: an archive of " + tree
+                        + " would be refused: entry 'link' is a symlink that leads out of the archive\n",
+                shell.plain(bundling(tree, "other")).err());
+        assertEquals(
+                "homeostat: init: " + archive + " would be refused: the entry point 'none' is not in the archive\n",
+                shell.plain("init", "archive", archive.toString(), "--entry-point", "none")
+                        .err()
+                        .replaceAll(";.*", ""));
+        String damaged = shell.plain("init", "archive", cut.toString()).err();
+        assertTrue(damaged.startsWith("homeostat: init: " + cut + " is damaged: "), damaged);
+        assertFalse(damaged.contains("cache"), damaged);
         assertNothingLeft();
     }
 

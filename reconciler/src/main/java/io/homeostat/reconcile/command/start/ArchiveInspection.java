@@ -3,16 +3,19 @@ package io.homeostat.reconcile.command.start;
 import com.google.common.collect.ImmutableList;
 import com.google.common.io.MoreFiles;
 import io.homeostat.actuate.ActuationFailure;
+import io.homeostat.actuate.Disk;
 import io.homeostat.actuate.LocalDisk;
 import io.homeostat.actuate.archive.ArchiveStore;
 import io.homeostat.actuate.fetch.Downloader;
 import io.homeostat.actuate.fetch.Downloader.DownloadLimits;
 import io.homeostat.actuate.fetch.Downloader.Progress;
+import io.homeostat.actuate.unpack.RefusedArchive;
 import io.homeostat.actuate.unpack.UnpackLimits;
 import io.homeostat.actuate.unpack.Unpacker;
 import io.homeostat.desired.model.Source;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
+import io.homeostat.desired.state.history.FailureCause;
 import io.homeostat.reconcile.command.environment.CommandFailure;
 import io.homeostat.reconcile.command.output.Text;
 import java.io.IOException;
@@ -41,17 +44,18 @@ public record ArchiveInspection(String sha256, String entryPoint) {
     /**
      * Looks into an archive.
      *
+     * @param shown how errors name it
      * @param entryPoint which program is to be executed; null: the only one
      * @param temporary where there is room for it
      * @throws CommandFailure when it can't be had, would be refused, or it is not clear what to execute
      */
-    public static ArchiveInspection of(String url, @Nullable String entryPoint, Path temporary)
+    public static ArchiveInspection of(String url, String shown, @Nullable String entryPoint, Path temporary)
             throws InterruptedException {
         Path directory = null;
         try {
             directory = Files.createTempDirectory(temporary, "homeostat-");
             Layout layout = new Layout(directory, directory, "here");
-            return of(new Source(url, null, TIMEOUT, ATTEMPTS), entryPoint, layout);
+            return of(new Source(url, null, TIMEOUT, ATTEMPTS), shown, entryPoint, layout);
         } catch (IOException e) {
             throw new CommandFailure(
                     "cannot unpack the archive below " + temporary + ": " + CommandFailure.reason(e)
@@ -66,7 +70,7 @@ public record ArchiveInspection(String sha256, String entryPoint) {
         }
     }
 
-    private static ArchiveInspection of(Source source, @Nullable String entryPoint, Layout layout)
+    private static ArchiveInspection of(Source source, String shown, @Nullable String entryPoint, Layout layout)
             throws ActuationFailure, IOException, InterruptedException {
         WorkloadId id = WorkloadId.parse(ID).orElseThrow();
         String key = source.archiveKey(id, REVISION);
@@ -74,11 +78,28 @@ public record ArchiveInspection(String sha256, String entryPoint) {
                 Unpacker unpacker = new Unpacker(layout, () -> UnpackLimits.DEFAULT)) {
             downloader.download(key, source, Progress.NONE);
             String name = Layout.installName(id, REVISION, key);
-            unpacker.unpack(id, key, REVISION, name, entryPoint);
+            try {
+                unpacker.unpack(id, key, REVISION, name, entryPoint);
+            } catch (ActuationFailure e) {
+                throw refused(shown, e);
+            }
             return new ArchiveInspection(
                     new ArchiveStore(layout, new LocalDisk()).sha256(key),
                     entryPoint == null ? onlyExecutable(layout.install(id, name)) : entryPoint);
         }
+    }
+
+    /** What an installation says of its revision and its cache is not so here. */
+    private static CommandFailure refused(String shown, ActuationFailure failure) throws IOException {
+        return switch (failure.getCause()) {
+            case RefusedArchive refused ->
+                new CommandFailure(shown + " would be refused: " + refused.problem(), failure);
+            case IOException damage
+            when failure.failureCause().kind() == FailureCause.Kind.ARCHIVE ->
+                new CommandFailure(shown + " is damaged: " + Disk.reason(damage), failure);
+            case IOException disk -> throw disk;
+            case null, default -> new CommandFailure(String.valueOf(failure.getMessage()), failure);
+        };
     }
 
     private static String onlyExecutable(Path root) throws IOException {

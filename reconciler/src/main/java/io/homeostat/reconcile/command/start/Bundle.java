@@ -55,7 +55,8 @@ public record Bundle(
             try {
                 BundleArchive archive = BundleArchive.write(directory, part);
                 String revised = revision.orElseGet(() -> archive.content().substring(0, REVISION_DIGITS));
-                ArchiveInspection seen = ArchiveInspection.of(part.toString(), entryPoint, temporary);
+                ArchiveInspection seen =
+                        ArchiveInspection.of(part.toString(), "an archive of " + directory, entryPoint, temporary);
                 if (!seen.sha256().equals(archive.sha256())) {
                     throw new CommandFailure(part + " was changed by somebody else; try again");
                 }

@@ -24,7 +24,7 @@ public record PackedProgram(
 
     /** Fetches the archive once, looks into it, and forgets it again. */
     public Drafts draft(Path temporary) throws InterruptedException {
-        ArchiveInspection archive = ArchiveInspection.of(url, entryPoint.orElse(null), temporary);
+        ArchiveInspection archive = ArchiveInspection.of(url, Redaction.url(url), entryPoint.orElse(null), temporary);
         Draft draft = new Draft(plugin ? "Plugin" : "Process", name.orElseGet(this::nameOfFile))
                 .put("revision", revision.orElseGet(() -> archive.sha256().substring(0, REVISION_DIGITS)))
                 .put("source.url", url)
