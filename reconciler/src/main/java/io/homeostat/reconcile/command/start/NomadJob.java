@@ -14,12 +14,15 @@ import java.time.Instant;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Optional;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /** Makes Tasks, and the Drivers that run them, of a Nomad job in JSON, as {@code nomad job run -output} prints it. */
 public final class NomadJob {
     private static final String PLUGINS = "/opt/nomad/plugins/";
     private static final String NONE = "Homeostat has nothing like it";
+    private static final Pattern DAYS = Pattern.compile("\\s*\\S+\\s+\\S+\\s+(\\S+)\\s+\\S+\\s+(\\S+)\\s*");
     private static final String NETWORKS = "declare network and ports";
 
     private final Path file;
@@ -150,11 +153,21 @@ public final class NomadJob {
                 .filter(text -> !text.isEmpty())
                 .orElse("UTC");
         return specs.size() == 1
-                ? Optional.of(new Calendar(specs.getFirst(), zone)).filter(NomadJob::isPossible)
+                ? Optional.of(new Calendar(specs.getFirst(), zone)).filter(NomadJob::isTheSameHere)
                 : Optional.empty();
     }
 
-    private static boolean isPossible(Calendar calendar) {
+    private static boolean isTheSameHere(Calendar calendar) {
+        Matcher days = DAYS.matcher(calendar.cron());
+        if (!days.matches()) {
+            return false;
+        }
+        String ofMonth = days.group(1);
+        String ofWeek = days.group(2);
+        // Of two days Nomad takes either, crontab(5) both when one of them begins with a star, such as */2.
+        if (!ofMonth.equals("*") && !ofWeek.equals("*") && (ofMonth.startsWith("*") || ofWeek.startsWith("*"))) {
+            return false;
+        }
         try {
             return calendar.next(Instant.EPOCH).isPresent();
         } catch (IllegalArgumentException | DateTimeException e) {

@@ -256,6 +256,8 @@ class TreeImportsTest extends ImportsFixture {
             quoteCharacter = '`',
             value = {
                 "'Spec': '0 2 * * *', 'TimeZone': 'Europe/Berlin' | cron: 0 2 * * * timezone: Europe/Berlin",
+                "'Spec': '0 2 1 * 1' | cron: 0 2 1 * 1 timezone: UTC",
+                "'Spec': '0 2 */2 * *' | cron: 0 2 */2 * * timezone: UTC",
                 "'Spec': ['*/15 * * * *'], 'TimeZone': null | cron: '*/15 * * * *' timezone: UTC",
                 "'Enabled': true, 'Spec': '', 'Specs': ['5 4 * * 1'], 'ProhibitOverlap': true | cron: 5 4 * * 1 timezone: UTC",
             })
@@ -277,6 +279,9 @@ class TreeImportsTest extends ImportsFixture {
                 "'Specs': ['0 2 * * *', '0 3 * * *']",
                 "'Spec': '0 0 2 * * * *'",
                 "'Spec': '0 0 30 2 *'",
+                "'Spec': '0 2 */2 * 1'",
+                "'Spec': '0 2 1 * */2'",
+                "'Spec': '@daily'",
                 "'Spec': '0 2 * * *', 'TimeZone': 'Local'",
                 "'Enabled': true",
             })
