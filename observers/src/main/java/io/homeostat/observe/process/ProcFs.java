@@ -35,12 +35,13 @@ public final class ProcFs {
     /** The unit of start times for programs, on every architecture that Java runs on: USER_HZ, see times(2). */
     private static final long TICKS_PER_SECOND = 100;
 
-    /** The same on every machine: PROC_PID_INIT_INO, linux/proc_ns.h. */
-    private static final String PID_NAMESPACE_OF_THE_MACHINE = "pid:[4026531836]";
+    /** Set in our image, for all that runs in it. Many a namespace of pids is no container, or outlives its first agent. */
+    private static final String CONTAINER = "HOMEOSTAT_CONTAINER";
 
     public static final long NANOS_PER_TICK = Duration.ofSeconds(1).toNanos() / TICKS_PER_SECOND;
 
     private final Path root;
+    private final boolean isContainer;
     private final long self = ProcessHandle.current().pid();
     private final Pace pace;
     private final SharedLook<RunningProcesses> everything;
@@ -48,15 +49,19 @@ public final class ProcFs {
     private final ConcurrentMap<ProcessKey, Optional<String>> marksSeen = new ConcurrentHashMap<>();
 
     public ProcFs() {
-        this(Path.of("/proc"));
+        this(Path.of("/proc"), new Pace(), System.getenv(CONTAINER) != null);
     }
 
     public ProcFs(Path root) {
-        this(root, new Pace());
+        this(root, new Pace(), false);
     }
 
-    /** @param pace of looks at all processes */
-    ProcFs(Path root, Pace pace) {
+    /**
+     * @param pace of looks at all processes
+     * @param isContainer whether all that runs ends with the first process, although the machine stays
+     */
+    ProcFs(Path root, Pace pace, boolean isContainer) {
+        this.isContainer = isContainer;
         this.root = root;
         this.pace = pace;
         this.everything = new SharedLook<>(this::lookAtEverything, pace::begin);
@@ -294,14 +299,9 @@ public final class ProcFs {
         return read(root.resolve("sys/kernel/random/boot_id")).strip();
     }
 
-    /** All that runs in a namespace of pids ends with its first process, while the kernel's boot id stays. */
+    /** All that runs in a container ends with its first process, while the kernel's boot id stays. */
     private String containerStart() throws IOException {
-        Path namespace = root.resolve("self/ns/pid");
-        if (!Files.isSymbolicLink(namespace)
-                || Files.readSymbolicLink(namespace).toString().equals(PID_NAMESPACE_OF_THE_MACHINE)) {
-            return "";
-        }
-        return stat(1).map(init -> "/" + init.startTicks()).orElse("");
+        return isContainer ? stat(1).map(init -> "/" + init.startTicks()).orElse("") : "";
     }
 
     /** When this machine booted, by the present clock. */
