@@ -187,6 +187,9 @@ final class HostChecks {
     }
 
     private static long number(Path file) throws IOException {
-        return Long.parseLong(Files.readString(file, StandardCharsets.US_ASCII).strip());
+        // In one piece: the kernel gives such a file only to the first read, and readString() begins with one of a
+        // byte.
+        return Long.parseLong(
+                Files.readAllLines(file, StandardCharsets.US_ASCII).getFirst().strip());
     }
 }

@@ -211,6 +211,14 @@ class DoctorTest {
     }
 
     @Test
+    void limitsOfTheKernelAreReadInOnePiece() throws IOException {
+        String watches = Files.readAllLines(Path.of("/proc/sys/fs/inotify/max_user_watches"))
+                .getFirst();
+        String said = new HostChecks(Path.of("/proc"), NOW).inotify().message();
+        assertTrue(said.startsWith(watches + " watches and "), said);
+    }
+
+    @Test
     void processesThatAreHiddenAreAWarning() throws IOException {
         Path self = Files.createDirectories(directory.resolve("self"));
         Files.writeString(self.resolve("mounts"), "proc /proc proc rw,hidepid=invisible 0 0\n");
