@@ -522,9 +522,12 @@ final class ContainerTest {
     @Test
     void oneThatCanNotBeStoppedIsNotReplaced() throws IOException {
         Agent _ = running(idle().with("revision", "1").with("stop.timeout", "1s"));
-        guest.fake().stopListening();
-
+        // Its stop has begun: while a sandbox is seen without its guest, what is in it is not replaced.
+        guest.fake().faults().hang("SignalProcess");
         homeostat.declare("all.yaml", guest.sandbox(), idle().with("revision", "2"));
+        eventually().until(() -> guest.fake().calls().count("SignalProcess") > 0);
+        guest.fake().stopListening();
+        guest.fake().faults().clear();
         eventually().until(() -> homeostat.run("events").out().contains("if that comes back it is removed there"));
         guest.fake().listen();
 
