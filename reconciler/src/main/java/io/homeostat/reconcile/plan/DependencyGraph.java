@@ -463,12 +463,18 @@ public final class DependencyGraph {
                 .collect(ImmutableList.toImmutableList());
     }
 
-    /** Whether it is in a machine that only a new boot heals, and that runs in that host. One that is gone is not healed by it. */
+    /**
+     * Whether it is in a machine that only a new boot heals, and that runs in that host. One that is gone is not healed by it, nor is one
+     * that was launched, as an earlier revision may have been, without that host.
+     */
     private boolean awaitsBoot(WorkloadId guest, WorkloadId host, Function<WorkloadId, Remembered> look) {
         return desired.get(guest)
                 .filter(one -> Traits.of(one.workload()).hosts().contains(host))
                 .map(_ -> look.apply(guest))
-                .filter(one -> isHeld(one, UNBOOTED) && isThere(one))
+                .filter(one -> isHeld(one, UNBOOTED))
+                .filter(one -> one.instances().stream()
+                        .anyMatch(instance ->
+                                instance.isStarted() && neededAtLaunch(instance).contains(host)))
                 .isPresent();
     }
 

@@ -275,6 +275,12 @@ class DependencyGraphTest {
                 relations(dependencies, DB).down());
 
         remember(guest, isNotConverged(Reason.GUEST_LOST), "this-boot");
+        assertEquals(
+                2,
+                relations(dependencies, DB).down().size(),
+                "the revision that runs was launched before it depended on it");
+
+        remember(guest, isNotConverged(Reason.GUEST_LOST), sandbox());
         assertEquals(List.of(), relations(dependencies, DB).down());
 
         remembered.put(guest, new Remembered(isNotConverged(Reason.GUEST_LOST), ImmutableList.of(), null));
