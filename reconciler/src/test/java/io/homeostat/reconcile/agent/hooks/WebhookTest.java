@@ -22,15 +22,10 @@ class WebhookTest {
     private static final String SECRET = "/services/T0/q7Rk2Zp0LmX9?token=hunter2";
 
     @Test
-    void whereNobodyListensItIsSaid() throws IOException {
-        int port;
-        try (ServerSocket closed = listen()) {
-            port = closed.getLocalPort();
-        }
-
+    void whereNobodyListensItIsSaid() {
         assertEquals(
-                "http://127.0.0.1:" + port + " can't be reached: nobody listens there, or its name is not known",
-                failure("http", port));
+                "http://127.0.0.1:1 can't be reached: nobody listens there, or its name is not known",
+                failure("http", 1));
     }
 
     @Test
