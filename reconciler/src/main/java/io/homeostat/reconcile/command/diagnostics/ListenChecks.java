@@ -27,8 +27,6 @@ import java.util.Optional;
 /** Whether the agent can serve, or serves, where the configuration wants it to. Nothing listens meanwhile. */
 public final class ListenChecks {
     private static final String UNIX = "unix:";
-    /** Bytes, unix(7), without the one that ends it. */
-    private static final int LONGEST_SOCKET = 107;
 
     private final ProcFs procFs = new ProcFs();
     private final Layout layout;
@@ -60,7 +58,7 @@ public final class ListenChecks {
     }
 
     private static Finding socket(Path socket) {
-        if (socket.toString().getBytes(UTF_8).length > LONGEST_SOCKET || Files.isDirectory(socket)) {
+        if (socket.toString().getBytes(UTF_8).length > Layout.MAX_SOCKET_PATH || Files.isDirectory(socket)) {
             return Finding.warn(
                     "metrics",
                     socket + " is " + (Files.isDirectory(socket) ? "a directory" : "longer than a socket's path can be")

@@ -121,7 +121,10 @@ class ListenChecksTest {
 
     @Test
     void aSocketNeedsAPathThatOneCanHave() throws IOException {
-        for (String path : List.of(directory.toString(), directory + "/" + "x".repeat(108))) {
+        String longest = directory + "/"
+                + "x".repeat(Layout.MAX_SOCKET_PATH - directory.toString().length() - 1);
+        assertEquals(Level.OK, look("unix:" + longest, "").getFirst().level(), longest);
+        for (String path : List.of(directory.toString(), longest + "x")) {
             assertEquals(Level.WARN, look("unix:" + path, "").getFirst().level(), path);
         }
     }
