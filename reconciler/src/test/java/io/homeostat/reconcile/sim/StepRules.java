@@ -162,7 +162,7 @@ final class StepRules {
     private void runsToItsEnd(Step.Stop step) {
         FakeProcess process = processes.of(step.instance().launchId());
         switch (step.cause()) {
-            case REMOVED, DISABLED, REQUESTED, REPLACED -> runs.excuse(step.workload());
+            case REMOVED, DISABLED, REQUESTED, REPLACED, REPAIRED -> runs.excuse(step.workload());
             case RUN_OVER -> {
                 long age = process == null ? 0 : clock.steadyMillis() - process.bornAt;
                 Invariant.RUNS_COME_TO_THEIR_END.require(
