@@ -109,7 +109,7 @@ class InheritedEnvironmentTest {
 
     @Test
     void itIsNotNiceBecauseWeAreWhereThatMayBeChanged() throws Exception {
-        Process trial = new ProcessBuilder("nice", "-n", "5", "nice", "-n", "-5", "nice")
+        Process trial = new ProcessBuilder("nice", "-n", "5", "sh", "-c", "exec nice -n \"-$(nice)\" nice")
                 .redirectError(ProcessBuilder.Redirect.DISCARD)
                 .start();
         String possible = new String(trial.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
