@@ -205,13 +205,13 @@ public final class DependencyGraph {
                 .filter(child -> mayBeStopped(look.apply(child)))
                 .sorted()
                 .collect(ImmutableList.toImmutableList());
+        // Without one it has just been found, as after the loss of the database, and what is known to run in it does.
         String instance = children.isEmpty() ? null : startedInstance(look.apply(id));
-        return instance == null
-                ? ImmutableList.of()
-                : children.stream()
-                        .filter(child -> look.apply(child).instances().stream()
-                                .anyMatch(part -> instance.equals(LaunchInputs.parent(part))))
-                        .collect(ImmutableList.toImmutableList());
+        return children.stream()
+                .filter(child -> look.apply(child).instances().stream()
+                        .map(LaunchInputs::parent)
+                        .anyMatch(parent -> parent != null && (instance == null || instance.equals(parent))))
+                .collect(ImmutableList.toImmutableList());
     }
 
     /**

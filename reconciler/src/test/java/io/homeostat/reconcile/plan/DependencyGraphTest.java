@@ -288,6 +288,30 @@ class DependencyGraphTest {
     }
 
     @Test
+    void whatRunsInOneThatHasJustBeenFoundIsKnownToBeItsPart() {
+        WorkloadId guest = new WorkloadId(Kind.SANDBOX, "guest");
+        WorkloadId app = new WorkloadId(Kind.CONTAINER, "app");
+        DependencyGraph dependencies = dependencies(sandbox(), container());
+        remember(
+                app,
+                healthy(1),
+                new ProcessIdentity(4712, 1, "this-boot"),
+                LaunchInputs.recorded(container(), "launch-guest"));
+
+        assertEquals(List.of(app), relations(dependencies, guest).parts(), "the database was lost");
+
+        remember(guest, healthy(1), sandbox());
+        assertEquals(List.of(app), relations(dependencies, guest).parts());
+
+        remember(
+                app,
+                healthy(1),
+                new ProcessIdentity(4712, 1, "this-boot"),
+                LaunchInputs.recorded(container(), "an-earlier-one"));
+        assertEquals(List.of(), relations(dependencies, guest).parts());
+    }
+
+    @Test
     void aGuestRunsInWhatIsDeclaredToRunOnAndDoes() {
         WorkloadId guest = new WorkloadId(Kind.SANDBOX, "guest");
         DependencyGraph dependencies = dependencies(process("db", ""), sandbox());
