@@ -9,13 +9,14 @@ import java.util.regex.Pattern;
 
 /**
  * What a page says that a command prints, to be compared with what it does print. White space and what differs from one time to the
- * next are equal: times, durations, sizes, percentages, numbers of three digits or more (pids), which Java it is, and tokens. A line {@code ...} is any
+ * next are equal: times, durations, sizes, percentages, numbers of three digits or more (pids), ids of launches, which Java it is, and tokens. A line {@code ...} is any
  * number of lines.
  */
 record DocOutput(ImmutableList<String> expected, ImmutableList<String> actual) {
     private static final String ANYTHING = "...";
     private static final Pattern NUMBER = Pattern.compile("(?<![\\w.])\\d{3,}(?![\\w.])");
     private static final List<Pattern> VARYING = List.of(
+            Pattern.compile("(?<![\\w-])[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?![\\w-])"),
             Pattern.compile("\\d{4}-\\d{2}-\\d{2}[T ]\\d{2}:\\d{2}:\\d{2}(?:\\.\\d+)?(?:Z|[+-]\\d{2}:?\\d{2})?"),
             Pattern.compile("(?<![\\w.])\\d+(?:\\.\\d+)? ?(?:B|[KMGT]i?B?)(?!\\w)"),
             Pattern.compile("(?<![\\w.])(?:\\d+(?:\\.\\d+)?(?:ms|d|h|m|s))+(?!\\w)"),
@@ -58,7 +59,7 @@ record DocOutput(ImmutableList<String> expected, ImmutableList<String> actual) {
     private static String plain(String line) {
         String plain = line;
         for (int i = 0; i < VARYING.size(); i++) {
-            plain = VARYING.get(i).matcher(plain).replaceAll("<" + "dzt%njk".charAt(i) + ">");
+            plain = VARYING.get(i).matcher(plain).replaceAll("<" + "idzt%njk".charAt(i) + ">");
         }
         // Columns are as wide as what is in them.
         return plain.replaceAll("\\s+", " ").strip();

@@ -25,6 +25,9 @@ final class DocOutputTest {
         assertMatch("process/web  RUNNING  1  31707  1s  0", "process/web RUNNING 1 999 1m12s 0");
         assertMatch("2026-11-28T05:10:30Z  web", "2027-01-01T00:00:00.123Z web");
         assertMatch("12.5 MiB, 30 %, 12 ms", "3 KiB, 1.5 %, 7 ms");
+        assertMatch(
+                "launch 015de704-1f81-47aa-be47-ca635e25d6f3, pid 107",
+                "launch 7c300a4c-9a3d-41d4-8415-02b6bb3aa792, pid 22609");
         assertNoMatch("process/web  RUNNING  1", "process/web  STOPPED  1");
         assertNoMatch("Apply: 1 installed", "Apply: 2 installed");
         assertNoMatch("revision 2 runs", "revision 3 runs");
