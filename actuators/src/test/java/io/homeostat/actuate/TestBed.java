@@ -36,6 +36,7 @@ import io.homeostat.observe.process.ProcFs.Stat;
 import io.homeostat.observe.process.ProcessObserver;
 import io.homeostat.observe.process.ProcessTree;
 import io.homeostat.observe.process.ProcessTree.Extent;
+import io.homeostat.observe.process.UnknownLaunches;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -78,7 +79,8 @@ public final class TestBed implements AutoCloseable {
         this.directories = new LaunchDirectories(layout, procFs);
         this.launcher = new Launcher(layout, procFs, ProcessProtocol.NONE, keepers);
         this.stopper = new Stopper(layout, procFs, ProcessProtocol.NONE, groups, Extent.TREE);
-        this.observer = new ProcessObserver(layout, procFs, InstantSource.system(), groups, Extent.TREE);
+        this.observer = new ProcessObserver(
+                layout, procFs, InstantSource.system(), groups, Extent.TREE, UnknownLaunches.none(layout, procFs));
     }
 
     /** An executable shell script. */

@@ -21,6 +21,7 @@ import io.homeostat.observe.host.MetadataFacts;
 import io.homeostat.observe.host.OsRelease;
 import io.homeostat.observe.install.InstallationObserver;
 import io.homeostat.observe.process.ProcFs;
+import io.homeostat.observe.process.UnknownLaunches;
 import java.io.IOException;
 import java.time.InstantSource;
 import java.util.function.Function;
@@ -28,6 +29,7 @@ import java.util.function.Function;
 /** Looks at the real machine: its disk, its instances with their limits, and what is known of the host. */
 public final class MachineObserver implements Observer {
     private final ProcFs procFs;
+    private final UnknownLaunches unknown;
     private final InstallationObserver installations;
     private final Function<Kind, ? extends InstanceObserver> instances;
     private final HostObserver host;
@@ -40,10 +42,12 @@ public final class MachineObserver implements Observer {
     public MachineObserver(
             Layout layout,
             ProcFs procFs,
+            UnknownLaunches unknown,
             Function<Kind, ? extends InstanceObserver> instances,
             MetadataServer metadata,
             InstantSource clock) {
         this.procFs = procFs;
+        this.unknown = unknown;
         this.files = new FileContents(clock);
         this.installations = new InstallationObserver(layout);
         this.instances = instances;
@@ -106,6 +110,6 @@ public final class MachineObserver implements Observer {
 
     @Override
     public Observation<ImmutableSet<WorkloadId>> traces() {
-        return installations.traces();
+        return unknown.beside(installations.traces());
     }
 }

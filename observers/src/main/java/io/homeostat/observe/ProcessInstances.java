@@ -16,6 +16,7 @@ import io.homeostat.observe.process.LostFiles;
 import io.homeostat.observe.process.ProcFs;
 import io.homeostat.observe.process.ProcessObserver;
 import io.homeostat.observe.process.ProcessTree.Extent;
+import io.homeostat.observe.process.UnknownLaunches;
 import java.time.InstantSource;
 import org.jspecify.annotations.Nullable;
 
@@ -33,8 +34,9 @@ public final class ProcessInstances implements InstanceObserver {
             InstantSource clock,
             LimitObserver limits,
             Extent extent,
+            UnknownLaunches unknown,
             InstanceHealth health) {
-        this.processes = new ProcessObserver(layout, procFs, clock, limits, extent);
+        this.processes = new ProcessObserver(layout, procFs, clock, limits, extent, unknown);
         this.health = health;
         this.limits = limits;
         this.lostFiles = new LostFiles(layout, procFs);

@@ -32,6 +32,7 @@ import io.homeostat.observe.process.FakeProc;
 import io.homeostat.observe.process.Launches;
 import io.homeostat.observe.process.PortOwners;
 import io.homeostat.observe.process.ProcessTree.Extent;
+import io.homeostat.observe.process.UnknownLaunches;
 import io.homeostat.proto.plugin.GetStatusRequest;
 import java.net.StandardProtocolFamily;
 import java.net.UnixDomainSocketAddress;
@@ -79,11 +80,13 @@ class MachineObserverTest {
     private MachineObserver observer(Layout at) {
         LimitObserver limits = new LimitObserver(CgroupLayout.detect(at));
         PluginHealth asked = new PluginHealth(at, plugins, () -> NOW);
+        UnknownLaunches unknown = new UnknownLaunches(at, proc.procFs);
         return new MachineObserver(
                 at,
                 proc.procFs,
+                unknown,
                 kind -> new ProcessInstances(
-                        at, proc.procFs, () -> NOW, limits, Extent.TREE, kind == Kind.PLUGIN ? asked : probes),
+                        at, proc.procFs, () -> NOW, limits, Extent.TREE, unknown, kind == Kind.PLUGIN ? asked : probes),
                 path -> new MetadataServer.Answer.Absent(),
                 () -> NOW);
     }

@@ -30,6 +30,7 @@ import io.homeostat.observe.limits.LimitObserver;
 import io.homeostat.observe.process.Account;
 import io.homeostat.observe.process.ProcessObserver;
 import io.homeostat.observe.process.ProcessTree.Extent;
+import io.homeostat.observe.process.UnknownLaunches;
 import java.net.StandardProtocolFamily;
 import java.net.UnixDomainSocketAddress;
 import java.nio.channels.ServerSocketChannel;
@@ -117,9 +118,14 @@ class DriverProtocolTest {
     }
 
     private Liveness look(Instance instance) {
-        return Iterables.getOnlyElement(TestBed.seen(
-                        new ProcessObserver(bed.layout, bed.procFs, InstantSource.system(), NO_GROUPS, Extent.MAIN)
-                                .look(ID, ImmutableList.of(instance))))
+        return Iterables.getOnlyElement(TestBed.seen(new ProcessObserver(
+                                bed.layout,
+                                bed.procFs,
+                                InstantSource.system(),
+                                NO_GROUPS,
+                                Extent.MAIN,
+                                UnknownLaunches.none(bed.layout, bed.procFs))
+                        .look(ID, ImmutableList.of(instance))))
                 .liveness();
     }
 

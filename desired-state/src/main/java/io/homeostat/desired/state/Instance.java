@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
  * again.
  *
  * @param launchId unique forever; also in the process's environment
- * @param target hash of the declaration it was launched for
+ * @param target hash of the declaration it was launched for; empty when that is not known
  * @param directory the install directory it runs from; null when the program is local
  * @param inputs hash by name of what can't change while it runs (arguments, env, user, ...), of files that it was launched with, and what it depended on: a difference from
  *     the declaration is the reason for a restart
@@ -59,15 +59,31 @@ public record Instance(
                 ImmutableSortedMap.of());
     }
 
+    /** One that the machine shows to be ours and of which nothing else is known. */
+    public static Instance unknown(String launchId, WorkloadId workload, Instant launchedAt, Identity identity) {
+        return new Instance(
+                launchId, workload, "", "", null, ImmutableSortedMap.of(), launchedAt, identity, Phase.CREATED, "");
+    }
+
     /** Without the hashes: those of secrets are not for logs. */
     @Override
     public String toString() {
         return "Instance[" + launchId + " of " + workload + " " + revision + ", " + phase + ", " + identity + "]";
     }
 
+    /** By which people can find it: "launch 0b2e, pid 7". */
+    public String words() {
+        return "launch " + launchId + (identity == null ? "" : ", " + identity.words());
+    }
+
     /** Its main process, when it is known and one of this host. */
     public @Nullable ProcessIdentity process() {
         return identity instanceof ProcessIdentity process ? process : null;
+    }
+
+    /** Whether it was found on the machine and nothing is known of what it was launched for. */
+    public boolean isUnknown() {
+        return target.isEmpty();
     }
 
     /** Whether its end is stored, so that nothing but what it left behind may be there. */

@@ -18,6 +18,7 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
@@ -230,17 +231,45 @@ public final class ProcFs {
     /** All processes, zombies included. */
     public ImmutableList<Stat> table() throws IOException {
         ImmutableList.Builder<Stat> found = ImmutableList.builder();
+        for (long pid : pids()) {
+            stat(pid).ifPresent(found::add);
+        }
+        return found.build();
+    }
+
+    /** The numbers of all processes. */
+    ImmutableList<Long> pids() throws IOException {
+        ImmutableList.Builder<Long> found = ImmutableList.builder();
         try (DirectoryStream<Path> entries = Files.newDirectoryStream(root)) {
             for (Path entry : entries) {
                 Long pid = Longs.tryParse(entry.getFileName().toString());
                 if (pid != null) {
-                    stat(pid).ifPresent(found::add);
+                    found.add(pid);
                 }
             }
         } catch (DirectoryIteratorException e) {
             throw e.getCause();
         }
         return found.build();
+    }
+
+    /** What a process's program was executed with, as it shows it now; none when it is gone or that can't be read. */
+    List<String> arguments(long pid) {
+        try {
+            byte[] bytes = KernelFile.bytes(path(Long.toString(pid), "cmdline"));
+            return Splitter.on('\0').splitToList(new String(bytes, SystemCharset.get()));
+        } catch (IOException e) {
+            return List.of();
+        }
+    }
+
+    /** Whether all user ids of a process are this one: real, effective, saved and that for files. */
+    boolean isOfUser(long pid, int uid) throws IOException {
+        return read(path(Long.toString(pid), "status"))
+                .lines()
+                .filter(line -> line.startsWith("Uid:"))
+                .map(line -> Splitter.on('\t').splitToList(line))
+                .anyMatch(ids -> ids.stream().skip(1).allMatch(Integer.toString(uid)::equals));
     }
 
     /**

@@ -49,8 +49,16 @@ public final class ProcessObserver {
     private final InstantSource clock;
     private final LimitObserver limits;
     private final Extent extent;
+    private final UnknownLaunches unknown;
 
-    public ProcessObserver(Layout layout, ProcFs procFs, InstantSource clock, LimitObserver limits, Extent extent) {
+    public ProcessObserver(
+            Layout layout,
+            ProcFs procFs,
+            InstantSource clock,
+            LimitObserver limits,
+            Extent extent,
+            UnknownLaunches unknown) {
+        this.unknown = unknown;
         this.layout = layout;
         this.procFs = procFs;
         this.clock = clock;
@@ -91,6 +99,11 @@ public final class ProcessObserver {
         ImmutableSet<String> remembered =
                 instances.stream().map(Instance::launchId).collect(ImmutableSet.toImmutableSet());
         List<Instance> found = new ArrayList<>();
+        for (Instance instance : unknown.of(id)) {
+            if (!remembered.contains(instance.launchId())) {
+                found.add(instance);
+            }
+        }
         try (DirectoryStream<Path> directories = Files.newDirectoryStream(layout.launches(id))) {
             for (Path directory : directories) {
                 if (!remembered.contains(directory.getFileName().toString())) {

@@ -100,8 +100,13 @@ class OutOfMemoryTest {
     private Exit.Reason reason(int status) throws Exception {
         launches.exited(instance, status, "60.00");
         LimitObserver limits = new LimitObserver(CgroupLayout.detect(root, root.resolve("no-proc"), "homeostat"));
-        ProcessObserver observer =
-                new ProcessObserver(layout, proc.procFs, Instant::now, limits, ProcessTree.Extent.TREE);
+        ProcessObserver observer = new ProcessObserver(
+                layout,
+                proc.procFs,
+                Instant::now,
+                limits,
+                ProcessTree.Extent.TREE,
+                UnknownLaunches.none(layout, proc.procFs));
         var seen = assertInstanceOf(Observation.Seen.class, observer.look(Launches.ID, ImmutableList.of(instance)));
         ObservedInstance process = (ObservedInstance) Iterables.getOnlyElement((Iterable<?>) seen.value());
         return assertInstanceOf(Liveness.Ended.class, process.liveness()).exit().reason();

@@ -1,6 +1,7 @@
 package io.homeostat.observe.process;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -53,7 +54,12 @@ class ProcessObserverTest {
 
     private Observation<ImmutableList<ObservedInstance>> look(Instance... instances) {
         return new ProcessObserver(
-                        layout, proc.procFs, () -> now, new LimitObserver(CgroupLayout.NONE), ProcessTree.Extent.TREE)
+                        layout,
+                        proc.procFs,
+                        () -> now,
+                        new LimitObserver(CgroupLayout.NONE),
+                        ProcessTree.Extent.TREE,
+                        new UnknownLaunches(layout, proc.procFs))
                 .look(Launches.ID, ImmutableList.copyOf(instances));
     }
 
@@ -185,13 +191,45 @@ class ProcessObserverTest {
         launches.exited(instance, 0, "60.00");
         proc.process(110, 1, 100, 5500).process(111, 1, 111, 7000, MARK).process(112, 111, 111, 7001);
         ProcessObserver alone = new ProcessObserver(
-                layout, proc.procFs, () -> now, new LimitObserver(CgroupLayout.NONE), ProcessTree.Extent.MAIN);
+                layout,
+                proc.procFs,
+                () -> now,
+                new LimitObserver(CgroupLayout.NONE),
+                ProcessTree.Extent.MAIN,
+                new UnknownLaunches(layout, proc.procFs));
 
         var seen = assertInstanceOf(Observation.Seen.class, alone.look(Launches.ID, ImmutableList.of(instance)));
         ObservedInstance only = (ObservedInstance) ((ImmutableList<?>) seen.value()).getFirst();
         assertEquals(
                 0,
                 assertInstanceOf(Liveness.Ended.class, only.liveness()).exit().code());
+    }
+
+    @Test
+    void whatNoNoteTellsOfIsSeenByItsKeeperUnlessItIsRemembered() throws Exception {
+        Files.createDirectories(layout.stateDir());
+        Object owner = Files.getAttribute(layout.stateDir(), "unix:uid");
+        proc.process(99, 1, 99, 4999, KEEPER).process(100, 99, 100, 5000, MARK);
+        proc.write("99/cmdline", "/bin/sh\0" + layout.launch(Launches.ID, "l1") + "\0");
+        proc.write("99/status", "Uid:" + ("\t" + owner).repeat(4) + "\n");
+        Files.createSymbolicLink(proc.root.resolve("99/root"), Path.of("/"));
+        for (String process : new String[] {"99", "self"}) {
+            Path namespaces = Files.createDirectories(proc.root.resolve(process + "/ns"));
+            Files.createSymbolicLink(namespaces.resolve("mnt"), Path.of("mnt:[1]"));
+        }
+
+        ObservedInstance unknown = Iterables.getOnlyElement(seen());
+        assertTrue(unknown.instance().isUnknown());
+        assertFalse(unknown.remembered());
+        assertEquals(
+                MAIN,
+                assertInstanceOf(Liveness.Running.class, unknown.liveness()).identity());
+
+        assertEquals(
+                ImmutableList.of(true),
+                seen(unknown.instance()).stream()
+                        .map(ObservedInstance::remembered)
+                        .collect(ImmutableList.toImmutableList()));
     }
 
     @Test

@@ -190,7 +190,7 @@ public final class DirectEnforcer implements Enforcer {
             TreeSet<WorkloadId> all = new TreeSet<>(declared);
             // What never ran has left nothing else, and is forgotten by the pass that finds it declared by nobody.
             all.addAll(store.remembered());
-            all.addAll(workspace.traces());
+            all.addAll(workspace.traces(machine.unknown()));
             new Housekeeping(layout, store).collectLeftovers(declared, ImmutableSet.copyOf(all), clock.instant());
             all.retainAll(goal.touched(all, desired));
             if (isForeign(workspace)) {

@@ -194,7 +194,12 @@ public record HoldCommand(Hold hold, Selection selection, String reason, Duratio
     }
 
     private int runOnChosen(Workspace workspace) throws InterruptedException {
-        ImmutableList<WorkloadId> chosen = workspace.remembered(this::chosen).orElse(ImmutableList.of());
+        ImmutableList<WorkloadId> chosen = Stream.concat(
+                        workspace.remembered(this::chosen).orElse(ImmutableList.of()).stream(),
+                        hold == Hold.STOP && selection.all() ? workspace.runningUnknown().stream() : Stream.empty())
+                .distinct()
+                .sorted()
+                .collect(ImmutableList.toImmutableList());
         if (chosen.isEmpty()) {
             Console console = workspace.console();
             if (console.json()) {

@@ -22,6 +22,7 @@ import io.homeostat.desired.yaml.Explain.Explanation;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.install.InstallationObserver;
 import io.homeostat.observe.process.ProcFs;
+import io.homeostat.observe.process.UnknownLaunches;
 import io.homeostat.reconcile.command.environment.CommandFailure;
 import io.homeostat.reconcile.command.environment.Environment;
 import io.homeostat.reconcile.command.environment.ForeignState;
@@ -182,7 +183,15 @@ public record Workspace(String word, Environment environment, Console console, L
      * @param instances what is remembered of those of a workload
      */
     InstanceObservers observers(Function<WorkloadId, ImmutableList<Instance>> instances) {
-        return new InstanceObservers(Machine.toLookAt(layout, new ProcFs(), environment.clock(), instances));
+        return new InstanceObservers(Machine.toLookAt(layout, new ProcFs(), unknown(), environment.clock(), instances));
+    }
+
+    /** An agent has looked for them at its start, and remembers them since. */
+    private UnknownLaunches unknown() {
+        ProcFs procFs = new ProcFs();
+        return enforcer.agent().isPresent()
+                ? UnknownLaunches.none(layout, procFs)
+                : new UnknownLaunches(layout, procFs);
     }
 
     /** What a workload that runs takes by rules of its own. */
@@ -198,7 +207,25 @@ public record Workspace(String word, Environment environment, Console console, L
      * @throws CommandFailure when the machine can't be seen
      */
     public ImmutableSet<WorkloadId> traces() {
-        return switch (new InstallationObserver(layout).traces()) {
+        return traces(unknown());
+    }
+
+    /** The same, by somebody who has looked for those that no state knows. */
+    ImmutableSet<WorkloadId> traces(UnknownLaunches unknown) {
+        return seen(unknown.beside(new InstallationObserver(layout).traces()));
+    }
+
+    /**
+     * Those of which only processes are left, which no state knows.
+     *
+     * @throws CommandFailure when the machine can't be seen
+     */
+    ImmutableSet<WorkloadId> runningUnknown() {
+        return seen(unknown().beside(Observation.seen(ImmutableSet.of())));
+    }
+
+    private static ImmutableSet<WorkloadId> seen(Observation<ImmutableSet<WorkloadId>> traces) {
+        return switch (traces) {
             case Observation.Seen<ImmutableSet<WorkloadId>>(var found) -> found;
             case Observation.Unseen<ImmutableSet<WorkloadId>>(String why) ->
                 throw new CommandFailure(why + "; what has to be removed is not known, so nothing was done");

@@ -1,5 +1,6 @@
 package io.homeostat.reconcile.plan;
 
+import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.model.Lifecycle.Execution;
 import io.homeostat.desired.state.Pause;
@@ -12,6 +13,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.Optional;
+import java.util.stream.Collectors;
 
 /**
  * Computes what has to be done from what is wanted, what is there and what happened before. Pure: no file, no process, no clock,
@@ -41,6 +43,34 @@ public final class Planner {
         if (pause != null && !pause.stopped()) {
             return paused(situation, pause);
         }
+        ImmutableList<ObservedInstance> unknown = situation.instances().stream()
+                .filter(one -> one.instance().isUnknown())
+                .collect(ImmutableList.toImmutableList());
+        return unknown.isEmpty() ? planOfKnown(situation) : stopping(unknown, situation);
+    }
+
+    /** What the state does not know ends before anything else is done, whatever is declared: nothing is launched beside it. */
+    private static WorkloadPlan stopping(ImmutableList<ObservedInstance> unknown, Situation situation) {
+        Situation rest = situation.withSeen(situation
+                .seen()
+                .withInstances(situation.instances().stream()
+                        .filter(one -> !one.instance().isUnknown())
+                        .collect(ImmutableList.toImmutableList())));
+        WorkloadPlan next = planOfKnown(rest);
+        PlanBuilder plan = new PlanBuilder(rest);
+        plan.because(
+                next.action() == Action.NONE || next.action() == Action.WAIT ? Action.STOP : next.action(),
+                Reason.PROCESS_UNKNOWN,
+                unknown.stream()
+                        .map(one -> one.instance().words())
+                        .collect(Collectors.joining("; ", "running, but unknown to the state: ", "")));
+        unknown.forEach(one -> plan.stop(one.instance(), Step.Stop.Cause.SURPLUS));
+        WorkloadPlan first = plan.build();
+        return first.reason() != Reason.PROCESS_UNKNOWN || next.steps().isEmpty() ? first : first.followedBy(next);
+    }
+
+    private static WorkloadPlan planOfKnown(Situation situation) {
+        Pause pause = situation.pause();
         Declaration declared = situation.declared();
         if (pause != null && declared != null) {
             return stopped(situation, pause);

@@ -221,8 +221,9 @@ public final class ObservationRecorder {
     /** Writes down that an instance is over by itself; a daemon's that ended with its parent was stopped and has not crashed. */
     static void noteEnd(Situation situation, Notes notes, Instance instance, Exit exit) {
         notes.ended(instance);
-        if (situation.declared() != null && neverWas(instance, exit)) {
-            // The agent ended before its launch, which is no fault of what was to be launched.
+        if (instance.isUnknown() || (situation.declared() != null && neverWas(instance, exit))) {
+            // Nobody knows what it was the end of, or the agent ended before its launch, which is no fault of what was
+            // to be launched.
             return;
         }
         notes.run(run -> run.withExit(exit));
@@ -324,6 +325,13 @@ public final class ObservationRecorder {
         Instance instance = process.instance();
         if (!(process.liveness() instanceof Liveness.Running running)) {
             return process;
+        }
+        if (instance.isUnknown()) {
+            // Remembered from now on, so that whoever comes after us goes on with its stop.
+            if (!process.remembered()) {
+                notes.put(instance);
+            }
+            return new ObservedInstance(instance, true, running);
         }
         if (!process.remembered()) {
             notes.event(

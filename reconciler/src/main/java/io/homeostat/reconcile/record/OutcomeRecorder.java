@@ -259,6 +259,14 @@ public final class OutcomeRecorder {
         }
         Instance instance = step.instance();
         notes.attempts(attempts -> attempts.withUpkeep(Failures.NONE));
+        if (instance.isUnknown()) {
+            notes.ended(instance);
+            notes.event(
+                    EventType.DRIFT_DETECTED,
+                    "",
+                    "stopped an instance that the state does not know: " + instance.words() + "; it " + note);
+            return;
+        }
         Optional<Exit> end = endOfOrphan(situation, instance);
         if (end.isPresent()) {
             ObservationRecorder.noteEnd(situation, notes, instance, end.get());

@@ -56,7 +56,8 @@ public final class InstanceObservers implements AutoCloseable {
      * @param metadata used, not closed
      */
     public MachineObserver with(MetadataServer metadata) {
-        return new MachineObserver(machine.layout(), machine.procFs(), this::of, metadata, machine.clock());
+        return new MachineObserver(
+                machine.layout(), machine.procFs(), machine.unknown(), this::of, metadata, machine.clock());
     }
 
     /** Of one kind. */

@@ -13,6 +13,7 @@ import io.homeostat.desired.state.StateStore;
 import io.homeostat.observe.driver.DriverSessions;
 import io.homeostat.observe.limits.CgroupLayout;
 import io.homeostat.observe.process.ProcFs;
+import io.homeostat.observe.process.UnknownLaunches;
 import io.homeostat.reconcile.plan.LaunchInputs;
 import io.homeostat.reconcile.secrets.DeclaredSecrets;
 import io.homeostat.reconcile.secrets.LaunchedValues;
@@ -26,6 +27,7 @@ import java.util.function.Function;
 /**
  * What all kinds share; used, not closed.
  *
+ * @param unknown what runs although nothing is remembered of it
  * @param instances what is remembered of those of a workload
  * @param launched what programs are launched with is remembered here
  * @param keepers the children that keep launches
@@ -38,6 +40,7 @@ public record Machine(
         Layout layout,
         ProcFs procFs,
         CgroupLayout cgroups,
+        UnknownLaunches unknown,
         InstantSource clock,
         Function<WorkloadId, ImmutableList<Instance>> instances,
         LaunchedValues launched,
@@ -52,12 +55,13 @@ public record Machine(
             ProcFs procFs,
             InstantSource clock,
             Function<WorkloadId, ImmutableList<Instance>> instances) {
-        this(layout, procFs, clock, instances, true);
+        this(layout, procFs, new UnknownLaunches(layout, procFs), clock, instances, true);
     }
 
     private Machine(
             Layout layout,
             ProcFs procFs,
+            UnknownLaunches unknown,
             InstantSource clock,
             Function<WorkloadId, ImmutableList<Instance>> instances,
             boolean adopts) {
@@ -65,6 +69,7 @@ public record Machine(
                 layout,
                 procFs,
                 CgroupLayout.detect(layout),
+                unknown,
                 clock,
                 instances,
                 new LaunchedValues(),
@@ -82,6 +87,7 @@ public record Machine(
                 layout,
                 procFs,
                 cgroups,
+                unknown,
                 clock,
                 instances,
                 launched,
@@ -107,9 +113,10 @@ public record Machine(
     public static Machine toLookAt(
             Layout layout,
             ProcFs procFs,
+            UnknownLaunches unknown,
             InstantSource clock,
             Function<WorkloadId, ImmutableList<Instance>> instances) {
-        return new Machine(layout, procFs, clock, instances, false);
+        return new Machine(layout, procFs, unknown, clock, instances, false);
     }
 
     /** How long ago an instance was launched, by the clock; none when that was set back since. */

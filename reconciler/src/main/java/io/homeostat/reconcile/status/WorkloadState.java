@@ -59,7 +59,8 @@ public enum WorkloadState {
         }
         ObservedInstance newest = instances.getLast();
         return switch (newest.liveness()) {
-            case Liveness.Running running -> newest.instance().phase() == Phase.STARTED ? RUNNING : STARTING;
+            case Liveness.Running running ->
+                newest.instance().phase() == Phase.STARTED || newest.instance().isUnknown() ? RUNNING : STARTING;
             case Liveness.Pending pending -> STARTING;
             case Liveness.Ended ended -> CRASHED;
             case Liveness.Orphaned orphaned -> CRASHED;

@@ -1,5 +1,6 @@
 package io.homeostat.reconcile.status;
 
+import com.google.common.base.Strings;
 import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.model.SourceName;
@@ -109,10 +110,11 @@ public record WorkloadStatus(
         WorkloadHistory history = situation.history();
         LastRun execution = LastRun.of(situation);
         Optional<ObservedInstance> main = newestRunning(instances(situation));
-        String current = main.map(process -> process.instance().revision())
-                .or(() -> activeRevision(situation))
-                .or(() -> localRevision(history))
-                .orElse(null);
+        String current =
+                Strings.emptyToNull(main.map(process -> process.instance().revision())
+                        .or(() -> activeRevision(situation))
+                        .or(() -> localRevision(history))
+                        .orElse(null));
         return new WorkloadStatus(
                 finding.id(),
                 declared == null ? null : declared.source(),

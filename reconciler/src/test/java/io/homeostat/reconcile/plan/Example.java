@@ -237,6 +237,18 @@ public final class Example {
         return this;
     }
 
+    /** One that only the machine knows, by its processes. */
+    public Example unknown(String launchId) {
+        return unknown(
+                launchId, new Liveness.Running(new ProcessIdentity(7, 1, "boot"), Duration.ofMinutes(1), true, null));
+    }
+
+    public Example unknown(String launchId, Liveness liveness) {
+        Instance instance = Instance.unknown(launchId, id, NOW.minusSeconds(60), new ProcessIdentity(7, 1, "boot"));
+        instances.add(new ObservedInstance(instance, false, liveness));
+        return this;
+    }
+
     public Example ended(String revision, Exit exit) {
         return is(revision, new Liveness.Ended(exit));
     }

@@ -66,6 +66,7 @@ public enum Reason {
     PROCESS_EXITED(true),
     PROCESS_MISSING(true),
     PROCESS_SURPLUS(true),
+    PROCESS_UNKNOWN(true),
     CRASH_LOOP(true),
     GIVEN_UP(true),
     UNHEALTHY(true),

@@ -55,6 +55,7 @@ public final class ProcessKind implements RuntimeProvider {
                 machine.clock(),
                 new LimitObserver(machine.cgroups()),
                 extent,
+                machine.unknown(),
                 health);
     }
 

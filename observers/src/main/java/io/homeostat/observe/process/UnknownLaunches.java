@@ -1,0 +1,193 @@
+package io.homeostat.observe.process;
+
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSet;
+import io.homeostat.desired.model.Kind;
+import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.platform.Layout;
+import io.homeostat.desired.state.Identity.ProcessIdentity;
+import io.homeostat.desired.state.Instance;
+import io.homeostat.desired.yaml.IoReason;
+import io.homeostat.observe.Observation;
+import io.homeostat.observe.process.LaunchDirectory.LaunchMarks;
+import io.homeostat.observe.process.ProcFs.Stat;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.Optional;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Finds launches from a state directory that has no notes on them: an older copy was put in its place while they ran, or it was deleted.
+ * What is left are their keepers, each with its launch's directory among its arguments. One is believed only
+ *
+ * <ul>
+ *   <li>when all its user ids are those of the directory's owner, who could end what it leads to anyway;
+ *   <li>when it has the mark of that launch;
+ *   <li>when it calls the same directory so: in a container the same path is another one.
+ * </ul>
+ *
+ * All processes are looked at once, by the first question: whoever launches holds the lock of the directory and writes notes before.
+ */
+public final class UnknownLaunches {
+    /** How many names a launch's directory has below the state directory. */
+    private static final int NAMES = 5;
+
+    private static final Path ROOT = Path.of("/");
+
+    private final Layout layout;
+    private final ProcFs procFs;
+
+    /** Null until somebody asks. */
+    private volatile @Nullable ImmutableList<Found> found;
+
+    /** A launch, by its directory. */
+    private record Launch(Kind kind, String workload, String id) {}
+
+    /** A launch with its main process. */
+    private record Found(Launch launch, ProcessIdentity main, Instant startedAt) {}
+
+    public UnknownLaunches(Layout layout, ProcFs procFs) {
+        this(layout, procFs, null);
+    }
+
+    private UnknownLaunches(Layout layout, ProcFs procFs, @Nullable ImmutableList<Found> found) {
+        this.layout = layout;
+        this.procFs = procFs;
+        this.found = found;
+    }
+
+    /** For whoever has no need to look for them, because somebody else does. */
+    public static UnknownLaunches none(Layout layout, ProcFs procFs) {
+        return new UnknownLaunches(layout, procFs, ImmutableList.of());
+    }
+
+    /** Those of a workload. */
+    ImmutableList<Instance> of(WorkloadId id) throws IOException {
+        String name = Layout.directoryName(id);
+        return running().stream()
+                .filter(one -> one.launch().kind().equals(id.kind())
+                        && one.launch().workload().equals(name))
+                .map(one -> Instance.unknown(one.launch().id(), id, one.startedAt(), one.main()))
+                .collect(ImmutableList.toImmutableList());
+    }
+
+    /** The workloads that have any, and others; one whose name can't be told from its directory is found only when it is asked for. */
+    public Observation<ImmutableSet<WorkloadId>> beside(Observation<ImmutableSet<WorkloadId>> others) {
+        if (!(others instanceof Observation.Seen<ImmutableSet<WorkloadId>>(ImmutableSet<WorkloadId> seen))) {
+            return others;
+        }
+        try {
+            return Observation.seen(Stream.concat(
+                            seen.stream(),
+                            running().stream()
+                                    .map(Found::launch)
+                                    .flatMap(launch -> Layout.workload(launch.kind(), launch.workload()).stream()))
+                    .collect(ImmutableSet.toImmutableSet()));
+        } catch (IOException e) {
+            return Observation.unseen("can't see what runs: " + IoReason.withFile(e));
+        }
+    }
+
+    private ImmutableList<Found> running() throws IOException {
+        ImmutableList<Found> known = found;
+        if (known == null) {
+            known = look();
+            found = known;
+        }
+        ImmutableList.Builder<Found> running = ImmutableList.builder();
+        for (Found one : known) {
+            if (procFs.runs(one.main())) {
+                running.add(one);
+            }
+        }
+        return running.build();
+    }
+
+    private ImmutableList<Found> look() throws IOException {
+        ImmutableSet<Long> keepers =
+                procFs.pids().stream().filter(pid -> kept(pid).isPresent()).collect(ImmutableSet.toImmutableSet());
+        if (keepers.isEmpty()) {
+            return ImmutableList.of();
+        }
+        String bootId = procFs.bootId();
+        Instant boot = procFs.bootTime();
+        ImmutableList.Builder<Found> unknown = ImmutableList.builder();
+        for (Stat stat : procFs.processes()) {
+            if (keepers.contains(stat.parent())) {
+                // It has no other child than the main process. Asked again, as its number may be another's by now.
+                kept(stat.parent())
+                        .ifPresent(launch -> unknown.add(new Found(
+                                launch,
+                                new ProcessIdentity(stat.pid(), stat.startTicks(), bootId),
+                                boot.plus(
+                                        Duration.ofNanos(ProcFs.NANOS_PER_TICK).multipliedBy(stat.startTicks())))));
+            }
+        }
+        return unknown.build();
+    }
+
+    /** The launch whose keeper a process is; empty when it is none of ours, and when there is a note on the launch. */
+    private Optional<Launch> kept(long pid) {
+        // Cheap questions first: nearly all processes are something else.
+        return procFs.arguments(pid).stream()
+                .filter(argument -> argument.startsWith("/") && argument.contains("/launches/"))
+                // Anybody may have given it anything, also what is no path here.
+                .filter(argument -> SystemCharset.problem(argument).isEmpty())
+                .map(Path::of)
+                .flatMap(directory -> launch(pid, directory).stream())
+                .findFirst();
+    }
+
+    /** @param directory as the process calls it */
+    private Optional<Launch> launch(long pid, Path directory) {
+        int below = directory.getNameCount() - NAMES;
+        if (below <= 0) {
+            return Optional.empty();
+        }
+        Path kinds = layout.stateDir().resolve(directory.subpath(below, below + NAMES - 2));
+        return Kind.all().stream()
+                .filter(kind -> layout.launches(kind).equals(kinds))
+                .map(kind -> new Launch(
+                        kind,
+                        directory.getName(below + NAMES - 2).toString(),
+                        directory.getName(below + NAMES - 1).toString()))
+                .filter(launch -> Files.notExists(
+                        new LaunchDirectory(kinds.resolve(launch.workload()).resolve(launch.id())).noteFile()))
+                .filter(launch -> procFs.carries(pid, LaunchMarks.KEEPER, launch.id()))
+                .filter(launch -> isOurs(pid, directory.subpath(0, below)))
+                .findFirst();
+    }
+
+    /** @param stateDir as the process calls it, without the root */
+    private boolean isOurs(long pid, Path stateDir) {
+        try {
+            Path root = procFs.path(Long.toString(pid), "root");
+            return procFs.isOfUser(pid, (int) Files.getAttribute(layout.stateDir(), "unix:uid"))
+                    && Files.isSameFile(root.resolve(stateDir), layout.stateDir())
+                    && (sharesMounts(pid, root) || hasNoLinks(root, stateDir));
+        } catch (IOException e) {
+            // It has ended, or we may not see where it is: then it is not known to be ours.
+            return false;
+        }
+    }
+
+    private boolean sharesMounts(long pid, Path root) throws IOException {
+        return Files.readSymbolicLink(procFs.path(Long.toString(pid), "ns", "mnt"))
+                        .equals(Files.readSymbolicLink(procFs.path("self", "ns", "mnt")))
+                && Files.isSameFile(root, ROOT);
+    }
+
+    /** Elsewhere, we would follow a link to another place than it does. */
+    private static boolean hasNoLinks(Path root, Path path) {
+        for (int names = 1; names <= path.getNameCount(); names++) {
+            if (Files.isSymbolicLink(root.resolve(path.subpath(0, names)))) {
+                return false;
+            }
+        }
+        return true;
+    }
+}

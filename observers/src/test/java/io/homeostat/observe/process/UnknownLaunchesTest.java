@@ -1,0 +1,242 @@
+package io.homeostat.observe.process;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSet;
+import com.google.common.collect.Iterables;
+import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.platform.Layout;
+import io.homeostat.desired.state.Identity.ProcessIdentity;
+import io.homeostat.desired.state.Instance;
+import io.homeostat.observe.Observation;
+import io.homeostat.observe.process.LaunchDirectory.LaunchMarks;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Instant;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The launch is "l1", its keeper process 99 and its main process 100, started at tick 5000. */
+class UnknownLaunchesTest {
+    private static final WorkloadId ID = Launches.ID;
+
+    @TempDir
+    Path temporary;
+
+    private Path root;
+    private Layout layout;
+    private FakeProc proc;
+    private int owner;
+
+    @BeforeEach
+    void setUp() throws Exception {
+        // What leads here may be a link on this machine.
+        root = temporary.toRealPath();
+        layout = new Layout(root.resolve("state"), root.resolve("run"), "i");
+        Files.createDirectories(layout.stateDir());
+        owner = (int) Files.getAttribute(layout.stateDir(), "unix:uid");
+        proc = new FakeProc(root.resolve("proc"));
+        proc.process(1, 0, 1, 0).process(500, 1, 500, 100);
+        link("self/ns/mnt", "mnt:[1]");
+        keeper(layout.launch(ID, "l1"));
+        proc.process(100, 99, 100, 5000, LaunchMarks.LAUNCH + "=l1");
+    }
+
+    private void keeper(Path directory) throws IOException {
+        proc.process(99, 1, 99, 4999, LaunchMarks.KEEPER + "=l1");
+        proc.write(
+                "99/cmdline", String.join("\0", "/bin/sh", "-c", "eval", "homeostat", directory.toString(), "b", ""));
+        users(owner, owner, owner, owner);
+        link("99/root", "/");
+        link("99/ns/mnt", "mnt:[1]");
+    }
+
+    private void users(int... ids) throws IOException {
+        StringBuilder line = new StringBuilder("Name:\tsh\nUid:");
+        for (int id : ids) {
+            line.append('\t').append(id);
+        }
+        proc.write("99/status", line + "\nGid:\t0\t0\t0\t0\n");
+    }
+
+    private void link(String name, String target) throws IOException {
+        Path link = proc.root.resolve(name);
+        Files.createDirectories(link.getParent());
+        Files.deleteIfExists(link);
+        Files.createSymbolicLink(link, Path.of(target));
+    }
+
+    private ImmutableList<Instance> found() throws IOException {
+        return new UnknownLaunches(layout, proc.procFs).of(ID);
+    }
+
+    private void assertNotFound() throws IOException {
+        assertEquals(ImmutableList.of(), found());
+        assertEquals(ImmutableSet.of(), traces(new UnknownLaunches(layout, proc.procFs)));
+    }
+
+    private static Object traces(UnknownLaunches unknown) {
+        return assertInstanceOf(Observation.Seen.class, unknown.beside(Observation.seen(ImmutableSet.<WorkloadId>of())))
+                .value();
+    }
+
+    @Test
+    void itIsFoundByItsKeeper() throws Exception {
+        Instance instance = Iterables.getOnlyElement(found());
+        assertEquals("l1", instance.launchId());
+        assertEquals(ID, instance.workload());
+        assertEquals(new ProcessIdentity(100, 5000, FakeProc.BOOT), instance.process());
+        assertEquals(Instant.ofEpochSecond(1_700_000_050), instance.launchedAt());
+        assertTrue(instance.isUnknown());
+        assertEquals(ImmutableSet.of(ID), traces(new UnknownLaunches(layout, proc.procFs)));
+        assertEquals(
+                ImmutableList.of(),
+                new UnknownLaunches(layout, proc.procFs).of(WorkloadId.process(ID.name())),
+                "another kind");
+        assertEquals(
+                ImmutableList.of(), UnknownLaunches.none(layout, proc.procFs).of(ID));
+    }
+
+    @Test
+    void whatIsLeftOnDiskIsSeenBesideIt() {
+        WorkloadId other = WorkloadId.process("other");
+        assertEquals(
+                Observation.seen(ImmutableSet.of(other, ID)),
+                new UnknownLaunches(layout, proc.procFs).beside(Observation.seen(ImmutableSet.of(other))));
+        Observation<ImmutableSet<WorkloadId>> blind = Observation.unseen("no disk");
+        assertEquals(blind, new UnknownLaunches(layout, proc.procFs).beside(blind));
+    }
+
+    @Test
+    void aLaunchWithANoteIsKnown() throws Exception {
+        new Launches(layout).noted(Launches.instance("l1"), FakeProc.BOOT);
+        assertNotFound();
+    }
+
+    @Test
+    void aNameThatItsDirectoryDoesNotTellIsFoundWhenItIsAskedFor() throws Exception {
+        WorkloadId longer = WorkloadId.plugin("n".repeat(200));
+        keeper(layout.launch(longer, "l1"));
+        UnknownLaunches unknown = new UnknownLaunches(layout, proc.procFs);
+        assertEquals(longer, Iterables.getOnlyElement(unknown.of(longer)).workload());
+        assertEquals(ImmutableSet.of(), traces(unknown));
+    }
+
+    @Test
+    void whatHasEndedIsNotFoundAnyMoreNorWhoHasItsNumber() throws Exception {
+        UnknownLaunches unknown = new UnknownLaunches(layout, proc.procFs);
+        assertEquals(1, unknown.of(ID).size());
+        proc.process(100, 1, 100, 6000);
+        assertEquals(ImmutableList.of(), unknown.of(ID));
+        assertEquals(ImmutableSet.of(), traces(unknown));
+    }
+
+    @Test
+    void aKeeperWhoseProcessHasEndedLeadsToNothing() throws Exception {
+        proc.process(100, "Z", 99, 100, 1, 5000);
+        assertNotFound();
+        proc.end(100);
+        assertNotFound();
+    }
+
+    @Test
+    void processesAreLookedAtOnce() throws Exception {
+        proc.end(99);
+        UnknownLaunches unknown = new UnknownLaunches(layout, proc.procFs);
+        assertEquals(ImmutableList.of(), unknown.of(ID));
+        keeper(layout.launch(ID, "l1"));
+        assertEquals(ImmutableList.of(), unknown.of(ID));
+    }
+
+    @Test
+    void whatCouldNotBeLookedAtIsNotTakenForNothing() throws Exception {
+        UnknownLaunches unknown = new UnknownLaunches(layout, new ProcFs(root.resolve("none")));
+        assertThrows(IOException.class, () -> unknown.of(ID));
+        Observation.Unseen<?> blind = assertInstanceOf(
+                Observation.Unseen.class, unknown.beside(Observation.seen(ImmutableSet.<WorkloadId>of())));
+        assertTrue(blind.why().contains(root.resolve("none").toString()), blind.why());
+    }
+
+    @Test
+    void nobodyButTheOwnerOfTheDirectoryIsBelieved() throws Exception {
+        for (int one = 0; one < 4; one++) {
+            int[] ids = {owner, owner, owner, owner};
+            ids[one] = owner + 1;
+            users(ids);
+            assertNotFound();
+        }
+        proc.end(99);
+        keeper(layout.launch(ID, "l1"));
+        Files.delete(proc.root.resolve("99/status"));
+        assertNotFound();
+    }
+
+    @Test
+    void noProcessWithoutTheMarkOfThatLaunchIsAKeeper() throws Exception {
+        proc.write("99/environ", LaunchMarks.KEEPER + "=l2\0");
+        assertNotFound();
+        proc.write("99/environ", LaunchMarks.LAUNCH + "=l1\0");
+        assertNotFound();
+    }
+
+    @Test
+    void noKeeperOfAnotherDirectoryIsOurs() throws Exception {
+        Layout other = new Layout(root.resolve("other"), layout.runDir(), "i");
+        Files.createDirectories(other.stateDir());
+        keeper(other.launch(ID, "l1"));
+        assertNotFound();
+        // Of a machine that this one was made of.
+        keeper(layout.of("former").launch(ID, "l1"));
+        assertNotFound();
+        keeper(layout.stateDir().resolve("i/launches/nothings/p/l1"));
+        assertNotFound();
+    }
+
+    @Test
+    void whateverArgumentsOthersHaveIsPassedOver() throws Exception {
+        for (String argument :
+                new String[] {"/launches/", "/launches/x", "/\u00ff/launches/plugins/p/l1", "/../launches/a/b/c/d"}) {
+            proc.write("99/cmdline", argument);
+            assertNotFound();
+        }
+    }
+
+    @Test
+    void inAContainerTheSamePathIsAnotherDirectory() throws Exception {
+        Path container = Files.createDirectories(root.resolve("container"));
+        link("99/root", container.toString());
+        link("99/ns/mnt", "mnt:[2]");
+        assertNotFound();
+        Path same = container.resolve(Path.of("/").relativize(layout.stateDir()));
+        Files.createDirectories(same);
+        assertNotFound();
+        // A link in there leads elsewhere in there, whatever it leads to here.
+        Files.delete(same);
+        Files.createSymbolicLink(same, layout.stateDir());
+        assertNotFound();
+        // With another root alone, too.
+        link("99/ns/mnt", "mnt:[1]");
+        assertNotFound();
+    }
+
+    @Test
+    void aServiceThatHasMountsOfItsOwnIsNoContainer() throws Exception {
+        link("99/ns/mnt", "mnt:[2]");
+        assertEquals(1, found().size());
+    }
+
+    @Test
+    void aDirectoryMayBeCalledByALinkToIt() throws Exception {
+        Path link = Files.createSymbolicLink(root.resolve("link"), layout.stateDir());
+        keeper(new Layout(link, layout.runDir(), "i").launch(ID, "l1"));
+        assertEquals(1, found().size());
+        link("99/ns/mnt", "mnt:[2]");
+        assertNotFound();
+    }
+}
