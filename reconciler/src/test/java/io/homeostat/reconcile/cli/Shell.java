@@ -12,8 +12,11 @@ import io.homeostat.observe.process.TerminalMode;
 import io.homeostat.reconcile.ControlGroups;
 import io.homeostat.reconcile.command.environment.Environment;
 import io.homeostat.reconcile.command.environment.Environment.Interrupts;
+import io.homeostat.reconcile.command.environment.GlobalOptions.OutputFormat;
 import io.homeostat.reconcile.command.environment.Terminal;
 import io.homeostat.reconcile.command.environment.UserDirectories;
+import io.homeostat.reconcile.command.output.Ansi;
+import io.homeostat.reconcile.command.output.Console;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
@@ -29,6 +32,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.ParseResult;
 
 /** Runs commands as a shell would, in this process, on directories of the test's own. */
 public final class Shell {
@@ -144,7 +149,12 @@ public final class Shell {
     /** A command whose standard output goes elsewhere. */
     Result into(OutputStream out, String... words) {
         ByteArrayOutputStream err = new ByteArrayOutputStream();
-        Environment environment = new Environment(
+        int status = Homeostat.run(words, environment(out, err));
+        return new Result(status, "", err.toString(StandardCharsets.UTF_8));
+    }
+
+    private Environment environment(OutputStream out, OutputStream err) {
+        return new Environment(
                 variables,
                 directory,
                 uid,
@@ -158,8 +168,22 @@ public final class Shell {
                 documents,
                 Interrupts.none(),
                 keyboard ? new Keyboard() : Terminal.none());
-        int status = Homeostat.run(words, environment);
-        return new Result(status, "", err.toString(StandardCharsets.UTF_8));
+    }
+
+    /**
+     * A command that is read and not run.
+     *
+     * @throws ParameterException when the command line can't be read
+     */
+    Invocation invocation(String... words) {
+        Environment environment = environment(OutputStream.nullOutputStream(), OutputStream.nullOutputStream());
+        ParseResult parsed = Usage.parsed(words);
+        ParseResult command = parsed.subcommand();
+        return new Invocation(
+                command.commandSpec().name(),
+                environment,
+                new Console(environment.out(), environment.err(), OutputFormat.TEXT, new Ansi(false)),
+                Usage.arguments(parsed, command));
     }
 
     Path write(String name, String text) throws IOException {

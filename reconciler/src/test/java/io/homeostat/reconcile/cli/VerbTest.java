@@ -5,9 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import com.github.benmanes.caffeine.cache.Ticker;
 import com.google.common.collect.ImmutableList;
-import com.google.common.collect.ImmutableMap;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.proto.agent.CommandRequest;
 import io.homeostat.proto.agent.CommandRequest.CommandCase;
@@ -18,21 +16,10 @@ import io.homeostat.reconcile.command.FrontEndCommand;
 import io.homeostat.reconcile.command.HoldCommand;
 import io.homeostat.reconcile.command.HoldCommand.Hold;
 import io.homeostat.reconcile.command.Selection;
-import io.homeostat.reconcile.command.environment.DocumentFormat;
-import io.homeostat.reconcile.command.environment.Environment;
-import io.homeostat.reconcile.command.environment.Environment.Interrupts;
-import io.homeostat.reconcile.command.environment.GlobalOptions.OutputFormat;
 import io.homeostat.reconcile.command.environment.UsageException;
-import io.homeostat.reconcile.command.output.Ansi;
-import io.homeostat.reconcile.command.output.Console;
-import java.io.ByteArrayInputStream;
 import java.io.IOException;
-import java.io.OutputStream;
-import java.io.PrintStream;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.Clock;
 import java.time.Duration;
 import java.util.List;
 import java.util.Locale;
@@ -43,7 +30,6 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
-import picocli.CommandLine.ParseResult;
 
 /** An agent is asked for what was typed. */
 class VerbTest {
@@ -115,7 +101,7 @@ class VerbTest {
         Files.writeString(directory.resolve("a.yaml"), "a: 1\n");
         Files.writeString(Files.createDirectory(directory.resolve("d")).resolve("b.yaml"), "b: 1\n");
         Verb verb = verb(line);
-        Command typed = verb.typed(invocation(verb, line));
+        Command typed = verb.typed(invocation(line));
 
         CommandRequest.Builder request = CommandRequest.newBuilder();
         typed.write(request);
@@ -135,7 +121,7 @@ class VerbTest {
                         Selection.of(ImmutableList.of(WorkloadId.process("a"))),
                         "because",
                         Duration.ofSeconds(3)),
-                stop.typed(invocation(stop, "stop process/a --reason because --timeout 3s")));
+                stop.typed(invocation("stop process/a --reason because --timeout 3s")));
     }
 
     @Test
@@ -183,31 +169,12 @@ class VerbTest {
         return Verb.valueOf(line.split(" ", -1)[0].toUpperCase(Locale.ROOT).replace('-', '_'));
     }
 
-    private Invocation invocation(Verb verb, String line) {
-        PrintStream nowhere = new PrintStream(OutputStream.nullOutputStream(), false, StandardCharsets.UTF_8);
-        Environment environment = new Environment(
-                ImmutableMap.of(),
-                directory,
-                0,
-                new ByteArrayInputStream("c: 1\n".getBytes(StandardCharsets.UTF_8)),
-                nowhere,
-                nowhere,
-                false,
-                false,
-                Clock.systemUTC(),
-                Ticker.systemTicker(),
-                DocumentFormat.STANDARD,
-                Interrupts.none());
+    private Invocation invocation(String line) {
         String[] words = Stream.of(line.split(" ", -1))
                 .map(word -> word.equals("d") || word.equals("a.yaml")
                         ? directory.resolve(word).toString()
                         : word)
                 .toArray(String[]::new);
-        ParseResult parsed = Usage.commandLine().parseArgs(words);
-        return new Invocation(
-                verb.word(),
-                environment,
-                new Console(nowhere, nowhere, OutputFormat.TEXT, new Ansi(false)),
-                Usage.arguments(parsed, parsed.subcommand()));
+        return new Shell(directory).typing("c: 1\n").invocation(words);
     }
 }
