@@ -6,6 +6,7 @@ import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
@@ -17,16 +18,27 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * A page of the documentation, as far as tests need it: fenced blocks, headings and links.
+ * A page of the documentation, as far as tests need it: fenced blocks, headings, links and code in sentences.
  *
  * @param file of the checkout
  */
-record DocPage(Path file, ImmutableList<Block> blocks, ImmutableList<String> headings, ImmutableList<Link> links) {
+record DocPage(
+        Path file,
+        ImmutableList<Block> blocks,
+        ImmutableList<String> headings,
+        ImmutableList<Link> links,
+        ImmutableList<Code> code) {
     private static final Pattern FENCE =
             Pattern.compile("```\\s*(?<language>[a-z]*)(?:\\s+title=\"(?<title>[^\"]+)\")?\\s*");
     private static final Pattern HEADING = Pattern.compile("#{1,6} +(.*?)\\s*#*");
     private static final Pattern LINK = Pattern.compile("\\]\\((?<target>[^)\\s]+)(?:\\s+\"[^\"]*\")?\\)");
     private static final Pattern INLINE_CODE = Pattern.compile("`[^`]*`");
+
+    /** It may go on in the next line. */
+    private static final Pattern CODE = Pattern.compile("`([^`\n]+(?:\n[^`\n]+)?)`");
+
+    /** Messages have a column of their own, which looks like commands and is none. */
+    private static final Pattern MESSAGES = Pattern.compile("\\| Homeostat says \\|.*");
 
     /**
      * A fenced block.
@@ -45,12 +57,19 @@ record DocPage(Path file, ImmutableList<Block> blocks, ImmutableList<String> hea
     /** Where a page leads to, and in which of its lines it does. */
     record Link(int line, String target) {}
 
+    /** What stands between backquotes in a sentence or a table, and in which line it begins. */
+    record Code(int line, String text) {}
+
     /** A command of a {@code console} block, with what it shows. */
     record Shown(int line, String command, ImmutableList<String> output) {}
 
     /** All pages below {@code docs/}, in the order of their names. */
     static List<DocPage> all() {
-        try (Stream<Path> files = Files.walk(Distribution.checkout().resolve("docs"))) {
+        return below("docs");
+    }
+
+    private static List<DocPage> below(String directory) {
+        try (Stream<Path> files = Files.walk(Distribution.checkout().resolve(directory))) {
             return files.filter(file -> file.toString().endsWith(".md"))
                     .sorted(Comparator.comparing(Path::toString))
                     .map(DocPage::read)
@@ -60,9 +79,11 @@ record DocPage(Path file, ImmutableList<Block> blocks, ImmutableList<String> hea
         }
     }
 
-    /** What is held to the rules of the documentation: its pages, and the README that leads to them. */
-    static List<DocPage> allWithReadme() {
-        return Stream.concat(Stream.of(named("README.md")), all().stream()).toList();
+    /** What is held to the rules of the documentation: its pages, the README that leads to them, and those of the examples. */
+    static List<DocPage> allWithReadmes() {
+        return Stream.of(List.of(named("README.md")), all(), below("examples"))
+                .flatMap(List::stream)
+                .toList();
     }
 
     /** A page by its name from the checkout. */
@@ -82,6 +103,8 @@ record DocPage(Path file, ImmutableList<Block> blocks, ImmutableList<String> hea
         List<Block> blocks = new ArrayList<>();
         List<String> headings = new ArrayList<>();
         List<Link> links = new ArrayList<>();
+        List<String> sentences = new ArrayList<>();
+        boolean messages = false;
         String below = "";
         for (int i = 0; i < lines.size(); i++) {
             String line = lines.get(i);
@@ -101,9 +124,12 @@ record DocPage(Path file, ImmutableList<Block> blocks, ImmutableList<String> hea
                         fence.group("language"),
                         Optional.ofNullable(fence.group("title")),
                         ImmutableList.copyOf(lines.subList(i + 1, end))));
+                sentences.addAll(Collections.nCopies(end + 1 - i, ""));
                 i = end;
                 continue;
             }
+            messages = MESSAGES.matcher(line).matches() || messages && line.startsWith("|");
+            sentences.add(messages ? line.replaceFirst("^\\|[^|]*", "") : line);
             Matcher heading = HEADING.matcher(line);
             if (heading.matches()) {
                 below = heading.group(1);
@@ -115,7 +141,25 @@ record DocPage(Path file, ImmutableList<Block> blocks, ImmutableList<String> hea
                     .forEach(link -> links.add(new Link(number, link.group(1))));
         }
         return new DocPage(
-                file, ImmutableList.copyOf(blocks), ImmutableList.copyOf(headings), ImmutableList.copyOf(links));
+                file,
+                ImmutableList.copyOf(blocks),
+                ImmutableList.copyOf(headings),
+                ImmutableList.copyOf(links),
+                code(String.join("\n", sentences)));
+    }
+
+    private static ImmutableList<Code> code(String sentences) {
+        return CODE.matcher(sentences)
+                .results()
+                .map(code -> new Code(
+                        1
+                                + (int) sentences
+                                        .substring(0, code.start())
+                                        .chars()
+                                        .filter(c -> c == '\n')
+                                        .count(),
+                        code.group(1).replace('\n', ' ')))
+                .collect(ImmutableList.toImmutableList());
     }
 
     /** The name of a heading in links, as forges and MkDocs make it; they agree where it has no sign between two spaces. */
@@ -169,7 +213,8 @@ record DocPage(Path file, ImmutableList<Block> blocks, ImmutableList<String> hea
         return blocks.stream()
                 .filter(block -> !block.language().equals("console")
                         && block.title().isEmpty()
-                        && !PluginExamplesTest.runs(this, block))
+                        && !PluginExamplesTest.runs(this, block)
+                        && !UpgradeTest.runs(this, block))
                 .flatMap(block -> Stream.iterate(0, i -> i < block.lines().size(), i -> i + 1)
                         .filter(i -> {
                             String line = block.lines().get(i);

@@ -1,6 +1,7 @@
 package io.homeostat.e2e;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
@@ -11,9 +12,11 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.TimeUnit;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -24,6 +27,48 @@ final class DocsLinksTest {
     private static final Set<String> ADMINISTRATION =
             Set.of("apt", "dpkg", "systemctl", "journalctl", "tar", "man", "cp", "ln", "mkdir", "mvn");
 
+    /** A program of others and what it is given. */
+    private static final Pattern COMMAND = Pattern.compile("(?!.*\\bhomeostat [a-z])(?:\\./)?[a-z][\\w.+/-]* (?!= ).*");
+
+    /** That of which these tests are a part. */
+    private static final String BUILD = "mvn verify ";
+
+    private static final String NEEDS_IT = "needs it on the machine, which none of the tests does";
+    private static final String ANOTHER_MACHINE = "needs another machine";
+    private static final String OPTION = "says which option a command of the reader's should have";
+    private static final String MESSAGE = "no command, but what Homeostat says";
+    private static final String PART = "a part of a declaration or a build, which a test runs as a whole";
+
+    /** Commands of others in sentences that no test runs, and why not. */
+    private static final Map<String, String> NOT_RUN = Map.ofEntries(
+            Map.entry(
+                    "mvn -Pdist package -DskipTests",
+                    "dist/try makes the packages so, without the modules of the tests"),
+            Map.entry("e2e/bench report", "measures for hours"),
+            Map.entry("mv /opt/homeostat /opt/homeostat-1 && ln -s homeostat-1 /opt/homeostat", "UpgradeTest runs it"),
+            Map.entry("systemctl --version", "only looks"),
+            Map.entry("python3 -B", OPTION),
+            Map.entry("pip --no-compile", OPTION),
+            Map.entry(
+                    "mvn verify -pl e2e -am -Dtest=UiTest -Dsurefire.failIfNoSpecifiedTests=false -Dui.pictures=$PWD/docs/images",
+                    "the build of which this test is a part"),
+            Map.entry("systemctl disable --now web", "of a service that the reader has"),
+            Map.entry("nomad job run -output", NEEDS_IT),
+            Map.entry("kubectl diff", "only compared with"),
+            Map.entry("podman load", NEEDS_IT),
+            Map.entry("ssh -L 9465:127.0.0.1:9465 HOST", ANOTHER_MACHINE),
+            Map.entry(
+                    "apt install python3-grpcio python3-protobuf",
+                    "PluginExamplesTest is skipped without them, and says so"),
+            Map.entry("protoc --python_out=.", "was run once, and needs its version of that time"),
+            Map.entry("back to number 2", MESSAGE),
+            Map.entry("this program is being overwritten, or its installation is damaged", MESSAGE),
+            Map.entry("sleep 5", PART),
+            Map.entry("sleep 10", PART));
+
+    /** Of a command, in docs/commands.md. */
+    private static final String ROW = "| `";
+
     private static final int README_LINES = 120;
 
     @TempDir
@@ -31,7 +76,7 @@ final class DocsLinksTest {
 
     @Test
     void everyLinkLeadsToAFileAndAHeading() {
-        List<String> dead = DocPage.allWithReadme().stream()
+        List<String> dead = DocPage.allWithReadmes().stream()
                 .flatMap(page -> page.links().stream()
                         .filter(link -> !link.target().matches("[a-z]+:.*") && !leadsSomewhere(page, link.target()))
                         .map(link -> page.name() + ":" + link.line() + ": " + link.target()))
@@ -52,9 +97,62 @@ final class DocsLinksTest {
     void noCommandIsShownThatNoTestRuns() {
         assertEquals(
                 List.of(),
-                DocPage.allWithReadme().stream()
+                DocPage.allWithReadmes().stream()
                         .flatMap(page -> page.untested(ADMINISTRATION).stream())
                         .toList());
+    }
+
+    /** Those of Homeostat are read by its parser in a test of the command line. */
+    @Test
+    void commandsOfOthersInSentencesAreRunOrItIsSaidWhyNot() throws IOException {
+        Path dist = Distribution.checkout().resolve("dist");
+        String run = DocPage.allWithReadmes().stream()
+                        .flatMap(page -> page.blocks().stream()
+                                .filter(block -> block.language().matches("console|sh")))
+                        .map(DocPage.Block::text)
+                        .collect(Collectors.joining())
+                + Files.readString(dist.resolve("try"))
+                + Files.readString(dist.resolve("try-image"));
+        List<String> own = Files.readAllLines(Distribution.checkout().resolve("docs/commands.md")).stream()
+                .filter(line -> line.startsWith(ROW))
+                .map(row -> row.substring(ROW.length()).split("[ `]", 2)[0])
+                .toList();
+        Set<String> unused = new TreeSet<>(NOT_RUN.keySet());
+        List<String> unknown = new ArrayList<>();
+        for (DocPage page : DocPage.allWithReadmes()) {
+            for (DocPage.Code code : page.code()) {
+                String command = code.text();
+                if (!COMMAND.matcher(command).matches()
+                        || own.contains(command.split(" ", 2)[0])
+                        || unused.remove(command)
+                        || NOT_RUN.containsKey(command)
+                        || run.contains(command)) {
+                    continue;
+                }
+                unknown.add(page.name() + ":" + code.line() + ": " + command);
+            }
+        }
+        assertEquals(List.of(), unknown);
+        assertEquals(Set.of(), unused, "no page shows these any more");
+    }
+
+    @Test
+    void aCommandIsToldFromWhatIsNone() {
+        for (String command :
+                List.of("systemctl status homeostat", "e2e/bench report", "./fetch-jdk 25", "mvn -q verify")) {
+            assertTrue(COMMAND.matcher(command).matches(), command);
+        }
+        for (String other : List.of(
+                "policy: never",
+                "restart = true",
+                "homeostat plan -f FILE",
+                "./homeostat run --config FILE",
+                "source <(homeostat completion bash)",
+                "curl",
+                "--to 2",
+                "Error occurred")) {
+            assertFalse(COMMAND.matcher(other).matches(), other);
+        }
     }
 
     /** It is read by those who decide whether to read on; what they need then is in docs/. */
@@ -87,11 +185,13 @@ final class DocsLinksTest {
     @Test
     void everyBlockThatNoTestRunsIsTriedWithThePackages() throws IOException {
         String tried = Files.readString(Distribution.checkout().resolve("dist/try"));
-        List<String> untried = DocPage.all().stream()
+        List<String> untried = DocPage.allWithReadmes().stream()
                 .flatMap(page -> page.blocks().stream()
                         .filter(block -> block.language().equals("sh")
                                 && block.title().isEmpty()
-                                && !PluginExamplesTest.runs(page, block))
+                                && !block.lines().getFirst().startsWith(BUILD)
+                                && !PluginExamplesTest.runs(page, block)
+                                && !UpgradeTest.runs(page, block))
                         .filter(block -> !tried.contains(
                                 page.file().getFileName() + " '" + block.lines().getFirst() + "'"))
                         .map(block -> page.name() + ":" + block.line() + ": "

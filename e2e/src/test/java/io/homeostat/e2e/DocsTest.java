@@ -19,7 +19,7 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** Every command that the README or a page of the documentation shows does and prints what the page says; e2e/README.md has the rules. */
+/** Every command that a README or a page of the documentation shows does and prints what the page says; e2e/README.md has the rules. */
 final class DocsTest {
     /** Commands that only look: they are repeated until they print what is shown, or patience ends. */
     private static final List<String> LOOKS = List.of(
@@ -43,7 +43,7 @@ final class DocsTest {
     private int exit;
 
     static Stream<String> pages() {
-        return DocPage.allWithReadme().stream()
+        return DocPage.allWithReadmes().stream()
                 .filter(page -> page.blocks().stream()
                         .anyMatch(block -> block.language().equals("console")))
                 .map(DocPage::name);
@@ -58,7 +58,7 @@ final class DocsTest {
     @MethodSource("pages")
     void aPageShowsWhatHappens(String name) throws IOException {
         DocPage page = DocPage.named(name);
-        if (name.equals("README.md")) {
+        if (name.endsWith("README.md")) {
             checkout();
         }
         for (DocPage.Block block : page.blocks()) {
@@ -72,7 +72,7 @@ final class DocsTest {
         }
     }
 
-    /** The README is read in a checkout: its quickstart is there, with the archive that the build has made. */
+    /** A README is read in a checkout: the quickstart is there, with the archive that the build has made. */
     private void checkout() throws IOException {
         for (Path file : List.of(
                 Distribution.checkout().resolve("examples/quickstart/homeostat.yaml"), Distribution.greeter())) {

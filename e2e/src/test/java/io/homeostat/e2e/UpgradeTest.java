@@ -28,6 +28,9 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 /** Another version of the program is put on a machine whose agent runs. */
 final class UpgradeTest {
     private static final String GUIDE = "examples/agent/README.md";
+    private static final String INSTALLATION = "Homeostat as a service";
+    private static final String UPGRADE = "Upgrade";
+    private static final String DIRECTORY_TO_VERSION = "mv /opt/homeostat /opt/homeostat-1 ";
 
     @RegisterExtension
     final Homeostat homeostat = new Homeostat();
@@ -257,14 +260,14 @@ final class UpgradeTest {
         Path manager = Files.writeString(root.resolve("bin/systemctl"), "#!/bin/sh\necho \"$@\" >>" + told + "\n");
         assertTrue(manager.toFile().setExecutable(true));
 
-        follow(section("# Homeostat as a service"), root);
+        follow(section(INSTALLATION), root);
         assertEquals(List.of("daemon-reload", "enable --now homeostat"), Files.readAllLines(told));
         homeostat.declare("web.yaml", sleeper());
         Agent first = homeostat.agent(root.resolve("opt/homeostat"));
         homeostat.awaitRunning("process/web");
         long web = homeostat.pid("process/web");
 
-        follow(section("## Upgrade"), root);
+        follow(section(UPGRADE), root);
 
         assertEquals("restart homeostat", Files.readAllLines(told).getLast());
         assertTrue(first.isRunning(), first::said);
@@ -273,6 +276,28 @@ final class UpgradeTest {
         eventually().until(() -> homeostat.run("status").exit() == 0);
         assertEquals(web, homeostat.pid("process/web"));
         assertEquals(Path.of("homeostat-2"), Files.readSymbolicLink(root.resolve("opt/homeostat")));
+    }
+
+    /** As earlier guides made it. */
+    @Test
+    void aDirectoryBecomesAVersionUnderARunningAgent() throws IOException, InterruptedException {
+        Path root = Files.createDirectory(homeostat.directory().resolve("root"));
+        Path installed = copy(Files.createDirectories(root.resolve("opt")) + "/homeostat");
+        homeostat.declare("web.yaml", sleeper());
+        Agent agent = homeostat.agent(installed);
+        homeostat.awaitRunning("process/web");
+
+        follow(
+                DocPage.named(GUIDE).code().stream()
+                        .map(DocPage.Code::text)
+                        .filter(text -> text.startsWith(DIRECTORY_TO_VERSION))
+                        .findFirst()
+                        .orElseThrow(),
+                root);
+
+        assertEquals(Path.of("homeostat-1"), Files.readSymbolicLink(installed));
+        assertTrue(agent.isRunning(), agent::said);
+        homeostat.run("status").exits(0);
     }
 
     /** An installation of the program. */
@@ -290,11 +315,20 @@ final class UpgradeTest {
         return installed;
     }
 
-    /** The first block of commands below a heading of the guide. */
-    private static String section(String heading) throws IOException {
-        String guide = Files.readString(Distribution.checkout().resolve(GUIDE));
-        int begin = guide.indexOf("```sh\n", guide.indexOf(heading)) + "```sh\n".length();
-        return guide.substring(begin, guide.indexOf("```", begin));
+    /** Whether this test runs what a block of the shell shows. */
+    static boolean runs(DocPage page, DocPage.Block block) {
+        return page.name().equals(GUIDE)
+                && block.language().equals("sh")
+                && List.of(INSTALLATION, UPGRADE).contains(block.heading());
+    }
+
+    /** The commands below a heading of the guide. */
+    private static String section(String heading) {
+        DocPage guide = DocPage.named(GUIDE);
+        return guide.blocks().stream()
+                .filter(block -> runs(guide, block) && block.heading().equals(heading))
+                .map(DocPage.Block::text)
+                .collect(Collectors.joining());
     }
 
     /** Types it line by line in a checkout, below another root directory and without a service manager. */
