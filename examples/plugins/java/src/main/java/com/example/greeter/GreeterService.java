@@ -61,7 +61,8 @@ final class GreeterService extends GuestAgentPluginImplBase {
 
     @Override
     public void stop(StopRequest request, StreamObserver<StopResponse> response) {
-        // With cleanup the plugin is removed: what it made outside of its state directory, which goes anyway, has to go. This one
+        // With cleanup the plugin is removed: what it made outside of its state directory, which goes anyway, has to
+        // go. This one
         // made nothing there. All has to be done before the answer, as SIGTERM follows that at once.
         System.out.println("stopping" + (request.getCleanup() ? " for good" : ""));
         response.onNext(StopResponse.getDefaultInstance());
@@ -84,7 +85,8 @@ final class GreeterService extends GuestAgentPluginImplBase {
     }
 
     private static int count(Path file) throws IOException {
-        int launches = (Files.exists(file) ? Integer.parseInt(Files.readString(file).strip()) : 0) + 1;
+        int launches =
+                (Files.exists(file) ? Integer.parseInt(Files.readString(file).strip()) : 0) + 1;
         Files.writeString(file, launches + "\n");
         return launches;
     }
