@@ -28,6 +28,8 @@ final class DocOutputTest {
         assertMatch(
                 "launch 015de704-1f81-47aa-be47-ca635e25d6f3, pid 107",
                 "launch 7c300a4c-9a3d-41d4-8415-02b6bb3aa792, pid 22609");
+        assertMatch("installed", "homeostat: apply: after 10s: process/web launching\ninstalled");
+        assertNoMatch("installed", "homeostat: apply: process/web failed\ninstalled");
         assertNoMatch("process/web  RUNNING  1", "process/web  STOPPED  1");
         assertNoMatch("Apply: 1 installed", "Apply: 2 installed");
         assertNoMatch("revision 2 runs", "revision 3 runs");
