@@ -38,6 +38,9 @@ import org.jspecify.annotations.Nullable;
 public final class Launcher {
     private static final String KEEPER_SCRIPT = "HOMEOSTAT_KEEPER_SCRIPT";
 
+    /** What a process has touched before it joins a group stays charged to the one before; what it executes then begins with nothing. */
+    private static final String INTO_GROUP = "printf 0 >\"$0\"; exec \"$@\"";
+
     private static final Duration BIRTH_TIME = Duration.ofSeconds(5);
     private static final Duration BIRTH_POLL = Duration.ofMillis(1);
     private static final Duration BIRTH_POLL_AT_MOST = Duration.ofMillis(10);
@@ -191,6 +194,9 @@ public final class Launcher {
             Preparation preparation)
             throws ActuationFailure, IOException {
         ImmutableList<String> command = ImmutableList.<String>builder()
+                .addAll(groups.keeper()
+                        .map(procs -> ImmutableList.of(ProgramScript.SHELL, "-c", INTO_GROUP, procs.toString()))
+                        .orElse(ImmutableList.of()))
                 .add(
                         ProgramScript.SHELL,
                         "-c",

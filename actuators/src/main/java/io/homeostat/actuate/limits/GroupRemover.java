@@ -55,7 +55,7 @@ public final class GroupRemover {
                 remove(group, id.brief());
             }
             if (hierarchy.isHomeOurs()) {
-                removeIfEmpty(hierarchy.home());
+                removeIfEmpty(hierarchy);
             }
         }
     }
@@ -90,7 +90,7 @@ public final class GroupRemover {
                 }
             }
             if (hierarchy.isHomeOurs()) {
-                removeIfEmpty(hierarchy.home());
+                removeIfEmpty(hierarchy);
             }
             for (Path place : hierarchy.placesOfOthers(now.minus(SETTLED))) {
                 removeIfEmpty(place);
@@ -98,7 +98,14 @@ public final class GroupRemover {
         }
     }
 
-    /** The last workload's group takes the parent with it. */
+    /** The last workload's group takes the parent with it, and the last keeper its own. */
+    private void removeIfEmpty(CgroupHierarchy hierarchy) {
+        if (Files.isDirectory(hierarchy.keepers())) {
+            removeIfEmpty(hierarchy.keepers());
+        }
+        removeIfEmpty(hierarchy.home());
+    }
+
     private void removeIfEmpty(Path home) {
         try {
             files.removeGroup(home);

@@ -20,6 +20,8 @@ import java.nio.file.Path;
 import java.util.EnumMap;
 import java.util.Map;
 import java.util.Optional;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Limits workloads with control groups, which {@link GroupRemover} removes again. A limit that cannot be enforced is a result, not a
@@ -32,6 +34,8 @@ public final class LimitEnforcer {
     private static final int MOVING_ROUNDS = 10;
 
     private static final int MAKING_ROUNDS = 10;
+
+    private static final Logger LOG = LoggerFactory.getLogger(LimitEnforcer.class);
 
     private final CgroupLayout layout;
     private final ControlFiles files;
@@ -49,13 +53,17 @@ public final class LimitEnforcer {
     public CgroupPlan prepare(WorkloadId id, Limits limits) {
         UnenforcedLimits lacking = new UnenforcedLimits(layout, limits);
         ImmutableList.Builder<Path> procs = ImmutableList.builder();
+        Optional<Path> keeper = Optional.empty();
         for (CgroupHierarchy hierarchy : layout.hierarchies()) {
-            make(hierarchy, id, lacking).ifPresent(group -> {
-                setLimits(hierarchy, group, limits, lacking);
-                procs.add(group.resolve("cgroup.procs"));
-            });
+            Optional<Path> group = make(hierarchy, hierarchy.group(id), lacking);
+            if (group.isPresent()) {
+                setLimits(hierarchy, group.get(), limits, lacking);
+                procs.add(group.get().resolve("cgroup.procs"));
+                keeper = keeper.or(() -> keepers(hierarchy));
+            }
         }
         return new CgroupPlan(
+                keeper,
                 procs.build(),
                 lacking.result(),
                 limits.required() && limits.areAny(),
@@ -71,7 +79,9 @@ public final class LimitEnforcer {
         for (CgroupHierarchy hierarchy : layout.hierarchies()) {
             ImmutableList<Path> groups = hierarchy.existing(id);
             if (groups.isEmpty()) {
-                groups = make(hierarchy, id, lacking).map(ImmutableList::of).orElse(ImmutableList.of());
+                groups = make(hierarchy, hierarchy.group(id), lacking)
+                        .map(ImmutableList::of)
+                        .orElse(ImmutableList.of());
             }
             for (Path group : groups) {
                 setLimits(hierarchy, group, limits, lacking);
@@ -83,8 +93,21 @@ public final class LimitEnforcer {
         return lacking.result();
     }
 
-    private Optional<Path> make(CgroupHierarchy hierarchy, WorkloadId id, UnenforcedLimits lacking) {
-        Path group = hierarchy.group(id);
+    /** Only in version 2: in version 1 nobody bounds the agent, whose groups keepers are in then. */
+    private Optional<Path> keepers(CgroupHierarchy hierarchy) {
+        if (hierarchy.version() == CgroupHierarchy.Version.V1) {
+            return Optional.empty();
+        }
+        try {
+            files.makeGroup(hierarchy.keepers());
+            return Optional.of(hierarchy.keepers().resolve("cgroup.procs"));
+        } catch (IOException e) {
+            LOG.warn("keepers stay in the agent's control group: {}", refused(e));
+            return Optional.empty();
+        }
+    }
+
+    private Optional<Path> make(CgroupHierarchy hierarchy, Path group, UnenforcedLimits lacking) {
         for (int round = 1; ; round++) {
             try {
                 makeHome(hierarchy, lacking);
@@ -235,14 +258,20 @@ public final class LimitEnforcer {
     /**
      * How a process joins the groups of its workload.
      *
+     * @param keeper the {@code cgroup.procs} of the group for whoever waits for the process; empty where that stays in ours
      * @param procs absolute paths of {@code cgroup.procs} files, into each of which the process writes {@code 0} (the writer) before it
      *     becomes the program; in a subshell {@code $$} would be another process
      * @param required whether a process that cannot join all of them must not run
      * @param oomKills how many processes of the workload the OOM killer has killed so far
      */
     public record CgroupPlan(
-            ImmutableList<Path> procs, LimitResult enforcement, boolean required, Observation<Long> oomKills) {
+            Optional<Path> keeper,
+            ImmutableList<Path> procs,
+            LimitResult enforcement,
+            boolean required,
+            Observation<Long> oomKills) {
         public static final CgroupPlan NONE = new CgroupPlan(
+                Optional.empty(),
                 ImmutableList.of(),
                 new LimitResult.Enforced(),
                 false,

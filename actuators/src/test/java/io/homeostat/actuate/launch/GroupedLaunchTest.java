@@ -17,6 +17,7 @@ import io.homeostat.observe.Observation;
 import io.homeostat.observe.process.LaunchDirectory;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Optional;
 import java.util.OptionalLong;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -52,6 +53,34 @@ class GroupedLaunchTest {
         assertEquals("00; 2 a b --", bed.log(TestBed.PROCESS).strip());
         LaunchDirectory notes = new LaunchDirectory(bed.layout.launch(instance.workload(), instance.launchId()));
         assertEquals(OptionalLong.of(5), notes.oomKillsBefore());
+    }
+
+    @Test
+    void whoeverWaitsForTheProcessEntersAGroupOfItsOwnFirst() throws Exception {
+        Path keepers = Files.createFile(root.resolve("keepers"));
+        Path one = Files.createFile(root.resolve("one"));
+
+        launch(
+                withKeeper(keepers, one),
+                bed.program("p", "cat " + keepers + " " + one + "; echo \"; $*\"; sleep 600"),
+                "a b");
+
+        TestBed.soon().until(() -> bed.log(TestBed.PROCESS).contains(";"));
+        assertEquals("00; a b", bed.log(TestBed.PROCESS).strip());
+    }
+
+    @Test
+    void whoeverWaitsForTheProcessDoesSoWithoutThatGroupToo() throws Exception {
+        Path one = Files.createFile(root.resolve("one"));
+
+        launch(withKeeper(root.resolve("nowhere/cgroup.procs"), one), bed.program("p", "cat " + one + "; sleep 600"));
+
+        TestBed.soon().until(() -> bed.log(TestBed.PROCESS).contains("0"));
+    }
+
+    private static CgroupPlan withKeeper(Path keepers, Path... procs) {
+        CgroupPlan plan = plan(false, procs);
+        return new CgroupPlan(Optional.of(keepers), plan.procs(), plan.enforcement(), plan.required(), plan.oomKills());
     }
 
     @Test
@@ -91,6 +120,11 @@ class GroupedLaunchTest {
     }
 
     private static CgroupPlan plan(boolean required, Path... procs) {
-        return new CgroupPlan(ImmutableList.copyOf(procs), new LimitResult.Enforced(), required, Observation.seen(5L));
+        return new CgroupPlan(
+                Optional.empty(),
+                ImmutableList.copyOf(procs),
+                new LimitResult.Enforced(),
+                required,
+                Observation.seen(5L));
     }
 }

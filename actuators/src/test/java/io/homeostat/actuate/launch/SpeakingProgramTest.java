@@ -110,6 +110,7 @@ class SpeakingProgramTest {
     @Test
     void whatTheShellSaysThatLaunchesItIsNotTakenForItsFirstLine() throws Exception {
         CgroupPlan missing = new CgroupPlan(
+                Optional.empty(),
                 ImmutableList.of(root.resolve("missing/cgroup.procs")),
                 new LimitResult.Enforced(),
                 false,

@@ -40,9 +40,14 @@ class GroupRemoverTest {
         assertFalse(failure.fatal());
 
         kernel.run(kernel.root, 4711);
+        Path keepers = kernel.root.resolve("homeostat.slice/keepers");
+        kernel.run(keepers, 4712);
         remover.remove(ID);
         assertFalse(Files.exists(group));
+        assertTrue(Files.exists(keepers), "somebody else's keeper is in it");
+        kernel.run(kernel.root, 4712);
         remover.remove(ID);
+        assertFalse(Files.exists(kernel.root.resolve("homeostat.slice")));
     }
 
     @Test

@@ -26,6 +26,7 @@ import java.nio.file.AccessDeniedException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.UserDefinedFileAttributeView;
+import java.util.Optional;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -46,6 +47,7 @@ class LimitEnforcerTest {
 
         Path group = kernel.root.resolve("homeostat.slice/plugin-ops-agent");
         assertEquals(ImmutableList.of(group.resolve("cgroup.procs")), plan.procs());
+        assertEquals(Optional.of(group.resolveSibling("keepers").resolve("cgroup.procs")), plan.keeper());
         assertEquals(new Enforced(), plan.enforcement());
         assertEquals(
                 ImmutableList.of(
@@ -169,6 +171,17 @@ class LimitEnforcerTest {
         CgroupPlan unlimited = new LimitEnforcer(layout(kernel, "/"), nothing).prepare(ID, Limits.NONE);
         assertEquals(ImmutableList.of(), unlimited.procs());
         assertEquals(new Enforced(), unlimited.enforcement());
+    }
+
+    @Test
+    void whereKeepersCanHaveNoGroupTheWorkloadIsLimitedAllTheSame() throws IOException {
+        FakeControlGroups kernel = kernel("cpu memory");
+
+        CgroupPlan plan = new LimitEnforcer(layout(kernel, "/"), refusing(kernel, "keepers")).prepare(ID, SOME);
+
+        assertEquals(Optional.empty(), plan.keeper());
+        assertEquals(1, plan.procs().size());
+        assertEquals(new Enforced(), plan.enforcement());
     }
 
     @Test

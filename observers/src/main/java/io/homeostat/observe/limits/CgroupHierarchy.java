@@ -60,6 +60,11 @@ public record CgroupHierarchy(
         return home.resolve(name(id));
     }
 
+    /** Where the shells are that wait for the processes of workloads: in no workload's group, nor in the agent's. */
+    public Path keepers() {
+        return home.resolve("keepers");
+    }
+
     /** The group that a process is in, by a line of its /proc/PID/cgroup: HIERARCHY:CONTROLLERS:PATH, without controllers in version 2. */
     Optional<Path> group(String line) {
         List<String> fields = Splitter.on(':').limit(3).splitToList(line);
