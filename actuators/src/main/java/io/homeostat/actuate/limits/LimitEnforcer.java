@@ -93,6 +93,15 @@ public final class LimitEnforcer {
         return lacking.result();
     }
 
+    /** Bounds a group that is no workload's. */
+    LimitResult bound(Path group, Limits limits) {
+        UnenforcedLimits lacking = new UnenforcedLimits(layout, limits);
+        for (CgroupHierarchy hierarchy : layout.hierarchies()) {
+            make(hierarchy, group, lacking).ifPresent(made -> setLimits(hierarchy, made, limits, lacking));
+        }
+        return lacking.result();
+    }
+
     /** Only in version 2: in version 1 nobody bounds the agent, whose groups keepers are in then. */
     private Optional<Path> keepers(CgroupHierarchy hierarchy) {
         if (hierarchy.version() == CgroupHierarchy.Version.V1) {

@@ -49,7 +49,13 @@ final class FakeControlGroups implements ControlFiles {
                 }
                 move(group, Long.parseLong(text));
             }
-            case "cgroup.subtree_control" -> passDown(group, text.substring(1));
+            case "cgroup.subtree_control" -> {
+                if (text.startsWith("+")) {
+                    passDown(group, text.substring(1));
+                } else {
+                    passNoLonger(group, text.substring(1));
+                }
+            }
             default -> {
                 if (!Files.exists(file)) {
                     throw new NoSuchFileException(file.toString());
@@ -90,6 +96,13 @@ final class FakeControlGroups implements ControlFiles {
                 fill(each, read(file));
             }
         }
+    }
+
+    private static void passNoLonger(Path group, String controller) throws IOException {
+        Path file = group.resolve("cgroup.subtree_control");
+        Set<String> enabled = words(file);
+        enabled.remove(controller);
+        Files.writeString(file, String.join(" ", enabled) + "\n");
     }
 
     private void move(Path group, long pid) throws IOException {

@@ -1,6 +1,7 @@
 package io.homeostat.desired.model;
 
 import com.google.common.collect.ImmutableList;
+import io.homeostat.desired.model.schema.Cpu;
 import io.homeostat.desired.model.schema.Fields;
 import io.homeostat.desired.model.schema.Fields.Default;
 import io.homeostat.desired.model.schema.Fields.Doc;
@@ -267,5 +268,15 @@ public record AgentConfig(
             Size cacheBytes,
 
             @Doc("How long an archive is kept after somebody needed it last.") @Default("24h")
-            Duration cacheAge) {}
+            Duration cacheAge,
+
+            @Doc(
+                    "The memory of the agent itself, with the commands of probes and hooks; beyond it the kernel ends one of them, and systemd starts the agent again. Takes systemd, and control groups of version 2.")
+            @Default("512Mi")
+            @Range(min = 128 << 20)
+            Size memory,
+
+            @Doc("Processor time of the agent itself, in percent of one core; where memory is bounded, too.")
+            @Default("100%")
+            Cpu cpu) {}
 }

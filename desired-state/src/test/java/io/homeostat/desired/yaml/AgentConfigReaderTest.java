@@ -9,6 +9,7 @@ import com.networknt.schema.Schema;
 import com.networknt.schema.SchemaRegistry;
 import com.networknt.schema.SpecificationVersion;
 import io.homeostat.desired.model.AgentConfig;
+import io.homeostat.desired.model.schema.Cpu;
 import io.homeostat.desired.model.schema.Size;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -46,7 +47,9 @@ class AgentConfigReaderTest {
                     new Size(50L << 20),
                     10_000,
                     new Size(1L << 30),
-                    Duration.ofDays(1)),
+                    Duration.ofDays(1),
+                    new Size(512L << 20),
+                    new Cpu(100)),
             ImmutableList.of());
 
     @TempDir
@@ -81,7 +84,7 @@ class AgentConfigReaderTest {
                 metrics: {listen: ""}
                 ui: {listen: "127.0.0.1:9465", operations: true}
                 log: {format: json, level: debug}
-                limits: {downloadBytes: 1, unpackedBytes: 2, entries: 3, logBytesPerWorkload: 1Mi, events: 5, cacheBytes: 0, cacheAge: 7s}
+                limits: {downloadBytes: 1, unpackedBytes: 2, entries: 3, logBytesPerWorkload: 1Mi, events: 5, cacheBytes: 0, cacheAge: 7s, memory: 128Mi, cpu: 50%}
                 notify:
                 - {on: [CRASHED], exec: [/bin/true], timeout: 5s}
                 - webhook: https://example.com/T0
@@ -109,7 +112,15 @@ class AgentConfigReaderTest {
                 new AgentConfig.Log(
                         AgentConfig.Log.Format.JSON, AgentConfig.Log.Level.DEBUG, AgentConfig.Log.Target.FILES),
                 new AgentConfig.Bounds(
-                        new Size(1), new Size(2), 3, new Size(1 << 20), 5, new Size(0), Duration.ofSeconds(7)),
+                        new Size(1),
+                        new Size(2),
+                        3,
+                        new Size(1 << 20),
+                        5,
+                        new Size(0),
+                        Duration.ofSeconds(7),
+                        new Size(128 << 20),
+                        new Cpu(50)),
                 ImmutableList.of(
                         new AgentConfig.Hook(
                                 ImmutableList.of("CRASHED"),

@@ -120,8 +120,7 @@ public record CgroupLayout(ImmutableList<CgroupHierarchy> hierarchies) {
         // The service belongs to the usual state directory; for any other agent its groups are foreign.
         ImmutableList<Path> known =
                 name.equals(NAME) ? ImmutableList.of(slice, root.resolve(SERVICE)) : ImmutableList.of(slice);
-        Optional<Path> delegated = own(proc)
-                .map(path -> root.resolve(path.substring(1)))
+        Optional<Path> delegated = own(root, proc.resolve("self"))
                 .filter(own -> !couldNotBeStartedAgain(own, root))
                 .flatMap(CgroupLayout::delegated);
         Path home = delegated.orElse(slice);
@@ -138,8 +137,9 @@ public record CgroupLayout(ImmutableList<CgroupHierarchy> hierarchies) {
      * workloads in it, the subtree may have no process, and systemd could not start the service again beside them. Who may not write
      * elsewhere has no choice.
      */
-    private static boolean couldNotBeStartedAgain(Path own, Path root) {
-        return last(own).endsWith(".service") && Files.isWritable(root);
+    static boolean couldNotBeStartedAgain(Path own, Path root) {
+        Path moved = own.endsWith(AgentGroup.SUPERVISOR) ? own.getParent() : null;
+        return last(moved == null ? own : moved).endsWith(".service") && Files.isWritable(root);
     }
 
     /** The delegated subtree that our own process is in, at its top or in the group for our processes. */
@@ -152,7 +152,7 @@ public record CgroupLayout(ImmutableList<CgroupHierarchy> hierarchies) {
     }
 
     /** Being writable is not enough: root may write everywhere, and a terminal's group is its user's but not ours. */
-    private static boolean isDelegated(Path group) {
+    static boolean isDelegated(Path group) {
         return Files.isWritable(group) && (OUR_UNIT.matcher(last(group)).matches() || isMarked(group));
     }
 
@@ -173,12 +173,12 @@ public record CgroupLayout(ImmutableList<CgroupHierarchy> hierarchies) {
         }
     }
 
-    /** Our own path in the unified hierarchy. */
-    private static Optional<String> own(Path proc) {
+    /** The group of a process in the unified hierarchy; {@code process} is its directory in /proc. */
+    static Optional<Path> own(Path root, Path process) {
         try {
-            return Files.readAllLines(proc.resolve("self/cgroup"), StandardCharsets.UTF_8).stream()
+            return Files.readAllLines(process.resolve("cgroup"), StandardCharsets.UTF_8).stream()
                     .filter(line -> line.startsWith("0::/"))
-                    .map(line -> line.substring("0::".length()))
+                    .map(line -> root.resolve(line.substring("0::/".length())))
                     .findFirst();
         } catch (IOException e) {
             // A process outside any group has nothing delegated.
@@ -242,7 +242,7 @@ public record CgroupLayout(ImmutableList<CgroupHierarchy> hierarchies) {
                 : "the memory controller is in control groups of version 1 here, which know no memory.oom.group";
     }
 
-    private static Set<Controller> controllers(Path group) {
+    static Set<Controller> controllers(Path group) {
         Set<Controller> found = EnumSet.noneOf(Controller.class);
         try {
             ImmutableSet<String> words = ImmutableSet.copyOf(Splitter.on(' ')
@@ -258,7 +258,7 @@ public record CgroupLayout(ImmutableList<CgroupHierarchy> hierarchies) {
         return found;
     }
 
-    private static String last(Path path) {
+    static String last(Path path) {
         Path name = path.getFileName();
         return name == null ? "" : name.toString();
     }

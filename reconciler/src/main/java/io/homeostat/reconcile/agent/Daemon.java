@@ -12,6 +12,7 @@ import io.homeostat.desired.state.StateStore;
 import io.homeostat.desired.state.StoreException;
 import io.homeostat.desired.state.sqlite.StateLock;
 import io.homeostat.desired.state.sqlite.StateStores;
+import io.homeostat.observe.limits.AgentGroup;
 import io.homeostat.observe.process.ProcFs;
 import io.homeostat.proto.agent.CommandRequest;
 import io.homeostat.reconcile.agent.hooks.Hooks;
@@ -180,7 +181,13 @@ public final class Daemon {
         telemetry.metrics().log(log);
         SystemdNotifier manager = new SystemdNotifier(
                 environment::variable, ProcessHandle.current().pid());
-        try (MetadataClient metadata = environment.metadata();
+        try (OwnGroup group = OwnGroup.enter(
+                        Path.of("/sys/fs/cgroup"),
+                        Path.of("/proc"),
+                        !environment.variable(AgentGroup.OPTION).isEmpty(),
+                        layout,
+                        config.limits());
+                MetadataClient metadata = environment.metadata();
                 Agent agent =
                         new Agent(layout, config, sources, store, metadata, environment.clock(), true, telemetry);
                 ControlPlane controlPlane = controlPlane(agent, claimed.metadataId(), store, metadata);
@@ -226,6 +233,7 @@ public final class Daemon {
                             hangUps.drainPermits();
                             reload(
                                     agent,
+                                    group,
                                     controlPlane,
                                     layout,
                                     store,
@@ -285,6 +293,7 @@ public final class Daemon {
 
     private void reload(
             Agent agent,
+            OwnGroup group,
             ControlPlane controlPlane,
             Layout layout,
             StateStore store,
@@ -300,6 +309,7 @@ public final class Daemon {
                 LOG.warn("stateDir, runDir and instanceId take effect when the agent is started the next time");
             }
             agent.reload(config);
+            group.use(config.limits());
             log.change(config.log().format(), level(config));
             journal.use();
             controlPlane.use(config);

@@ -3,6 +3,8 @@ package io.homeostat.reconcile.command.diagnostics;
 import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.observe.limits.CgroupLayout;
+import io.homeostat.observe.process.ProcFs;
+import io.homeostat.reconcile.command.environment.AgentFile;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Clock;
@@ -38,6 +40,12 @@ public final class Doctor {
                 .add(new Named("sockets", state::sockets))
                 .add(new Named("lock", state::lock))
                 .add(new Named("agent", state::agent))
+                .add(new Named(
+                        "ceiling",
+                        () -> host.ceiling(
+                                Path.of("/sys/fs/cgroup"),
+                                AgentFile.running(layout, new ProcFs())
+                                        .map(agent -> agent.identity().pid()))))
                 .add(new Named("database", state::database));
         for (Path source : sources) {
             all.add(new Named("source", () -> StateChecks.source(source)));

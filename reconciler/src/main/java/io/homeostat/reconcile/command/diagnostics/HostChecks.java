@@ -3,6 +3,10 @@ package io.homeostat.reconcile.command.diagnostics;
 import com.google.common.base.Splitter;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
+import io.homeostat.desired.model.Lifecycle.Limits;
+import io.homeostat.desired.model.schema.Cpu;
+import io.homeostat.desired.model.schema.Size;
+import io.homeostat.observe.limits.AgentGroup;
 import io.homeostat.observe.limits.CgroupHierarchy;
 import io.homeostat.observe.limits.CgroupLayout;
 import io.homeostat.observe.limits.Controller;
@@ -154,6 +158,28 @@ final class HostChecks {
                                 .collect(Collectors.joining(" and "))
                         + "; workloads that require such limits are not started",
                 "run as root, or in a systemd unit with Delegate=yes");
+    }
+
+    /** Whether the agent that runs is bounded: one with a control group of its own should be. */
+    Finding ceiling(Path cgroups, Optional<Long> agent) throws IOException {
+        Optional<Limits> limits = agent.isEmpty()
+                ? Optional.empty()
+                : AgentGroup.limits(cgroups, proc.resolve(Long.toString(agent.get())));
+        if (limits.isEmpty()) {
+            return Finding.ok(
+                    "ceiling",
+                    agent.isEmpty()
+                            ? "no agent is running"
+                            : "nothing but its heap bounds the agent, which has no control group of its own");
+        }
+        Size memory = limits.get().memory();
+        Cpu cpu = limits.get().cpu();
+        String words = "the agent itself may take "
+                + (memory == null ? "all memory" : (memory.bytes() >> 20) + " MiB of memory") + " and "
+                + (cpu == null ? "all processors" : cpu.percentOfOneCore() + "% of a processor");
+        return memory == null || cpu == null
+                ? Finding.warn("ceiling", words, "its log says why; restart it when that is mended")
+                : Finding.ok("ceiling", words);
     }
 
     Finding inotify() throws IOException {

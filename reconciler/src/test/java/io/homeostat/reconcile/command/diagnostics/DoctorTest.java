@@ -24,6 +24,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.time.ZoneOffset;
 import java.util.List;
+import java.util.Optional;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
@@ -187,6 +188,32 @@ class DoctorTest {
         assertEquals(Level.WARN, none.level());
         assertTrue(one.message().startsWith("v1 memory at " + directory + "; not enforced: "), one.toString());
         assertTrue(one.message().contains("cpu (" + CgroupLayout.NO_CONTROLLER + ")"), one.toString());
+    }
+
+    @Test
+    void theLineAboutTheCeilingSaysWhatBoundsTheAgent() throws IOException {
+        HostChecks host = new HostChecks(directory, NOW);
+        Path cgroups = Files.createDirectories(directory.resolve("cgroups"));
+        Path group = Files.createDirectories(cgroups.resolve("system.slice/homeostat.service/supervisor"));
+        Files.createFile(cgroups.resolve("cgroup.controllers"));
+        Path cgroup = Files.createDirectories(directory.resolve("4711")).resolve("cgroup");
+
+        Files.writeString(cgroup, "0::/user.slice\n");
+        assertEquals(
+                Finding.ok("ceiling", "nothing but its heap bounds the agent, which has no control group of its own"),
+                host.ceiling(cgroups, Optional.of(4711L)));
+
+        Files.writeString(cgroup, "0::/system.slice/homeostat.service/supervisor\n");
+        Files.writeString(group.resolve("memory.max"), "536870912\n");
+        Finding half = host.ceiling(cgroups, Optional.of(4711L));
+        assertEquals(Level.WARN, half.level());
+        assertEquals("the agent itself may take 512 MiB of memory and all processors", half.message());
+
+        Files.writeString(group.resolve("cpu.max"), "100000 100000\n");
+        assertEquals(
+                Finding.ok("ceiling", "the agent itself may take 512 MiB of memory and 100% of a processor"),
+                host.ceiling(cgroups, Optional.of(4711L)));
+        assertEquals(Finding.ok("ceiling", "no agent is running"), host.ceiling(cgroups, Optional.empty()));
     }
 
     @Test

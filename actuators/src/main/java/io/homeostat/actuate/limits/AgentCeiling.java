@@ -1,0 +1,111 @@
+package io.homeostat.actuate.limits;
+
+import com.google.common.collect.ImmutableList;
+import io.homeostat.actuate.Disk;
+import io.homeostat.actuate.limits.LimitEnforcer.LimitResult;
+import io.homeostat.desired.model.Lifecycle.Limits;
+import io.homeostat.observe.limits.AgentGroup;
+import io.homeostat.observe.limits.CgroupHierarchy;
+import io.homeostat.observe.limits.CgroupHierarchy.Version;
+import io.homeostat.observe.limits.CgroupLayout;
+import io.homeostat.observe.limits.Controller;
+import java.io.IOException;
+import java.nio.file.Path;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Bounds what the agent itself takes, with the commands that it runs: a control group of its own, in which neither workloads nor their
+ * keepers are. A ceiling that cannot be held is a result, and keeps the agent from nothing.
+ */
+public final class AgentCeiling {
+    /** Processes forked while their parents are moved are moved in the next round. */
+    private static final int MOVING_ROUNDS = 10;
+
+    private static final Logger LOG = LoggerFactory.getLogger(AgentCeiling.class);
+
+    private final AgentGroup place;
+    private final Path keepers;
+    private final ControlFiles files;
+    private final LimitEnforcer enforcer;
+
+    /** @param layout where the groups of workloads are */
+    public AgentCeiling(AgentGroup place, CgroupLayout layout) {
+        this(place, layout, ControlFiles.ofTheKernel());
+    }
+
+    AgentCeiling(AgentGroup place, CgroupLayout layout, ControlFiles files) {
+        this.place = place;
+        this.keepers = layout.hierarchies().stream()
+                .filter(hierarchy -> hierarchy.version() == Version.V2)
+                .findFirst()
+                .map(CgroupHierarchy::keepers)
+                .orElseThrow(() -> new IllegalArgumentException("no hierarchy of version 2 in " + layout));
+        this.files = files;
+        this.enforcer = new LimitEnforcer(new CgroupLayout(ImmutableList.of(place.unit())), files);
+    }
+
+    /**
+     * Moves us into our group, and all others in it and above to the keepers: what a former agent has left behind. So before we start
+     * anything.
+     */
+    public LimitResult enter(long self, Limits limits) {
+        try {
+            files.makeGroup(place.group());
+            files.write(place.group().resolve("cgroup.procs"), Long.toString(self));
+            Path parent = keepers.getParent();
+            if (parent != null) {
+                files.makeGroup(parent);
+            }
+            files.makeGroup(keepers);
+            for (int round = 0; round < MOVING_ROUNDS && !moveOthers(self).isEmpty(); round++) {
+                LOG.debug("moved what a former agent has left behind to {}", keepers);
+            }
+        } catch (IOException e) {
+            return new LimitResult.Unavailable("it can't have a control group of its own: " + Disk.reason(e));
+        }
+        return hold(limits);
+    }
+
+    private ImmutableList<Long> moveOthers(long self) throws IOException {
+        ImmutableList.Builder<Long> moved = ImmutableList.builder();
+        for (Path from : ImmutableList.of(place.unit().home(), place.group())) {
+            for (long pid : CgroupHierarchy.processes(from)) {
+                if (pid == self) {
+                    continue;
+                }
+                try {
+                    files.write(keepers.resolve("cgroup.procs"), Long.toString(pid));
+                    moved.add(pid);
+                } catch (IOException e) {
+                    if (CgroupHierarchy.processes(from).contains(pid)) {
+                        throw e;
+                    }
+                }
+            }
+        }
+        return moved.build();
+    }
+
+    /** Sets the limits of our group. */
+    public LimitResult hold(Limits limits) {
+        return enforcer.bound(place.group(), limits);
+    }
+
+    /** Lets systemd start the unit again in its own group, where it has started us; the unit does that for an agent that crashes. */
+    public void leave() {
+        if (!place.group().endsWith(AgentGroup.SUPERVISOR)) {
+            return;
+        }
+        for (Controller controller : place.unit().controllers()) {
+            try {
+                files.write(place.unit().home().resolve("cgroup.subtree_control"), "-" + controller.word());
+            } catch (IOException e) {
+                LOG.warn(
+                        "the control group {} can't be left as it was: {}",
+                        place.unit().home(),
+                        Disk.reason(e));
+            }
+        }
+    }
+}

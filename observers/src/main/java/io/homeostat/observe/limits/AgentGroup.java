@@ -1,0 +1,75 @@
+package io.homeostat.observe.limits;
+
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSet;
+import io.homeostat.desired.model.Lifecycle.Limits;
+import io.homeostat.observe.limits.CgroupHierarchy.Version;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Optional;
+
+/**
+ * The control group of version 2 in which an agent is bounded that systemd has started, below the one that is delegated to its unit.
+ * Looks and changes nothing.
+ *
+ * @param unit what is delegated
+ * @param group the agent's own, {@value CgroupLayout#AGENT} where systemd starts it there (DelegateSubgroup, from version 254 on), else
+ *     {@value #SUPERVISOR}, which may have to be made
+ */
+public record AgentGroup(CgroupHierarchy unit, Path group) {
+    /** Another name than systemd's: the unit's own group is to be left free then, see {@link CgroupLayout}. */
+    public static final String SUPERVISOR = "supervisor";
+
+    /**
+     * The variable of a unit that undoes what an agent leaves there, before it is started again: systemd can't start it in a group that
+     * passes controllers down.
+     */
+    public static final String OPTION = "HOMEOSTAT_OWN_GROUP";
+
+    /**
+     * Where this process may be bounded; empty when nothing is delegated to it, or systemd could not start it again there.
+     *
+     * @param mayMove whether its unit has {@link #OPTION}
+     */
+    public static Optional<AgentGroup> find(Path root, Path proc, boolean mayMove) {
+        return CgroupLayout.isUnified(root)
+                ? CgroupLayout.own(root, proc.resolve("self")).flatMap(own -> inUnit(root, own, mayMove))
+                : Optional.empty();
+    }
+
+    private static Optional<AgentGroup> inUnit(Path root, Path own, boolean mayMove) {
+        Path above = own.getParent();
+        Path unit = isOne(own) && above != null ? above : own;
+        boolean stays = !unit.equals(own);
+        if (!CgroupLayout.isDelegated(unit)
+                || !(stays || (mayMove && CgroupLayout.couldNotBeStartedAgain(own, root)))) {
+            return Optional.empty();
+        }
+        ImmutableSet<Controller> controllers = ImmutableSet.copyOf(CgroupLayout.controllers(unit));
+        CgroupHierarchy hierarchy =
+                new CgroupHierarchy(Version.V2, controllers, unit, ImmutableList.of(), ImmutableList.of(unit));
+        return controllers.isEmpty()
+                ? Optional.empty()
+                : Optional.of(new AgentGroup(hierarchy, stays ? own : own.resolve(SUPERVISOR)));
+    }
+
+    /** What bounds an agent, whose directory in /proc this is; empty when it has no group of its own. */
+    public static Optional<Limits> limits(Path root, Path process) throws IOException {
+        Optional<Path> group = CgroupLayout.isUnified(root)
+                ? CgroupLayout.own(root, process).filter(AgentGroup::isOne)
+                : Optional.empty();
+        if (group.isEmpty()) {
+            return Optional.empty();
+        }
+        Path own = group.get();
+        return Optional.of(new Limits(
+                Files.exists(own.resolve("memory.max")) ? LimitFiles.memory(Version.V2, own) : null,
+                Files.exists(own.resolve("cpu.max")) ? LimitFiles.cpu(Version.V2, own) : null,
+                false));
+    }
+
+    private static boolean isOne(Path group) {
+        return group.endsWith(CgroupLayout.AGENT) || group.endsWith(SUPERVISOR);
+    }
+}

@@ -1,0 +1,115 @@
+package io.homeostat.reconcile.agent;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.read.ListAppender;
+import io.homeostat.desired.model.AgentConfig;
+import io.homeostat.desired.model.schema.Cpu;
+import io.homeostat.desired.model.schema.Size;
+import io.homeostat.desired.platform.Layout;
+import io.homeostat.desired.yaml.AgentConfigReader;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.slf4j.LoggerFactory;
+
+/** Files in a directory stand for the kernel's, so that it can be tried on any machine. */
+class OwnGroupTest {
+    private static final String UNIT = "system.slice/homeostat.service";
+    private static final AgentConfig.Bounds DEFAULTS =
+            AgentConfigReader.defaults().limits();
+
+    @TempDir
+    Path temp;
+
+    private final ListAppender<ILoggingEvent> log = new ListAppender<>();
+    private Path cgroups;
+
+    @BeforeEach
+    void startUnit() throws IOException {
+        ((Logger) LoggerFactory.getLogger(OwnGroup.class)).addAppender(log);
+        log.start();
+        cgroups = temp.resolve("cgroup");
+        Path self = Files.createDirectories(temp.resolve("proc/self"));
+        Files.writeString(self.resolve("cgroup"), "0::/" + UNIT + "\n");
+        group("", "cgroup.controllers", "cpu memory\n");
+        group(UNIT, "cgroup.controllers", "cpu memory\n");
+        group(UNIT, "cgroup.procs", "");
+    }
+
+    @AfterEach
+    void stopListening() {
+        ((Logger) LoggerFactory.getLogger(OwnGroup.class)).detachAppender(log);
+    }
+
+    @Test
+    void itIsBoundedAsTheConfigurationSaysAlsoByALaterOneAndLeftInTheEnd() throws IOException {
+        group("homeostat.slice/keepers", "cgroup.procs", "");
+        group(UNIT, "cgroup.subtree_control", "cpu memory\n");
+        for (String file : List.of("cgroup.procs", "memory.max", "cpu.max")) {
+            group(UNIT + "/supervisor", file, "");
+        }
+
+        try (OwnGroup group = enter(true)) {
+            assertEquals(Long.toString(ProcessHandle.current().pid()), read("cgroup.procs"));
+            assertEquals("536870912", read("memory.max"));
+            assertEquals("100000 100000", read("cpu.max"));
+
+            group.use(new AgentConfig.Bounds(
+                    DEFAULTS.downloadBytes(),
+                    DEFAULTS.unpackedBytes(),
+                    DEFAULTS.entries(),
+                    DEFAULTS.logBytesPerWorkload(),
+                    DEFAULTS.events(),
+                    DEFAULTS.cacheBytes(),
+                    DEFAULTS.cacheAge(),
+                    new Size(128 << 20),
+                    new Cpu(50)));
+            assertEquals("134217728", read("memory.max"));
+            assertEquals("50000 100000", read("cpu.max"));
+        }
+        assertTrue(Files.readString(cgroups.resolve(UNIT).resolve("cgroup.subtree_control"))
+                .startsWith("-"));
+    }
+
+    @Test
+    void withoutItTheAgentWorksAndSaysThatItIsNotBounded() {
+        try (OwnGroup group = enter(true)) {
+            group.use(DEFAULTS);
+        }
+        String missing = "the agent takes what it gets: it can't have a control group of its own: "
+                + cgroups.resolve(UNIT).resolve("supervisor/cgroup.procs");
+        assertTrue(
+                log.list.stream().anyMatch(each -> each.getFormattedMessage().startsWith(missing)), log.list::toString);
+    }
+
+    @Test
+    void aUnitThatDoesNotSayThatItCanBeStartedAgainIsLeftAsItIs() {
+        try (OwnGroup group = enter(false)) {
+            group.use(DEFAULTS);
+        }
+        assertFalse(Files.exists(cgroups.resolve(UNIT).resolve("supervisor")));
+    }
+
+    private OwnGroup enter(boolean mayMove) {
+        Layout layout = new Layout(Path.of("/var/lib/homeostat"), Path.of("/run/homeostat"), "i");
+        return OwnGroup.enter(cgroups, temp.resolve("proc"), mayMove, layout, DEFAULTS);
+    }
+
+    private void group(String group, String file, String text) throws IOException {
+        Files.writeString(Files.createDirectories(cgroups.resolve(group)).resolve(file), text);
+    }
+
+    private String read(String file) throws IOException {
+        return Files.readString(cgroups.resolve(UNIT).resolve("supervisor").resolve(file));
+    }
+}
