@@ -119,7 +119,7 @@ final class DocsTest {
     private DocOutput run(String command, DocPage.Shown shown) {
         Result result = homeostat
                 .shell("exec 2>&1\n(exit " + exit + ")\n" + command.replaceFirst("^\\./homeostat ", "homeostat "))
-                .await(Patience.LONGEST);
+                .await(Patience.BUILD);
         if (!command.startsWith("echo $?")) {
             exit = result.exit();
         }

@@ -9,6 +9,10 @@ import org.awaitility.core.ConditionFactory;
 /** How long to wait for what has to happen; generous, because nothing is wrong when a machine is slow. */
 final class Patience {
     static final Duration LONGEST = Duration.ofSeconds(90);
+
+    /** For a command that may be a build. */
+    static final Duration BUILD = Duration.ofMinutes(10);
+
     private static final Duration SHORTEST_POLL = Duration.ofMillis(100);
     private static final Duration LONGEST_POLL = Duration.ofMillis(800);
 

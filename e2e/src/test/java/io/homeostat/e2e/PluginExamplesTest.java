@@ -129,7 +129,7 @@ final class PluginExamplesTest {
     }
 
     private Result shell(String script) {
-        return homeostat.checked(homeostat.shell(machine.here(script)).await(Patience.LONGEST));
+        return homeostat.checked(homeostat.shell(machine.here(script)).await(Patience.BUILD));
     }
 
     private Result configure(String bundled, String config) throws IOException {
