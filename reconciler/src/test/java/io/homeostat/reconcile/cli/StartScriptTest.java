@@ -79,6 +79,13 @@ class StartScriptTest {
                 said::toString);
     }
 
+    /** Else a machine to which a disk moves, and whose processor lacks some of them, ends at the first one. */
+    @Test
+    void theCacheHoldsNoMachineInstructions() throws Exception {
+        List<String> said = start(installation(), "run");
+        assertTrue(said.contains("-XX:-AOTAdapterCaching") && said.contains("-XX:-AOTStubCaching"), said::toString);
+    }
+
     @Test
     void onlyTheAgentGivesBackWhatItDoesNotNeed() throws Exception {
         assertTrue(start(DIST, "run").toString().contains("TrimNativeHeapInterval"));
