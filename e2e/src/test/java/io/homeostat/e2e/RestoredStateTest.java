@@ -76,12 +76,12 @@ final class RestoredStateTest {
         assertTrue(runs("process/web", "new"));
         List<Long> now = pids();
         assertTrue(now.stream().noneMatch(before::contains), () -> now + " are not all new: " + before);
-        assertEquals(
-                1,
-                homeostat.everyProcess().stream()
-                        .filter(Processes.Seen::isKeeper)
-                        .count(),
-                "keepers");
+        // One ends a moment after what it waits for.
+        eventually()
+                .until(() -> homeostat.everyProcess().stream()
+                                .filter(Processes.Seen::isKeeper)
+                                .count()
+                        == 1);
     }
 
     @Test
@@ -148,7 +148,8 @@ final class RestoredStateTest {
         eventually().until(() -> !Processes.isAlive(main));
         broken.kill();
         List<Processes.Seen> left = homeostat.processes("process/web");
-        assertTrue(!left.isEmpty() && homeostat.everyProcess().stream().noneMatch(Processes.Seen::isKeeper));
+        assertTrue(!left.isEmpty());
+        eventually().until(() -> homeostat.everyProcess().stream().noneMatch(Processes.Seen::isKeeper));
         homeostat.declare("web.yaml", leavingADeafChild("1s"));
 
         homeostat.agent();

@@ -12,11 +12,15 @@ import io.homeostat.observe.Observation;
 import io.homeostat.observe.process.LaunchDirectory.LaunchMarks;
 import io.homeostat.observe.process.ProcFs.Stat;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.LinkedHashMap;
+import java.util.Map;
 import java.util.Optional;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -25,8 +29,8 @@ import org.jspecify.annotations.Nullable;
  * What is left are their keepers, each with its launch's directory among its arguments. One is believed only
  *
  * <ul>
- *   <li>when all its user ids are those of the directory's owner, who could end what it leads to anyway;
- *   <li>when it has the mark of that launch;
+ *   <li>when all its user ids are those of the directory's owner, and it is in our pid namespace: so it could end what it leads to anyway;
+ *   <li>when it has the mark of that launch, whose id no launch has that there is a note on: all that has the mark of an id is stopped;
  *   <li>when it calls the same directory so: in a container the same path is another one.
  * </ul>
  *
@@ -37,6 +41,9 @@ public final class UnknownLaunches {
     private static final int NAMES = 5;
 
     private static final Path ROOT = Path.of("/");
+
+    /** As a launch is called that we have made, which is no name of another file. */
+    private static final Pattern ID = Pattern.compile("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}");
 
     private final Layout layout;
     private final ProcFs procFs;
@@ -115,19 +122,40 @@ public final class UnknownLaunches {
         }
         String bootId = procFs.bootId();
         Instant boot = procFs.bootTime();
-        ImmutableList.Builder<Found> unknown = ImmutableList.builder();
+        ImmutableSet<String> noted = noted();
+        Map<String, Found> unknown = new LinkedHashMap<>();
         for (Stat stat : procFs.processes()) {
             if (keepers.contains(stat.parent())) {
                 // It has no other child than the main process. Asked again, as its number may be another's by now.
                 kept(stat.parent())
-                        .ifPresent(launch -> unknown.add(new Found(
-                                launch,
-                                new ProcessIdentity(stat.pid(), stat.startTicks(), bootId),
-                                boot.plus(
-                                        Duration.ofNanos(ProcFs.NANOS_PER_TICK).multipliedBy(stat.startTicks())))));
+                        .filter(launch -> !noted.contains(launch.id()))
+                        .ifPresent(launch -> unknown.putIfAbsent(
+                                launch.id(),
+                                new Found(
+                                        launch,
+                                        new ProcessIdentity(stat.pid(), stat.startTicks(), bootId),
+                                        boot.plus(Duration.ofNanos(ProcFs.NANOS_PER_TICK)
+                                                .multipliedBy(stat.startTicks())))));
             }
         }
-        return unknown.build();
+        return ImmutableList.copyOf(unknown.values());
+    }
+
+    /** The ids of all launches on which there are notes, of whatever workload. */
+    private ImmutableSet<String> noted() throws IOException {
+        ImmutableSet.Builder<String> ids = ImmutableSet.builder();
+        for (Kind kind : Kind.all()) {
+            Path launches = layout.launches(kind);
+            if (Files.isDirectory(launches)) {
+                try (Stream<Path> below = Files.walk(launches, 2)) {
+                    below.filter(path -> Files.exists(new LaunchDirectory(path).noteFile()))
+                            .forEach(path -> ids.add(path.getFileName().toString()));
+                } catch (UncheckedIOException e) {
+                    throw e.getCause();
+                }
+            }
+        }
+        return ids.build();
     }
 
     /** The launch whose keeper a process is; empty when it is none of ours, and when there is a note on the launch. */
@@ -155,6 +183,7 @@ public final class UnknownLaunches {
                         kind,
                         directory.getName(below + NAMES - 2).toString(),
                         directory.getName(below + NAMES - 1).toString()))
+                .filter(launch -> ID.matcher(launch.id()).matches())
                 .filter(launch -> Files.notExists(
                         new LaunchDirectory(kinds.resolve(launch.workload()).resolve(launch.id())).noteFile()))
                 .filter(launch -> procFs.carries(pid, LaunchMarks.KEEPER, launch.id()))
@@ -167,6 +196,7 @@ public final class UnknownLaunches {
         try {
             Path root = procFs.path(Long.toString(pid), "root");
             return procFs.isOfUser(pid, (int) Files.getAttribute(layout.stateDir(), "unix:uid"))
+                    && shares(pid, "pid")
                     && Files.isSameFile(root.resolve(stateDir), layout.stateDir())
                     && (sharesMounts(pid, root) || hasNoLinks(root, stateDir));
         } catch (IOException e) {
@@ -176,9 +206,13 @@ public final class UnknownLaunches {
     }
 
     private boolean sharesMounts(long pid, Path root) throws IOException {
-        return Files.readSymbolicLink(procFs.path(Long.toString(pid), "ns", "mnt"))
-                        .equals(Files.readSymbolicLink(procFs.path("self", "ns", "mnt")))
-                && Files.isSameFile(root, ROOT);
+        return shares(pid, "mnt") && Files.isSameFile(root, ROOT);
+    }
+
+    /** @param namespace as it is called in the directory ns of a process */
+    private boolean shares(long pid, String namespace) throws IOException {
+        return Files.readSymbolicLink(procFs.path(Long.toString(pid), "ns", namespace))
+                .equals(Files.readSymbolicLink(procFs.path("self", "ns", namespace)));
     }
 
     /** Elsewhere, we would follow a link to another place than it does. */

@@ -18,13 +18,16 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Instant;
+import java.util.Locale;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The launch is "l1", its keeper process 99 and its main process 100, started at tick 5000. */
+/** The keeper of the launch is process 99 and its main process 100, started at tick 5000. */
 class UnknownLaunchesTest {
     private static final WorkloadId ID = Launches.ID;
+    private static final String LAUNCH = "0b2e4a6c-0000-4000-8000-000000000001";
+    private static final String ANOTHER = "0b2e4a6c-0000-4000-8000-000000000002";
 
     @TempDir
     Path temporary;
@@ -44,17 +47,19 @@ class UnknownLaunchesTest {
         proc = new FakeProc(root.resolve("proc"));
         proc.process(1, 0, 1, 0).process(500, 1, 500, 100);
         link("self/ns/mnt", "mnt:[1]");
-        keeper(layout.launch(ID, "l1"));
-        proc.process(100, 99, 100, 5000, LaunchMarks.LAUNCH + "=l1");
+        link("self/ns/pid", "pid:[1]");
+        keeper(layout.launch(ID, LAUNCH));
+        proc.process(100, 99, 100, 5000, LaunchMarks.LAUNCH + "=" + LAUNCH);
     }
 
     private void keeper(Path directory) throws IOException {
-        proc.process(99, 1, 99, 4999, LaunchMarks.KEEPER + "=l1");
+        proc.process(99, 1, 99, 4999, LaunchMarks.KEEPER + "=" + LAUNCH);
         proc.write(
                 "99/cmdline", String.join("\0", "/bin/sh", "-c", "eval", "homeostat", directory.toString(), "b", ""));
         users(owner, owner, owner, owner);
         link("99/root", "/");
         link("99/ns/mnt", "mnt:[1]");
+        link("99/ns/pid", "pid:[1]");
     }
 
     private void users(int... ids) throws IOException {
@@ -89,7 +94,7 @@ class UnknownLaunchesTest {
     @Test
     void itIsFoundByItsKeeper() throws Exception {
         Instance instance = Iterables.getOnlyElement(found());
-        assertEquals("l1", instance.launchId());
+        assertEquals(LAUNCH, instance.launchId());
         assertEquals(ID, instance.workload());
         assertEquals(new ProcessIdentity(100, 5000, FakeProc.BOOT), instance.process());
         assertEquals(Instant.ofEpochSecond(1_700_000_050), instance.launchedAt());
@@ -115,14 +120,14 @@ class UnknownLaunchesTest {
 
     @Test
     void aLaunchWithANoteIsKnown() throws Exception {
-        new Launches(layout).noted(Launches.instance("l1"), FakeProc.BOOT);
+        new Launches(layout).noted(Launches.instance(LAUNCH), FakeProc.BOOT);
         assertNotFound();
     }
 
     @Test
     void aNameThatItsDirectoryDoesNotTellIsFoundWhenItIsAskedFor() throws Exception {
         WorkloadId longer = WorkloadId.plugin("n".repeat(200));
-        keeper(layout.launch(longer, "l1"));
+        keeper(layout.launch(longer, LAUNCH));
         UnknownLaunches unknown = new UnknownLaunches(layout, proc.procFs);
         assertEquals(longer, Iterables.getOnlyElement(unknown.of(longer)).workload());
         assertEquals(ImmutableSet.of(), traces(unknown));
@@ -150,7 +155,7 @@ class UnknownLaunchesTest {
         proc.end(99);
         UnknownLaunches unknown = new UnknownLaunches(layout, proc.procFs);
         assertEquals(ImmutableList.of(), unknown.of(ID));
-        keeper(layout.launch(ID, "l1"));
+        keeper(layout.launch(ID, LAUNCH));
         assertEquals(ImmutableList.of(), unknown.of(ID));
     }
 
@@ -172,16 +177,16 @@ class UnknownLaunchesTest {
             assertNotFound();
         }
         proc.end(99);
-        keeper(layout.launch(ID, "l1"));
+        keeper(layout.launch(ID, LAUNCH));
         Files.delete(proc.root.resolve("99/status"));
         assertNotFound();
     }
 
     @Test
     void noProcessWithoutTheMarkOfThatLaunchIsAKeeper() throws Exception {
-        proc.write("99/environ", LaunchMarks.KEEPER + "=l2\0");
+        proc.write("99/environ", LaunchMarks.KEEPER + "=" + ANOTHER + "\0");
         assertNotFound();
-        proc.write("99/environ", LaunchMarks.LAUNCH + "=l1\0");
+        proc.write("99/environ", LaunchMarks.LAUNCH + "=" + LAUNCH + "\0");
         assertNotFound();
     }
 
@@ -189,13 +194,46 @@ class UnknownLaunchesTest {
     void noKeeperOfAnotherDirectoryIsOurs() throws Exception {
         Layout other = new Layout(root.resolve("other"), layout.runDir(), "i");
         Files.createDirectories(other.stateDir());
-        keeper(other.launch(ID, "l1"));
+        keeper(other.launch(ID, LAUNCH));
         assertNotFound();
         // Of a machine that this one was made of.
-        keeper(layout.of("former").launch(ID, "l1"));
+        keeper(layout.of("former").launch(ID, LAUNCH));
         assertNotFound();
-        keeper(layout.stateDir().resolve("i/launches/nothings/p/l1"));
+        keeper(layout.stateDir().resolve("i/launches/nothings/p/" + LAUNCH));
         assertNotFound();
+    }
+
+    @Test
+    void whoIsInAnotherPidNamespaceCouldEndNothingHere() throws Exception {
+        link("99/ns/pid", "pid:[2]");
+        assertNotFound();
+        Files.delete(proc.root.resolve("99/ns/pid"));
+        assertNotFound();
+    }
+
+    @Test
+    void noIdThatWeHaveNotMadeIsBelieved() throws Exception {
+        for (String id : new String[] {"..", "l1", LAUNCH.toUpperCase(Locale.ROOT), LAUNCH + "\u001b[2J"}) {
+            proc.process(99, 1, 99, 4999, LaunchMarks.KEEPER + "=" + id);
+            proc.write("99/cmdline", "/bin/sh\0" + layout.launch(ID, LAUNCH).resolveSibling(id) + "\0");
+            assertNotFound();
+        }
+    }
+
+    /** Else all that has the mark of the other's launch would be stopped. */
+    @Test
+    void noIdOfALaunchThatIsKnownIsBelievedOfAnother() throws Exception {
+        new Launches(layout).noted(Launches.instance(LAUNCH), FakeProc.BOOT);
+        keeper(layout.launch(WorkloadId.plugin("another"), LAUNCH));
+        assertNotFound();
+    }
+
+    @Test
+    void anIdIsFoundOnce() throws Exception {
+        proc.process(101, 99, 100, 5001, LaunchMarks.LAUNCH + "=" + LAUNCH);
+        assertEquals(
+                new ProcessIdentity(100, 5000, FakeProc.BOOT),
+                Iterables.getOnlyElement(found()).process());
     }
 
     @Test
@@ -234,7 +272,7 @@ class UnknownLaunchesTest {
     @Test
     void aDirectoryMayBeCalledByALinkToIt() throws Exception {
         Path link = Files.createSymbolicLink(root.resolve("link"), layout.stateDir());
-        keeper(new Layout(link, layout.runDir(), "i").launch(ID, "l1"));
+        keeper(new Layout(link, layout.runDir(), "i").launch(ID, LAUNCH));
         assertEquals(1, found().size());
         link("99/ns/mnt", "mnt:[2]");
         assertNotFound();

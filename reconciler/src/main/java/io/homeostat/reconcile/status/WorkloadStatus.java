@@ -27,6 +27,7 @@ import io.homeostat.reconcile.plan.WorkloadPlan;
 import io.homeostat.reconcile.record.Conditions;
 import io.homeostat.reconcile.status.Survey.Finding;
 import java.time.Instant;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
@@ -160,10 +161,11 @@ public record WorkloadStatus(
                 .anyMatch(condition -> condition.type() == type && condition.status() == Condition.Status.TRUE);
     }
 
+    /** Of those that the state knows, if there is one. */
     private static Optional<ObservedInstance> newestRunning(List<ObservedInstance> instances) {
         return instances.reversed().stream()
                 .filter(process -> process.liveness() instanceof Running)
-                .findFirst();
+                .min(Comparator.comparing(process -> process.instance().isUnknown()));
     }
 
     private static @Nullable Health health(ObservedInstance process) {

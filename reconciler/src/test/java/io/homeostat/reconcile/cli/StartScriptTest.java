@@ -81,7 +81,7 @@ class StartScriptTest {
 
     /** Else a machine to which a disk moves, and whose processor lacks some of them, ends at the first one. */
     @Test
-    void theCacheHoldsNoMachineInstructions() throws Exception {
+    void theJvmIsToldToKeepMachineCodeOutOfTheCache() throws Exception {
         List<String> said = start(installation(), "run");
         assertTrue(said.contains("-XX:-AOTAdapterCaching") && said.contains("-XX:-AOTStubCaching"), said::toString);
     }

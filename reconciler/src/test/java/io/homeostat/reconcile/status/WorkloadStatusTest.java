@@ -23,6 +23,18 @@ class WorkloadStatusTest {
     }
 
     @Test
+    void whatIsKnownIsShownAndNotWhatTheStateDoesNotKnow() {
+        WorkloadStatus status = status(Example.plugin()
+                .wants("A")
+                .installed("A")
+                .active("A")
+                .runs("A")
+                .knownGood("A")
+                .unknown("x"));
+        assertEquals("A", status.currentRevision());
+    }
+
+    @Test
     void anUpgradeIsPendingUntilItIsProven() {
         WorkloadStatus status = status(
                 Example.plugin().wants("B").installed("A").active("A").runs("A").knownGood("A"));

@@ -62,8 +62,7 @@ final class GreeterService extends GuestAgentPluginImplBase {
     @Override
     public void stop(StopRequest request, StreamObserver<StopResponse> response) {
         // With cleanup the plugin is removed: what it made outside of its state directory, which goes anyway, has to
-        // go. This one
-        // made nothing there. All has to be done before the answer, as SIGTERM follows that at once.
+        // go. This one made nothing there. All has to be done before the answer, as SIGTERM follows that at once.
         System.out.println("stopping" + (request.getCleanup() ? " for good" : ""));
         response.onNext(StopResponse.getDefaultInstance());
         response.onCompleted();
