@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import com.google.common.collect.MoreCollectors;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.net.InetAddress;
@@ -250,6 +251,46 @@ final class OperabilityTest {
         } catch (IOException e) {
             return "";
         }
+    }
+
+    /** Directories stand for control groups, and a function for the kernel, which has no controller for memory. */
+    @Test
+    void theUnitTakesBackWhatACrashedAgentHasPassedDownUnlessSystemdMadeItsGroup()
+            throws IOException, InterruptedException {
+        Path work = Files.createDirectories(homeostat.directory().resolve("stop"));
+        Path unit = Files.createDirectories(work.resolve("cgroup/system.slice/homeostat.service"));
+        Path self = Files.writeString(work.resolve("self"), "0::/system.slice/homeostat.service/.control\n");
+        Path written = Files.createFile(work.resolve("written"));
+        String script = Files.readAllLines(Distribution.checkout().resolve("examples/agent/homeostat.service")).stream()
+                .filter(line -> line.startsWith("ExecStopPost="))
+                .collect(MoreCollectors.onlyElement())
+                .replaceFirst("^ExecStopPost=-/bin/sh -c '(.*)'$", "$1")
+                .replace("$$", "$")
+                .replace("%%", "%")
+                .replace("/proc/self/cgroup", self.toString())
+                .replace("/sys/fs/cgroup", work.resolve("cgroup").toString());
+        String kernel = "echo() { printf '%s\\n' \"$*\" >>" + written + "; [ \"$*\" != -memory ]; }\n";
+
+        runs(kernel + script);
+        assertEquals("", Files.readString(written), "this agent had no group");
+
+        Files.createDirectory(unit.resolve("supervisor"));
+        runs(kernel + script);
+        assertEquals("-memory\n-cpu\n", Files.readString(written));
+        assertTrue(Files.exists(unit.resolve("cgroup.subtree_control")), "where it has written to");
+
+        Files.createDirectory(unit.resolve("agent"));
+        runs(kernel + script);
+        assertEquals("-memory\n-cpu\n", Files.readString(written), "no more than before: workloads are below the unit");
+    }
+
+    private static void runs(String script) throws IOException, InterruptedException {
+        Process shell = new ProcessBuilder("/bin/sh", "-c", script)
+                .redirectErrorStream(true)
+                .start();
+        String said = new String(shell.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+        assertEquals(0, shell.waitFor(), said);
+        assertEquals("", said);
     }
 
     /** Debian 12 has systemd 252; what only later ones know is in a drop-in. */

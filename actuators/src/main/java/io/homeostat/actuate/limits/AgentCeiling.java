@@ -6,11 +6,11 @@ import io.homeostat.actuate.limits.LimitEnforcer.LimitResult;
 import io.homeostat.desired.model.Lifecycle.Limits;
 import io.homeostat.observe.limits.AgentGroup;
 import io.homeostat.observe.limits.CgroupHierarchy;
-import io.homeostat.observe.limits.CgroupHierarchy.Version;
 import io.homeostat.observe.limits.CgroupLayout;
 import io.homeostat.observe.limits.Controller;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.Optional;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -28,19 +28,16 @@ public final class AgentCeiling {
     private final Path keepers;
     private final ControlFiles files;
     private final LimitEnforcer enforcer;
+    private Optional<LimitResult.Unavailable> obstacle = Optional.empty();
 
-    /** @param layout where the groups of workloads are */
-    public AgentCeiling(AgentGroup place, CgroupLayout layout) {
-        this(place, layout, ControlFiles.ofTheKernel());
+    /** @param keepers the group for what is not the agent's */
+    public AgentCeiling(AgentGroup place, Path keepers) {
+        this(place, keepers, ControlFiles.ofTheKernel());
     }
 
-    AgentCeiling(AgentGroup place, CgroupLayout layout, ControlFiles files) {
+    AgentCeiling(AgentGroup place, Path keepers, ControlFiles files) {
         this.place = place;
-        this.keepers = layout.hierarchies().stream()
-                .filter(hierarchy -> hierarchy.version() == Version.V2)
-                .findFirst()
-                .map(CgroupHierarchy::keepers)
-                .orElseThrow(() -> new IllegalArgumentException("no hierarchy of version 2 in " + layout));
+        this.keepers = keepers;
         this.files = files;
         this.enforcer = new LimitEnforcer(new CgroupLayout(ImmutableList.of(place.unit())), files);
     }
@@ -61,17 +58,36 @@ public final class AgentCeiling {
             for (int round = 0; round < MOVING_ROUNDS && !moveOthers(self).isEmpty(); round++) {
                 LOG.debug("moved what a former agent has left behind to {}", keepers);
             }
+            removeFormer();
         } catch (IOException e) {
-            return new LimitResult.Unavailable("it can't have a control group of its own: " + Disk.reason(e));
+            obstacle = Optional.of(
+                    new LimitResult.Unavailable("it can't have a control group of its own: " + Disk.reason(e)));
         }
         return hold(limits);
     }
 
+    /** The group that a former agent had with, or without, DelegateSubgroup. */
+    private Path former() {
+        return place.unit()
+                .home()
+                .resolve(place.group().endsWith(AgentGroup.SUPERVISOR) ? CgroupLayout.AGENT : AgentGroup.SUPERVISOR);
+    }
+
+    /** By what there is the unit knows, when it ends, whether controllers may still be passed down. */
+    private void removeFormer() {
+        try {
+            files.removeGroup(former());
+        } catch (IOException e) {
+            LOG.warn("the control group {} of a former agent can't be removed: {}", former(), Disk.reason(e));
+        }
+    }
+
     private ImmutableList<Long> moveOthers(long self) throws IOException {
         ImmutableList.Builder<Long> moved = ImmutableList.builder();
-        for (Path from : ImmutableList.of(place.unit().home(), place.group())) {
+        for (Path from : ImmutableList.of(place.unit().home(), place.group(), former())) {
             for (long pid : CgroupHierarchy.processes(from)) {
-                if (pid == self) {
+                // 0 is somebody outside our namespace; to write it would move us.
+                if (pid == self || pid == 0) {
                     continue;
                 }
                 try {
@@ -87,9 +103,9 @@ public final class AgentCeiling {
         return moved.build();
     }
 
-    /** Sets the limits of our group. */
+    /** Sets the limits of our group, unless we could not enter it. */
     public LimitResult hold(Limits limits) {
-        return enforcer.bound(place.group(), limits);
+        return obstacle.<LimitResult>map(each -> each).orElseGet(() -> enforcer.bound(place.group(), limits));
     }
 
     /** Lets systemd start the unit again in its own group, where it has started us; the unit does that for an agent that crashes. */

@@ -55,7 +55,7 @@ public final class GroupRemover {
                 remove(group, id.brief());
             }
             if (hierarchy.isHomeOurs()) {
-                removeIfEmpty(hierarchy);
+                removeHome(hierarchy);
             }
         }
     }
@@ -90,7 +90,7 @@ public final class GroupRemover {
                 }
             }
             if (hierarchy.isHomeOurs()) {
-                removeIfEmpty(hierarchy);
+                removeHome(hierarchy);
             }
             for (Path place : hierarchy.placesOfOthers(now.minus(SETTLED))) {
                 removeIfEmpty(place);
@@ -98,12 +98,12 @@ public final class GroupRemover {
         }
     }
 
-    /** The last workload's group takes the parent with it, and the last keeper its own. */
-    private void removeIfEmpty(CgroupHierarchy hierarchy) {
-        if (Files.isDirectory(hierarchy.keepers())) {
+    /** The last workload's group takes the parent with it, and that of the keepers: while there is one its keeper may be about to enter. */
+    private void removeHome(CgroupHierarchy hierarchy) {
+        if (!hierarchy.isUsed()) {
             removeIfEmpty(hierarchy.keepers());
+            removeIfEmpty(hierarchy.home());
         }
-        removeIfEmpty(hierarchy.home());
     }
 
     private void removeIfEmpty(Path home) {

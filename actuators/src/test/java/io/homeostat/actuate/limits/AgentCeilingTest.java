@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.common.collect.ImmutableList;
+import com.google.common.collect.Iterables;
 import io.homeostat.actuate.limits.LimitEnforcer.LimitResult;
 import io.homeostat.actuate.limits.LimitEnforcer.LimitResult.Enforced;
 import io.homeostat.actuate.limits.LimitEnforcer.LimitResult.Unavailable;
@@ -19,6 +20,7 @@ import java.io.IOException;
 import java.nio.file.AccessDeniedException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -143,11 +145,69 @@ class AgentCeilingTest {
         assertTrue(reason.contains("keepers/cgroup.procs: permission denied"), reason);
     }
 
+    @Test
+    void whoCouldNotEnterSetsNoLimitsLaterEither() throws IOException {
+        kernel.run(unit, SELF);
+        kernel.run(unit, 7);
+        AgentCeiling ceiling = ceiling(UNIT, new Refusing(kernel, "homeostat.slice/keepers/cgroup.procs"));
+        LimitResult result = ceiling.enter(SELF, LIMITS);
+        kernel.run(kernel.root, 7);
+
+        assertEquals(result, ceiling.hold(LIMITS));
+
+        assertFalse(Files.exists(unit.resolve("supervisor/memory.max")));
+    }
+
+    @Test
+    void whoeverIsOutsideOurNamespaceIsNotTakenForUs() throws IOException {
+        kernel.run(unit, SELF);
+        kernel.makeGroup(unit.resolve("supervisor"));
+        Files.writeString(unit.resolve("supervisor/cgroup.procs"), "0\n");
+
+        assertEquals(new Enforced(), ceiling(UNIT, kernel).enter(SELF, LIMITS));
+
+        assertFalse(
+                kernel.written.stream().anyMatch(each -> each.endsWith("cgroup.procs 0")), kernel.written::toString);
+    }
+
+    @Test
+    void theGroupOfAnAgentThatSystemdHasStartedOtherwiseIsRemoved() throws IOException {
+        for (String former : List.of("supervisor", "agent")) {
+            String own = UNIT + (former.equals("agent") ? "" : "/agent");
+            Path started = kernel.root.resolve(own.substring(1));
+            kernel.makeGroup(started);
+            kernel.run(started, SELF);
+            kernel.makeGroup(unit.resolve(former));
+            kernel.run(unit.resolve(former), 7);
+            AgentCeiling ceiling = ceiling(own, kernel);
+
+            assertEquals(new Enforced(), ceiling.enter(SELF, LIMITS));
+
+            assertFalse(Files.exists(unit.resolve(former)), former);
+            for (String controller : List.of("memory", "cpu")) {
+                kernel.write(unit.resolve("cgroup.subtree_control"), "-" + controller);
+            }
+        }
+    }
+
+    @Test
+    void theGroupOfAFormerAgentThatIsStillUsedKeepsItFromNothing() throws IOException {
+        kernel.makeGroup(unit.resolve("agent"));
+        kernel.run(unit.resolve("agent"), SELF);
+        kernel.makeGroup(unit.resolve("supervisor"));
+        Files.writeString(unit.resolve("supervisor/cgroup.procs"), "0\n");
+
+        assertEquals(new Enforced(), ceiling(UNIT + "/agent", kernel).enter(SELF, LIMITS));
+
+        assertEquals("536870912\n", Files.readString(unit.resolve("agent/memory.max")));
+    }
+
     private AgentCeiling ceiling(String own, ControlFiles files) throws IOException {
         CgroupLayout layout = layout(own);
         AgentGroup place =
                 AgentGroup.find(kernel.root, temp.resolve("proc"), true).orElseThrow();
-        return new AgentCeiling(place, layout, files);
+        return new AgentCeiling(
+                place, Iterables.getOnlyElement(layout.hierarchies()).keepers(), files);
     }
 
     private CgroupLayout layout(String own) throws IOException {

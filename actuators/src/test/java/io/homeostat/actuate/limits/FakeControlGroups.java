@@ -67,6 +67,9 @@ final class FakeControlGroups implements ControlFiles {
 
     @Override
     public void removeGroup(Path group) throws IOException {
+        if (!Files.isDirectory(group)) {
+            return;
+        }
         try (Stream<Path> content = Files.list(group)) {
             List<Path> all = content.toList();
             if (all.stream().anyMatch(Files::isDirectory)

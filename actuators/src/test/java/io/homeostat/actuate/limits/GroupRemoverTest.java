@@ -51,6 +51,23 @@ class GroupRemoverTest {
     }
 
     @Test
+    void theGroupOfKeepersStaysForOneThatIsAboutToEnterIt() throws Exception {
+        FakeControlGroups kernel = kernel("cpu memory");
+        LimitEnforcer enforcer = new LimitEnforcer(layout(kernel), kernel);
+        GroupRemover remover = new GroupRemover(layout(kernel), kernel);
+        enforcer.prepare(ID, SOME);
+        enforcer.prepare(WorkloadId.process("next"), SOME);
+        Path home = kernel.root.resolve("homeostat.slice");
+
+        remover.remove(ID);
+        assertFalse(Files.exists(home.resolve("plugin-ops-agent")));
+        assertTrue(Files.exists(home.resolve("keepers")));
+
+        remover.remove(WorkloadId.process("next"));
+        assertFalse(Files.exists(home));
+    }
+
+    @Test
     void groupsOfWorkloadsThatNobodyKnowsAreSweptAwayUnlessSomebodyIsInThem() throws IOException {
         FakeControlGroups kernel = kernel("cpu memory");
         LimitEnforcer enforcer = new LimitEnforcer(layout(kernel), kernel);

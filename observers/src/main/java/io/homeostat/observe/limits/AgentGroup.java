@@ -1,10 +1,12 @@
 package io.homeostat.observe.limits;
 
+import com.google.common.base.Splitter;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.model.Lifecycle.Limits;
 import io.homeostat.observe.limits.CgroupHierarchy.Version;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Optional;
@@ -30,20 +32,20 @@ public record AgentGroup(CgroupHierarchy unit, Path group) {
     /**
      * Where this process may be bounded; empty when nothing is delegated to it, or systemd could not start it again there.
      *
-     * @param mayMove whether its unit has {@link #OPTION}
+     * @param isAsked whether its unit has {@link #OPTION}: any other is somebody else's, who may have more in it than an agent, or is from
+     *     before there was such a group
      */
-    public static Optional<AgentGroup> find(Path root, Path proc, boolean mayMove) {
-        return CgroupLayout.isUnified(root)
-                ? CgroupLayout.own(root, proc.resolve("self")).flatMap(own -> inUnit(root, own, mayMove))
+    public static Optional<AgentGroup> find(Path root, Path proc, boolean isAsked) {
+        return isAsked && CgroupLayout.isUnified(root)
+                ? CgroupLayout.own(root, proc.resolve("self")).flatMap(own -> inUnit(root, own))
                 : Optional.empty();
     }
 
-    private static Optional<AgentGroup> inUnit(Path root, Path own, boolean mayMove) {
+    private static Optional<AgentGroup> inUnit(Path root, Path own) {
         Path above = own.getParent();
         Path unit = isOne(own) && above != null ? above : own;
         boolean stays = !unit.equals(own);
-        if (!CgroupLayout.isDelegated(unit)
-                || !(stays || (mayMove && CgroupLayout.couldNotBeStartedAgain(own, root)))) {
+        if (!CgroupLayout.isDelegated(unit) || !(stays || CgroupLayout.couldNotBeStartedAgain(own, root))) {
             return Optional.empty();
         }
         ImmutableSet<Controller> controllers = ImmutableSet.copyOf(CgroupLayout.controllers(unit));
@@ -67,6 +69,15 @@ public record AgentGroup(CgroupHierarchy unit, Path group) {
                 Files.exists(own.resolve("memory.max")) ? LimitFiles.memory(Version.V2, own) : null,
                 Files.exists(own.resolve("cpu.max")) ? LimitFiles.cpu(Version.V2, own) : null,
                 false));
+    }
+
+    /** Whether the unit of an agent, whose directory in /proc this is, has {@link #OPTION}; no for one whose environment we may not read. */
+    public static boolean isAsked(Path process) throws IOException {
+        Path environment = process.resolve("environ");
+        return Files.isReadable(environment)
+                && Splitter.on('\0')
+                        .splitToStream(new String(KernelFile.bytes(environment), StandardCharsets.UTF_8))
+                        .anyMatch(variable -> variable.startsWith(OPTION + "=") && !variable.equals(OPTION + "="));
     }
 
     private static boolean isOne(Path group) {

@@ -65,6 +65,11 @@ public record CgroupHierarchy(
         return home.resolve("keepers");
     }
 
+    /** Whether there is any other group than that of the keepers. */
+    public boolean isUsed() {
+        return below(home).stream().anyMatch(group -> !group.equals(keepers()));
+    }
+
     /** The group that a process is in, by a line of its /proc/PID/cgroup: HIERARCHY:CONTROLLERS:PATH, without controllers in version 2. */
     Optional<Path> group(String line) {
         List<String> fields = Splitter.on(':').limit(3).splitToList(line);

@@ -1,13 +1,20 @@
 package io.homeostat.observe.limits;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.model.Lifecycle.Limits;
 import io.homeostat.desired.model.schema.Size;
 import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.UserDefinedFileAttributeView;
+import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -21,15 +28,40 @@ class AgentGroupTest {
     @Test
     void whereSystemdStartsTheAgentInAGroupOfItsOwnThatIsIt() throws IOException {
         machineOfVersion2();
-        assertEquals(Optional.of(UNIT + "/agent"), found(UNIT + "/agent", false));
+        assertEquals(Optional.of(UNIT + "/agent"), found(UNIT + "/agent", true));
     }
 
     @Test
-    void inTheUnitsOwnGroupOnlyAUnitThatUndoesItLetsTheAgentMove() throws IOException {
+    void inTheUnitsOwnGroupTheAgentMovesDown() throws IOException {
         machineOfVersion2();
-        assertEquals(Optional.empty(), found(UNIT, false));
         assertEquals(Optional.of(UNIT + "/supervisor"), found(UNIT, true));
         assertEquals(Optional.of(UNIT + "/supervisor"), found(UNIT + "/supervisor", true));
+    }
+
+    @Test
+    void aUnitThatDoesNotAskForItIsSomebodyElsesOrFromBefore() throws IOException {
+        machineOfVersion2();
+        Path other = temp.resolve("cgroup/system.slice/other.service");
+        Files.createDirectories(other);
+        Files.writeString(other.resolve("cgroup.controllers"), "memory pids\n");
+        mark(other);
+        for (String group : List.of("system.slice/other.service/supervisor", "system.slice/other.service/agent")) {
+            assertEquals(Optional.empty(), found(group, false));
+            assertEquals(Optional.of(group), found(group, true), "one of us with another name");
+        }
+        for (String group : List.of(UNIT, UNIT + "/supervisor", UNIT + "/agent")) {
+            assertEquals(Optional.empty(), found(group, false));
+        }
+    }
+
+    @Test
+    void whetherAUnitAsksForItIsInTheEnvironmentOfItsAgent() throws IOException {
+        Path process = Files.createDirectories(temp.resolve("proc/4711"));
+        assertFalse(AgentGroup.isAsked(process), "what can't be read");
+        Files.writeString(process.resolve("environ"), "A=HOMEOSTAT_OWN_GROUP=1\0HOMEOSTAT_OWN_GROUP=\0");
+        assertFalse(AgentGroup.isAsked(process));
+        Files.writeString(process.resolve("environ"), "A=1\0HOMEOSTAT_OWN_GROUP=1\0");
+        assertTrue(AgentGroup.isAsked(process));
     }
 
     @Test
@@ -87,11 +119,18 @@ class AgentGroupTest {
         Files.writeString(unit.resolve("cgroup.controllers"), "memory pids\n");
     }
 
-    private Optional<String> found(String own, boolean mayMove) throws IOException {
+    /** As systemd marks what it delegates. */
+    private static void mark(Path group) throws IOException {
+        UserDefinedFileAttributeView attributes = Files.getFileAttributeView(group, UserDefinedFileAttributeView.class);
+        assumeTrue(attributes != null, "this file system has no attributes of users");
+        attributes.write("delegate", ByteBuffer.wrap("1".getBytes(StandardCharsets.US_ASCII)));
+    }
+
+    private Optional<String> found(String own, boolean isAsked) throws IOException {
         Path self = Files.createDirectories(temp.resolve("proc/self"));
         Files.writeString(self.resolve("cgroup"), "0::/" + own + "\n");
         Path root = temp.resolve("cgroup");
-        return AgentGroup.find(root, temp.resolve("proc"), mayMove)
+        return AgentGroup.find(root, temp.resolve("proc"), isAsked)
                 .map(place -> root.relativize(place.group()).toString());
     }
 }

@@ -186,6 +186,7 @@ public final class Daemon {
                         Path.of("/proc"),
                         !environment.variable(AgentGroup.OPTION).isEmpty(),
                         layout,
+                        OwnGroup.fileSystem(layout.stateDir()),
                         config.limits());
                 MetadataClient metadata = environment.metadata();
                 Agent agent =

@@ -1,5 +1,8 @@
 package io.homeostat.reconcile.agent;
 
+import com.google.common.collect.ImmutableSet;
+import com.google.common.collect.Iterables;
+import io.homeostat.actuate.Disk;
 import io.homeostat.actuate.limits.AgentCeiling;
 import io.homeostat.actuate.limits.LimitEnforcer.LimitResult;
 import io.homeostat.desired.model.AgentConfig;
@@ -7,6 +10,8 @@ import io.homeostat.desired.model.Lifecycle.Limits;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.observe.limits.AgentGroup;
 import io.homeostat.observe.limits.CgroupLayout;
+import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Optional;
 import org.slf4j.Logger;
@@ -16,26 +21,54 @@ import org.slf4j.LoggerFactory;
 final class OwnGroup implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(OwnGroup.class);
 
-    private final Optional<AgentCeiling> ceiling;
+    /** What is written there is memory, which the kernel counts to whoever writes it and can't take back. */
+    private static final ImmutableSet<String> IN_MEMORY = ImmutableSet.of("tmpfs", "ramfs");
 
-    private OwnGroup(Optional<AgentCeiling> ceiling) {
+    private final Optional<AgentCeiling> ceiling;
+    private final boolean isMemoryBounded;
+
+    private OwnGroup(Optional<AgentCeiling> ceiling, boolean isMemoryBounded) {
         this.ceiling = ceiling;
+        this.isMemoryBounded = isMemoryBounded;
     }
 
     /**
      * Enters it; so before the agent starts any process.
      *
      * @param cgroups where control groups are mounted
-     * @param mayMove whether its unit has {@link AgentGroup#OPTION}
+     * @param isAsked whether its unit has {@link AgentGroup#OPTION}
+     * @param fileSystem the type of that which the state directory is on
      */
-    static OwnGroup enter(Path cgroups, Path proc, boolean mayMove, Layout layout, AgentConfig.Bounds bounds) {
-        Optional<AgentCeiling> ceiling = AgentGroup.find(cgroups, proc, mayMove)
-                .map(place -> new AgentCeiling(place, CgroupLayout.detect(cgroups, proc, CgroupLayout.name(layout))));
+    static OwnGroup enter(
+            Path cgroups, Path proc, boolean isAsked, Layout layout, String fileSystem, AgentConfig.Bounds bounds) {
+        // A group is found where all is of version 2, which is one hierarchy.
+        Optional<AgentCeiling> ceiling = AgentGroup.find(cgroups, proc, isAsked)
+                .map(place -> new AgentCeiling(
+                        place,
+                        Iterables.getOnlyElement(CgroupLayout.detect(cgroups, proc, CgroupLayout.name(layout))
+                                        .hierarchies())
+                                .keepers()));
+        OwnGroup group = new OwnGroup(ceiling, !IN_MEMORY.contains(fileSystem));
         if (ceiling.isEmpty()) {
-            LOG.debug("nothing but its heap bounds the agent, which has no control group of its own");
+            LOG.debug("nothing but its heap bounds the agent");
+        } else if (!group.isMemoryBounded) {
+            LOG.warn(
+                    "limits.memory does not hold for the agent: {} is on {}, and what is written there would count; move it to a disk",
+                    layout.stateDir(),
+                    fileSystem);
         }
-        ceiling.ifPresent(each -> tell(each.enter(ProcessHandle.current().pid(), limits(bounds))));
-        return new OwnGroup(ceiling);
+        ceiling.ifPresent(each -> tell(each.enter(ProcessHandle.current().pid(), group.limits(bounds))));
+        return group;
+    }
+
+    /** The type of the file system that a directory is on; for one whose mount is not to be seen, as in a chroot, no type. */
+    static String fileSystem(Path directory) {
+        try {
+            return Files.getFileStore(directory).type();
+        } catch (IOException e) {
+            LOG.debug("which file system {} is on can't be seen: {}", directory, Disk.reason(e));
+            return "";
+        }
     }
 
     /** Bounds it anew. */
@@ -43,13 +76,13 @@ final class OwnGroup implements AutoCloseable {
         ceiling.ifPresent(each -> tell(each.hold(limits(bounds))));
     }
 
-    private static Limits limits(AgentConfig.Bounds bounds) {
-        return new Limits(bounds.memory(), bounds.cpu(), false);
+    private Limits limits(AgentConfig.Bounds bounds) {
+        return new Limits(isMemoryBounded ? bounds.memory() : null, bounds.cpu(), false);
     }
 
     private static void tell(LimitResult result) {
         if (result instanceof LimitResult.Unavailable(String reason)) {
-            LOG.warn("the agent takes what it gets: {}", reason);
+            LOG.warn("the agent itself is not fully bounded: {}", reason);
         }
     }
 

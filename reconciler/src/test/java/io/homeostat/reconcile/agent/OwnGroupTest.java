@@ -20,9 +20,12 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.slf4j.LoggerFactory;
 
-/** Files in a directory stand for the kernel's, so that it can be tried on any machine. */
+/** Files in a directory stand for the kernel's, so that it can be tried on any machine. All read the same log. */
+@Execution(ExecutionMode.SAME_THREAD)
 class OwnGroupTest {
     private static final String UNIT = "system.slice/homeostat.service";
     private static final AgentConfig.Bounds DEFAULTS =
@@ -55,9 +58,7 @@ class OwnGroupTest {
     void itIsBoundedAsTheConfigurationSaysAlsoByALaterOneAndLeftInTheEnd() throws IOException {
         group("homeostat.slice/keepers", "cgroup.procs", "");
         group(UNIT, "cgroup.subtree_control", "cpu memory\n");
-        for (String file : List.of("cgroup.procs", "memory.max", "cpu.max")) {
-            group(UNIT + "/supervisor", file, "");
-        }
+        supervisor();
 
         try (OwnGroup group = enter(true)) {
             assertEquals(Long.toString(ProcessHandle.current().pid()), read("cgroup.procs"));
@@ -86,7 +87,7 @@ class OwnGroupTest {
         try (OwnGroup group = enter(true)) {
             group.use(DEFAULTS);
         }
-        String missing = "the agent takes what it gets: it can't have a control group of its own: "
+        String missing = "the agent itself is not fully bounded: it can't have a control group of its own: "
                 + cgroups.resolve(UNIT).resolve("supervisor/cgroup.procs");
         assertTrue(
                 log.list.stream().anyMatch(each -> each.getFormattedMessage().startsWith(missing)), log.list::toString);
@@ -100,9 +101,45 @@ class OwnGroupTest {
         assertFalse(Files.exists(cgroups.resolve(UNIT).resolve("supervisor")));
     }
 
-    private OwnGroup enter(boolean mayMove) {
+    @Test
+    void memoryIsNotBoundedWhereTheFilesThatTheAgentWritesAreMemory() throws IOException {
+        for (String fileSystem : List.of("tmpfs", "ramfs")) {
+            group("homeostat.slice/keepers", "cgroup.procs", "");
+            group(UNIT, "cgroup.subtree_control", "cpu memory\n");
+            supervisor();
+            log.list.clear();
+
+            try (OwnGroup group = enter(true, fileSystem)) {
+                group.use(DEFAULTS);
+                assertEquals("max", read("memory.max"));
+                assertEquals("100000 100000", read("cpu.max"));
+            }
+            assertEquals(
+                    List.of("limits.memory does not hold for the agent: /var/lib/homeostat is on " + fileSystem
+                            + ", and what is written there would count; move it to a disk"),
+                    log.list.stream().map(ILoggingEvent::getFormattedMessage).toList());
+        }
+    }
+
+    @Test
+    void aFileSystemThatCanNotBeSeenKeepsTheAgentFromNothing() throws IOException {
+        assertEquals(Files.getFileStore(temp).type(), OwnGroup.fileSystem(temp));
+        assertEquals("", OwnGroup.fileSystem(temp.resolve("missing")));
+    }
+
+    private void supervisor() throws IOException {
+        for (String file : List.of("cgroup.procs", "memory.max", "cpu.max")) {
+            group(UNIT + "/supervisor", file, "");
+        }
+    }
+
+    private OwnGroup enter(boolean isAsked) {
+        return enter(isAsked, "ext4");
+    }
+
+    private OwnGroup enter(boolean isAsked, String fileSystem) {
         Layout layout = new Layout(Path.of("/var/lib/homeostat"), Path.of("/run/homeostat"), "i");
-        return OwnGroup.enter(cgroups, temp.resolve("proc"), mayMove, layout, DEFAULTS);
+        return OwnGroup.enter(cgroups, temp.resolve("proc"), isAsked, layout, fileSystem, DEFAULTS);
     }
 
     private void group(String group, String file, String text) throws IOException {

@@ -160,24 +160,24 @@ final class HostChecks {
                 "run as root, or in a systemd unit with Delegate=yes");
     }
 
-    /** Whether the agent that runs is bounded: one with a control group of its own should be. */
+    /** Whether the agent that runs is bounded: one whose unit asks for it should be. */
     Finding ceiling(Path cgroups, Optional<Long> agent) throws IOException {
-        Optional<Limits> limits = agent.isEmpty()
-                ? Optional.empty()
-                : AgentGroup.limits(cgroups, proc.resolve(Long.toString(agent.get())));
+        if (agent.isEmpty()) {
+            return Finding.ok("ceiling", "no agent is running");
+        }
+        Path process = proc.resolve(Long.toString(agent.get()));
+        boolean isAsked = AgentGroup.isAsked(process);
+        // Without a group of its own none can hold; in one that systemd has made, none has to.
+        Optional<Limits> limits = AgentGroup.limits(cgroups, process).filter(found -> isAsked || found.areAny());
         if (limits.isEmpty()) {
-            return Finding.ok(
-                    "ceiling",
-                    agent.isEmpty()
-                            ? "no agent is running"
-                            : "nothing but its heap bounds the agent, which has no control group of its own");
+            return Finding.ok("ceiling", "nothing but its heap bounds the agent");
         }
         Size memory = limits.get().memory();
         Cpu cpu = limits.get().cpu();
         String words = "the agent itself may take "
                 + (memory == null ? "all memory" : (memory.bytes() >> 20) + " MiB of memory") + " and "
                 + (cpu == null ? "all processors" : cpu.percentOfOneCore() + "% of a processor");
-        return memory == null || cpu == null
+        return isAsked && (memory == null || cpu == null)
                 ? Finding.warn("ceiling", words, "its log says why; restart it when that is mended")
                 : Finding.ok("ceiling", words);
     }

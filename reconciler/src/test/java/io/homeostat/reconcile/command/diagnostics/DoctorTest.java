@@ -199,11 +199,14 @@ class DoctorTest {
         Path cgroup = Files.createDirectories(directory.resolve("4711")).resolve("cgroup");
 
         Files.writeString(cgroup, "0::/user.slice\n");
-        assertEquals(
-                Finding.ok("ceiling", "nothing but its heap bounds the agent, which has no control group of its own"),
-                host.ceiling(cgroups, Optional.of(4711L)));
+        Finding heap = Finding.ok("ceiling", "nothing but its heap bounds the agent");
+        assertEquals(heap, host.ceiling(cgroups, Optional.of(4711L)));
 
         Files.writeString(cgroup, "0::/system.slice/homeostat.service/supervisor\n");
+        assertEquals(heap, host.ceiling(cgroups, Optional.of(4711L)), "its unit asks for none");
+        Files.writeString(cgroup.resolveSibling("environ"), "HOMEOSTAT_OWN_GROUP=1\0");
+        assertEquals(Level.WARN, host.ceiling(cgroups, Optional.of(4711L)).level());
+
         Files.writeString(group.resolve("memory.max"), "536870912\n");
         Finding half = host.ceiling(cgroups, Optional.of(4711L));
         assertEquals(Level.WARN, half.level());
