@@ -47,6 +47,9 @@ final class DocsLinksTest {
             Map.entry("e2e/bench report", "measures for hours"),
             Map.entry("mv /opt/homeostat /opt/homeostat-1 && ln -s homeostat-1 /opt/homeostat", "UpgradeTest runs it"),
             Map.entry("systemctl --version", "only looks"),
+            Map.entry(
+                    "echo -memory >/sys/fs/cgroup/system.slice/homeostat.service/cgroup.subtree_control",
+                    "OperabilityTest runs the line of the unit that does the same"),
             Map.entry("python3 -B", OPTION),
             Map.entry("pip --no-compile", OPTION),
             Map.entry(
