@@ -5,7 +5,6 @@ import io.homeostat.actuate.Disk;
 import io.homeostat.actuate.limits.LimitEnforcer.LimitResult;
 import io.homeostat.desired.model.Lifecycle.Limits;
 import io.homeostat.observe.limits.AgentGroup;
-import io.homeostat.observe.limits.CgroupHierarchy;
 import io.homeostat.observe.limits.CgroupLayout;
 import io.homeostat.observe.limits.Controller;
 import java.io.IOException;
@@ -19,9 +18,6 @@ import org.slf4j.LoggerFactory;
  * keepers are. A ceiling that cannot be held is a result, and keeps the agent from nothing.
  */
 public final class AgentCeiling {
-    /** Processes forked while their parents are moved are moved in the next round. */
-    private static final int MOVING_ROUNDS = 10;
-
     private static final Logger LOG = LoggerFactory.getLogger(AgentCeiling.class);
 
     private final AgentGroup place;
@@ -55,7 +51,9 @@ public final class AgentCeiling {
                 files.makeGroup(parent);
             }
             files.makeGroup(keepers);
-            for (int round = 0; round < MOVING_ROUNDS && !moveOthers(self).isEmpty(); round++) {
+            // 0 is somebody outside our namespace; to write it would move us.
+            ImmutableList<Path> left = ImmutableList.of(place.unit().home(), place.group(), former());
+            if (files.move(left, keepers, pid -> pid != self && pid != 0)) {
                 LOG.debug("moved what a former agent has left behind to {}", keepers);
             }
             removeFormer();
@@ -80,27 +78,6 @@ public final class AgentCeiling {
         } catch (IOException e) {
             LOG.warn("the control group {} of a former agent can't be removed: {}", former(), Disk.reason(e));
         }
-    }
-
-    private ImmutableList<Long> moveOthers(long self) throws IOException {
-        ImmutableList.Builder<Long> moved = ImmutableList.builder();
-        for (Path from : ImmutableList.of(place.unit().home(), place.group(), former())) {
-            for (long pid : CgroupHierarchy.processes(from)) {
-                // 0 is somebody outside our namespace; to write it would move us.
-                if (pid == self || pid == 0) {
-                    continue;
-                }
-                try {
-                    files.write(keepers.resolve("cgroup.procs"), Long.toString(pid));
-                    moved.add(pid);
-                } catch (IOException e) {
-                    if (CgroupHierarchy.processes(from).contains(pid)) {
-                        throw e;
-                    }
-                }
-            }
-        }
-        return moved.build();
     }
 
     /** Sets the limits of our group, unless we could not enter it. */

@@ -30,9 +30,6 @@ import org.slf4j.LoggerFactory;
  * <p>Every workload has groups, limited or not, so that a limit declared later applies to all of its processes.
  */
 public final class LimitEnforcer {
-    /** Processes forked while their parents are moved are moved in the next round. */
-    private static final int MOVING_ROUNDS = 10;
-
     private static final int MAKING_ROUNDS = 10;
 
     private static final Logger LOG = LoggerFactory.getLogger(LimitEnforcer.class);
@@ -185,22 +182,10 @@ public final class LimitEnforcer {
 
     /** Moves our own processes down a level: a group that passes controllers down must not contain any. */
     private void makeRoom(Path home) throws IOException {
-        for (int round = 0; round < MOVING_ROUNDS; round++) {
-            ImmutableList<Long> inside = CgroupHierarchy.processes(home);
-            if (inside.isEmpty()) {
-                return;
-            }
+        if (!CgroupHierarchy.processes(home).isEmpty()) {
             Path agent = home.resolve(CgroupLayout.AGENT);
             files.makeGroup(agent);
-            for (long pid : inside) {
-                try {
-                    files.write(agent.resolve("cgroup.procs"), Long.toString(pid));
-                } catch (IOException e) {
-                    if (CgroupHierarchy.processes(home).contains(pid)) {
-                        throw e;
-                    }
-                }
-            }
+            files.move(ImmutableList.of(home), agent, _ -> true);
         }
     }
 
