@@ -29,11 +29,7 @@ final class RestoredStateTest {
     void theNextAgentEndsWhatTheStateDoesNotKnow() throws Exception {
         other.applied(Document.script("web", SCRIPT));
         List<Processes.Seen> others = other.processes("process/web");
-        homeostat.declare("web.yaml", web("old"));
-        Agent first = homeostat.agent();
-        homeostat.awaitRunning("process/web");
-        first.terminate().exits(0);
-        Path copy = copy();
+        Path copy = copyWithTheOldOne();
         homeostat.declare("web.yaml", web("new"));
         homeostat.declare("ghost.yaml", Document.script("ghost", SCRIPT));
         Agent newer = homeostat.agent();
@@ -133,11 +129,7 @@ final class RestoredStateTest {
 
     @Test
     void aStopThatNobodyLivedToFinishIsFinishedByTheNextAgent() throws Exception {
-        homeostat.declare("web.yaml", web("old"));
-        Agent first = homeostat.agent();
-        homeostat.awaitRunning("process/web");
-        first.terminate().exits(0);
-        Path copy = copy();
+        Path copy = copyWithTheOldOne();
         homeostat.declare("web.yaml", leavingADeafChild("60s"));
         Agent newer = homeostat.agent();
         eventually().until(() -> runs("process/web", "new"));
@@ -188,6 +180,15 @@ final class RestoredStateTest {
                 .map(one -> one.get("workload").asText() + " "
                         + one.get("action").asText() + " " + one.get("reason").asText())
                 .toList();
+    }
+
+    /** Of what an agent has left behind; what it has launched runs on. */
+    private Path copyWithTheOldOne() throws Exception {
+        homeostat.declare("web.yaml", web("old"));
+        Agent first = homeostat.agent();
+        homeostat.awaitRunning("process/web");
+        first.terminate().exits(0);
+        return copy();
     }
 
     private Path copy() throws Exception {
