@@ -148,13 +148,15 @@ final class StatisticsCrashes {
                 Thread.currentThread().interrupt();
                 return;
             }
+            int deaths;
             synchronized (this) {
                 if (session.isAlive() || counted) {
                     return;
                 }
+                // Whoever is told that it may not be asked any more finds that written down.
+                deaths = count(driver);
                 counted = true;
             }
-            int deaths = count(driver);
             LOG.warn(
                     "[{}] its revision {} died when it was asked what its tasks use, {} of {} times; {}",
                     driver.workload().brief(),

@@ -185,7 +185,10 @@ public final class FakePlugin implements AutoCloseable {
             authorities.add(String.valueOf(call.getAuthority()));
             Status error = errors.get(name);
             if (error != null) {
-                call.close(error, Objects.requireNonNull(trailers.get(name)));
+                // The server writes into what it sends.
+                Metadata sent = new Metadata();
+                sent.merge(Objects.requireNonNull(trailers.get(name)));
+                call.close(error, sent);
             }
             return error != null || hanging.contains(name)
                     ? new ServerCall.Listener<>() {}
