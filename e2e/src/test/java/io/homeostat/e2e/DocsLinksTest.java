@@ -7,7 +7,9 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.dataformat.yaml.YAMLMapper;
+import com.google.common.base.Splitter;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -16,8 +18,10 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.TimeUnit;
+import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -69,6 +73,19 @@ final class DocsLinksTest {
             Map.entry("sleep 5", PART),
             Map.entry("sleep 10", PART));
 
+    /** Commands of Homeostat in sentences that no block can run, and the test that does. */
+    private static final Map<String, String> RUN_ELSEWHERE = Map.ofEntries(
+            Map.entry("completion", "CompletionTest, with the shells"),
+            Map.entry("exec", "ExecTest and ContainerTest, with a driver and a guest"),
+            Map.entry("exec -it", "ExecTest and ContainerTest, at a terminal"),
+            Map.entry("logs -f", "FollowTest and AgentCommandsTest: it goes on for ever"),
+            Map.entry("status --watch", "FollowTest: it goes on for ever"),
+            Map.entry("status --state-dir", "DocsTest, which gives both to each command of a page"),
+            Map.entry("status --run-dir", "DocsTest, which gives both to each command of a page"));
+
+    /** Homeostat, and what it is told. */
+    private static final Pattern OWN_CALL = Pattern.compile("(?<![\\w-])homeostat ([^|;&()>\"\n]+)");
+
     /** Of a command, in docs/commands.md. */
     private static final String ROW = "| `";
 
@@ -108,18 +125,14 @@ final class DocsLinksTest {
     /** Those of Homeostat are read by its parser in a test of the command line. */
     @Test
     void commandsOfOthersInSentencesAreRunOrItIsSaidWhyNot() throws IOException {
-        Path dist = Distribution.checkout().resolve("dist");
         String run = DocPage.allWithReadmes().stream()
                         .flatMap(page -> page.blocks().stream()
                                 .filter(block -> block.language().matches("console|sh")))
                         .map(DocPage.Block::text)
                         .collect(Collectors.joining())
-                + Files.readString(dist.resolve("try"))
-                + Files.readString(dist.resolve("try-image"));
-        List<String> own = Files.readAllLines(Distribution.checkout().resolve("docs/commands.md")).stream()
-                .filter(line -> line.startsWith(ROW))
-                .map(row -> row.substring(ROW.length()).split("[ `]", 2)[0])
-                .toList();
+                + script("try")
+                + script("try-image");
+        Set<String> own = commands();
         Set<String> unused = new TreeSet<>(NOT_RUN.keySet());
         List<String> unknown = new ArrayList<>();
         for (DocPage page : DocPage.allWithReadmes()) {
@@ -137,6 +150,69 @@ final class DocsLinksTest {
         }
         assertEquals(List.of(), unknown);
         assertEquals(Set.of(), unused, "no page shows these any more");
+    }
+
+    /** Each command of Homeostat that is named in a sentence, and each option with it, is in a block, or tried with the packages. */
+    @Test
+    void commandsOfHomeostatInSentencesAreRunOrItIsSaidWhere() throws IOException {
+        Set<String> run = new TreeSet<>();
+        Stream.concat(
+                        DocPage.allWithReadmes().stream()
+                                .flatMap(page -> page.blocks().stream())
+                                .map(DocPage.Block::text),
+                        Stream.of("try", "try-image", "try-machine-inside").map(DocsLinksTest::script))
+                .flatMap(text -> OWN_CALL.matcher(text).results())
+                .forEach(call -> run.addAll(calls(call.group(1))));
+        Set<String> unused = new TreeSet<>(RUN_ELSEWHERE.keySet());
+        Set<String> commands = commands();
+        List<String> unknown = new ArrayList<>();
+        for (DocPage page : DocPage.allWithReadmes()) {
+            for (DocPage.Code code : page.code()) {
+                Matcher call = OWN_CALL.matcher(code.text());
+                String words = call.find() ? call.group(1) : code.text();
+                if (!words.contains(" ") && words.equals(code.text())
+                        || !commands.contains(words.split(" ", 2)[0])
+                        || code.text().contains("[")
+                        || code.text().contains("\\|")
+                        || code.text().contains(" = ")) {
+                    continue;
+                }
+                for (String each : calls(words)) {
+                    if (!run.contains(each) && !unused.remove(each) && !RUN_ELSEWHERE.containsKey(each)) {
+                        unknown.add(page.name() + ":" + code.line() + ": " + each);
+                    }
+                }
+            }
+        }
+        assertEquals(List.of(), unknown);
+        assertEquals(Set.of(), unused, "no page names these any more, or a block runs them");
+    }
+
+    /** The command, and the command with each of its options. */
+    private static List<String> calls(String words) {
+        List<String> all = Splitter.on(' ').omitEmptyStrings().splitToList(words);
+        return Stream.concat(
+                        Stream.of(all.getFirst()),
+                        all.stream()
+                                .takeWhile(word -> !word.equals("--"))
+                                .filter(word -> word.matches("--?[a-z].*"))
+                                .map(option -> all.getFirst() + " " + option.replaceFirst("=.*", "")))
+                .toList();
+    }
+
+    private static Set<String> commands() throws IOException {
+        return Files.readAllLines(Distribution.checkout().resolve("docs/commands.md")).stream()
+                .filter(line -> line.startsWith(ROW))
+                .map(row -> row.substring(ROW.length()).split("[ `]", 2)[0])
+                .collect(Collectors.toSet());
+    }
+
+    private static String script(String name) {
+        try {
+            return Files.readString(Distribution.checkout().resolve("dist").resolve(name));
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
     }
 
     @Test

@@ -8,9 +8,9 @@ import io.homeostat.reconcile.command.environment.UsageException;
 import io.homeostat.reconcile.command.output.Ansi;
 import io.homeostat.reconcile.command.output.Console;
 import java.io.PrintStream;
-import java.util.Arrays;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Optional;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
 import picocli.CommandLine.ParameterException;
@@ -42,12 +42,25 @@ public final class Homeostat {
                 : new Unusual().run(withoutHelpAsCommand(args));
     }
 
-    /** What other programs call {@code help COMMAND} is {@code COMMAND --help} here. */
+    /** What other programs call {@code help COMMAND} is {@code COMMAND --help} here, also after options. */
     private static String[] withoutHelpAsCommand(String[] args) {
-        if (args.length == 0 || !args[0].equals("help")) {
+        List<String> words = new ArrayList<>(List.of(args));
+        int help = words.indexOf("help");
+        if (help < 0 || !areOptions(words.subList(0, help))) {
             return args;
         }
-        return Stream.concat(Arrays.stream(args).skip(1), Stream.of("--help")).toArray(String[]::new);
+        words.remove(help);
+        words.add("--help");
+        return words.toArray(String[]::new);
+    }
+
+    private static boolean areOptions(List<String> words) {
+        try {
+            ParseResult parsed = Usage.parsed(words.toArray(String[]::new));
+            return !parsed.hasSubcommand() && parsed.unmatched().isEmpty();
+        } catch (ParameterException e) {
+            return false;
+        }
     }
 
     private int run(Verb verb, Arguments arguments) {

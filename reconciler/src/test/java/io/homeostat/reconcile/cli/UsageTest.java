@@ -234,6 +234,15 @@ class UsageTest {
     }
 
     @Test
+    void helpIsACommandAfterOptionsToo() {
+        String apply = shell.plain("apply", "--help").out();
+        assertEquals(apply, shell.plain("--no-color", "help", "apply").out());
+        assertEquals(apply, shell.plain("--state-dir", "/s", "help", "apply").out());
+        assertEquals(64, shell.plain("explain", "help", "--frob").status(), "a field of that name");
+        assertEquals(64, shell.plain("--frob", "help").status());
+    }
+
+    @Test
     void whatNobodyUnderstandsIs64AndSaysWhereHelpIs() {
         assertUsage("init", "init");
         assertUsage("init", "init", "binary");
