@@ -238,22 +238,31 @@ final class UiTest {
         browser.awaitText(".logs .bar", "live").awaitText(".lines", "it is up");
     }
 
+    /** The page is answered so by something between it and the agent. */
+    private void answer(String path, int status, String json) {
+        browser.script("""
+                window.askedBefore ??= window.fetch;
+                window.fetch = (path, options) => path === '%s'
+                    ? Promise.resolve(new Response('%s', {status: %d}))
+                    : window.askedBefore(path, options);
+                """.formatted(path, json, status));
+    }
+
+    private void letTheAgentAnswer() {
+        browser.script("window.fetch = window.askedBefore");
+    }
+
     @Test
     void whatIsShownStaysWhileTheAgentHasTooMuchToDo() {
         homeostat.declare("web.yaml", Document.script("web", "exec sleep 1000"));
         show(false);
         browser.awaitText("main", "process/web");
 
-        browser.script("""
-                window.askedBefore = window.fetch;
-                window.fetch = (path, options) => path === '/api/plan'
-                    ? Promise.resolve(new Response('{"error": "too much at once"}', {status: 503}))
-                    : window.askedBefore(path, options);
-                """);
+        answer("/api/plan", 503, "{\"error\": \"too much at once\"}");
         browser.awaitText("#problems", "not up to date: too much at once");
         assertTrue(browser.text("main").contains("process/web"), browser::text);
 
-        browser.script("window.fetch = window.askedBefore");
+        letTheAgentAnswer();
         eventually().until(() -> browser.text("#problems").isEmpty());
     }
 
@@ -279,11 +288,8 @@ final class UiTest {
                 window.askedBefore = window.fetch;
                 window.fetch = () => Promise.reject(new TypeError('nobody answers'));
                 """);
-        browser.awaitText("main", "The agent does not answer").script("""
-                window.fetch = (path, options) => path === '/api/declared'
-                    ? Promise.resolve(new Response('{"error": "more than 4 MiB"}', {status: 500}))
-                    : window.askedBefore(path, options);
-                """);
+        browser.awaitText("main", "The agent does not answer");
+        answer("/api/declared", 500, "{\"error\": \"more than 4 MiB\"}");
         browser.awaitText("main", "process/web");
         browser.awaitText("#problems", "Dependencies are missing or not up to date: more than 4 MiB.");
         goTo("#/graph");
@@ -292,7 +298,7 @@ final class UiTest {
         goTo("#/workload/process/web");
         browser.awaitText("[data-part=neighbours]", "Dependencies are missing or not up to date: more than 4 MiB.");
 
-        browser.script("window.fetch = window.askedBefore");
+        letTheAgentAnswer();
         browser.awaitText("[data-part=neighbours]", "Needs nothing, and nothing needs it.");
         eventually().until(() -> browser.text("#problems").isEmpty());
     }
@@ -308,12 +314,7 @@ final class UiTest {
         goTo("#/graph");
         eventually().until(() -> browser.count(".edge") == 1);
 
-        browser.script("""
-                const askedBefore = window.fetch;
-                window.fetch = (path, options) => path === '/api/declared'
-                    ? Promise.resolve(new Response('{"error": "too much at once"}', {status: 503}))
-                    : askedBefore(path, options);
-                """);
+        answer("/api/declared", 503, "{\"error\": \"too much at once\"}");
         browser.awaitText("main", "Dependencies are missing or not up to date: too much at once.");
         assertEquals(1, browser.count(".edge"));
     }
@@ -359,12 +360,7 @@ final class UiTest {
         show(false);
         browser.awaitText("main", "process/web");
 
-        browser.script("""
-                window.askedBefore = window.fetch;
-                window.fetch = (path, options) => path === '/api/plan'
-                    ? Promise.resolve(new Response('{"results": [{"changes": [null], "drift": [], "summary": {}}]}'))
-                    : window.askedBefore(path, options);
-                """);
+        answer("/api/plan", 200, "{\"results\": [{\"changes\": [null], \"drift\": [], \"summary\": {}}]}");
         goTo("#/plan");
         browser.awaitText("h2", "This view can’t be shown");
         assertFalse(browser.text().contains("does not answer"), browser::text);
@@ -372,7 +368,8 @@ final class UiTest {
         browser.awaitText("main", "process/web");
 
         goTo("#/plan");
-        browser.awaitText("h2", "This view can’t be shown").script("window.fetch = window.askedBefore");
+        browser.awaitText("h2", "This view can’t be shown");
+        letTheAgentAnswer();
         browser.awaitText("h2", "Plan");
     }
 
