@@ -23,6 +23,8 @@ public final class NomadJob {
     private static final String PLUGINS = "/opt/nomad/plugins/";
     private static final String NONE = "Homeostat has nothing like it";
     private static final Pattern DAYS = Pattern.compile("\\s*\\S+\\s+\\S+\\s+(\\S+)\\s+\\S+\\s+(\\S+)\\s*");
+    private static final String DISPATCHED =
+            "Nomad runs it only when it is dispatched; here it runs at each boot, and by homeostat start";
     private static final String NETWORKS = "declare network and ports";
 
     private final Path file;
@@ -65,7 +67,7 @@ public final class NomadJob {
         job.entries().stream()
                 .filter(entry -> !entry.value().isNothing())
                 .filter(entry -> !entry.key().matches("ID|Name|Type|TaskGroups|Periodic"))
-                .forEach(entry -> entry.notTaken(told, NONE));
+                .forEach(entry -> entry.notTaken(told, entry.key().equals("ParameterizedJob") ? DISPATCHED : NONE));
         return new Drafts(
                 "the Nomad job " + file,
                 ImmutableList.<Draft>builder()

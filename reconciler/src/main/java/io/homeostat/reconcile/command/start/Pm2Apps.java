@@ -50,17 +50,21 @@ public final class Pm2Apps {
         SourceTree whole = SourceTree.read(SourceFile.read(file));
         SourceTree apps = whole.at("apps").orElse(whole);
         ImmutableList<SourceTree> all = apps.isList() ? apps.items() : ImmutableList.of(apps);
-        ImmutableList.Builder<Draft> made = ImmutableList.builder();
-        for (SourceTree app : all) {
-            if (only.isEmpty() || only.get().equals(nameOf(app))) {
-                made.addAll(drafts(file, app, environment));
-            }
-        }
-        ImmutableList<Draft> drafts = made.build();
-        if (drafts.isEmpty()) {
+        ImmutableList<SourceTree> wanted = all.stream()
+                .filter(app -> only.isEmpty() || only.get().equals(nameOf(app)))
+                .collect(ImmutableList.toImmutableList());
+        if (wanted.isEmpty()) {
             throw new CommandFailure(file + " has no such app; it has "
                     + String.join(", ", all.stream().map(Pm2Apps::nameOf).toList()));
         }
+        if (environment.isPresent()
+                && wanted.stream()
+                        .allMatch(app -> app.at("env_" + environment.get()).isEmpty())) {
+            throw wanted.getFirst().failure("there is no env_" + environment.get() + " for --env " + environment.get());
+        }
+        ImmutableList<Draft> drafts = wanted.stream()
+                .flatMap(app -> drafts(file, app, environment).stream())
+                .collect(ImmutableList.toImmutableList());
         if (whole.at("apps").isPresent()) {
             whole.entries().stream()
                     .filter(entry -> !entry.key().equals("apps"))
@@ -128,7 +132,11 @@ public final class Pm2Apps {
             }
         }
         if (environment.isPresent() && app.at("env_" + environment.get()).isEmpty()) {
-            throw app.failure("there is no env_" + environment.get() + " for --env " + environment.get());
+            draft.remark(
+                    "",
+                    file.toString(),
+                    app.line(),
+                    "it has no env_" + environment.get() + ", so --env " + environment.get() + " changes nothing here");
         }
         return draft;
     }

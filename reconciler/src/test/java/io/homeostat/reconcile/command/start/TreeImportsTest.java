@@ -126,6 +126,26 @@ class TreeImportsTest extends ImportsFixture {
         assertRemark(drafts, 4, "deploy: Homeostat has nothing like it");
     }
 
+    /** pm2 goes on with what it has, too. */
+    @Test
+    void anEnvironmentThatOnlyOtherAppsHaveChangesNothing() throws IOException {
+        String apps = """
+                apps:
+                - {name: web, script: /srv/web, env: {A: a}, env_production: {A: b}}
+                - {name: other, script: /srv/other, env: {A: a}}
+                """;
+        Drafts drafts = pm2(apps, Optional.empty(), Optional.of("production"));
+        assertTrue(flat(drafts).contains("env: A: b"), flat(drafts));
+        assertTrue(flat(drafts).contains("env: A: a"), flat(drafts));
+        assertRemark(drafts, 3, "it has no env_production, so --env production changes nothing here");
+
+        CommandFailure failure =
+                assertThrows(CommandFailure.class, () -> pm2(apps, Optional.of("other"), Optional.of("production")));
+        assertTrue(
+                String.valueOf(failure.getMessage()).contains("eco.yaml:3: there is no env_production"),
+                failure.getMessage());
+    }
+
     @ParameterizedTest
     @CsvSource(
             delimiter = '|',
@@ -294,6 +314,17 @@ class TreeImportsTest extends ImportsFixture {
                         .filter(remark -> remark.words().contains("Periodic"))
                         .count());
         assertTrue(flat(drafts).contains("type: oneShot triggers: startup: true"), flat(drafts));
+    }
+
+    @Test
+    void aJobThatNomadOnlyDispatchesIsTold() throws IOException {
+        Drafts drafts = nomad("""
+                {"Type": "batch",
+                 "ParameterizedJob": {"Payload": "", "MetaRequired": ["day"]},
+                 "TaskGroups": [{"Tasks": [{"Name": "a", "Driver": "exec"}]}]}
+                """);
+        assertRemark(
+                drafts, 2, "ParameterizedJob: Nomad runs it only when it is dispatched; here it runs at each boot");
     }
 
     @Test
