@@ -1,22 +1,47 @@
 package io.homeostat.desired.yaml;
 
+import com.google.common.base.CharMatcher;
 import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.AgentConfig;
+import io.homeostat.desired.yaml.Node.Entry;
 import io.homeostat.desired.yaml.Node.Mapping;
+import io.homeostat.desired.yaml.Node.Scalar;
+import io.homeostat.desired.yaml.Node.Sequence;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /** Reads {@code agent.yaml}, with the same rules and the same errors as documents. */
 public final class AgentConfigReader {
     private AgentConfigReader() {}
 
-    /** The configuration, or errors sorted by place. */
-    public record Result(@Nullable AgentConfig config, ImmutableList<Problem> errors) {}
+    /**
+     * The configuration, or errors sorted by place.
+     *
+     * @param places where the agent is, also of a file with errors; null: it can't tell, as it may mean another place by what is wrong
+     */
+    public record Result(
+            @Nullable AgentConfig config, @Nullable Places places, ImmutableList<Problem> errors) {}
+
+    /** The directories of an agent as its file names them; the default holds for what is null. */
+    public record Places(
+            @Nullable String stateDir, @Nullable String runDir) {
+        private static final String STATE_DIR = "stateDir";
+        private static final String RUN_DIR = "runDir";
+        private static final ImmutableList<String> KEYS = ImmutableList.of(STATE_DIR, RUN_DIR);
+
+        /** Whether a key that nobody knows may stand for one of these, mistyped or indented by mistake. */
+        private static boolean mayBeMeant(String key) {
+            return Suggestion.of(CharMatcher.anyOf("-_").removeFrom(key), KEYS).isPresent();
+        }
+    }
 
     /** What holds when there is no file. */
     public static AgentConfig defaults() {
@@ -29,25 +54,75 @@ public final class AgentConfigReader {
         Report report = new Report(file.toString());
         if (Files.exists(file) && !Files.isRegularFile(file) && !DocumentFiles.isOpen(file)) {
             report.error(Problem.Kind.NO_FILE, "not a file; name another path");
-            return new Result(null, ImmutableList.copyOf(report.errors()));
+            return new Result(null, null, ImmutableList.copyOf(report.errors()));
         }
         try (InputStream in = Files.newInputStream(file)) {
             return read(in, report, file.toAbsolutePath().getParent());
         } catch (IOException e) {
             report.error(Problem.Kind.UNREADABLE, "can't be read: " + IoReason.of(e));
-            return new Result(null, ImmutableList.copyOf(report.errors()));
+            return new Result(null, null, ImmutableList.copyOf(report.errors()));
         }
     }
 
     private static Result read(InputStream in, Report report, @Nullable Path base) throws IOException {
+        Optional<String> text = TextFile.read(in, report);
         List<Node> roots = new ArrayList<>();
-        TextFile.read(in, report).ifPresent(text -> YamlText.read(text, report, roots::add));
+        text.ifPresent(present -> YamlText.read(present, report, roots::add));
         if (roots.size() > 1) {
             report.error(Problem.Kind.DUPLICATE, roots.get(1), "", "a second document; agent.yaml is only one");
         }
         Node root = roots.isEmpty() ? new Mapping(1, 1, ImmutableList.of()) : roots.getFirst();
+        Places places = roots.size() <= 1 && isReadable(text.orElse(""), report) ? places(root, base) : null;
         Object config = new Binder(report, base).record(Shape.of(AgentConfig.class), root, root);
         boolean valid = report.errors().isEmpty() && config != null;
-        return new Result(valid ? (AgentConfig) config : null, ImmutableList.sortedCopyOf(report.errors()));
+        return new Result(valid ? (AgentConfig) config : null, places, ImmutableList.sortedCopyOf(report.errors()));
+    }
+
+    /** Whether what was found in the text is all of it; what stands there twice is found once. */
+    private static boolean isReadable(String text, Report report) {
+        return report.errors().stream().allMatch(problem -> problem.kind() == Problem.Kind.DUPLICATE)
+                && (report.errors().isEmpty()
+                        || text.lines()
+                                .filter(line -> !line.strip().startsWith("#"))
+                                .noneMatch(line -> Places.KEYS.stream().anyMatch(line::contains)));
+    }
+
+    /** Null when they are wrong, or something else is that may mean one of them. */
+    private static @Nullable Places places(Node root, @Nullable Path base) {
+        Shape shape = Shape.of(AgentConfig.class);
+        if (!(root instanceof Mapping mapping)) {
+            return null;
+        }
+        Report report = new Report("");
+        Binder binder = new Binder(report, base);
+        Map<String, String> found = new HashMap<>();
+        for (Entry entry : mapping.entries()) {
+            String key = entry.key().text();
+            if (Places.KEYS.contains(key)) {
+                Object value = binder.value(shape.fields().get(shape.indexOf(key)), entry.value());
+                if (value == null) {
+                    return null;
+                }
+                found.put(key, (String) value);
+            } else if (mayNameAPlace(entry.value())
+                    || (!shape.keys().contains(key)
+                            && (Places.mayBeMeant(key)
+                                    || (entry.value() instanceof Scalar scalar
+                                            && scalar.text().startsWith("/"))))) {
+                return null;
+            }
+        }
+        return new Places(found.get(Places.STATE_DIR), found.get(Places.RUN_DIR));
+    }
+
+    /** Nothing within another key is called like one of them. */
+    private static boolean mayNameAPlace(Node node) {
+        return switch (node) {
+            case Mapping mapping ->
+                mapping.entries().stream()
+                        .anyMatch(entry -> Places.mayBeMeant(entry.key().text()) || mayNameAPlace(entry.value()));
+            case Sequence sequence -> sequence.elements().stream().anyMatch(AgentConfigReader::mayNameAPlace);
+            case Scalar scalar -> false;
+        };
     }
 }

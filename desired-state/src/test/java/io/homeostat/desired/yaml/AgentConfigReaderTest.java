@@ -11,11 +11,13 @@ import com.networknt.schema.SpecificationVersion;
 import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.model.schema.Cpu;
 import io.homeostat.desired.model.schema.Size;
+import io.homeostat.desired.yaml.AgentConfigReader.Places;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -58,8 +60,8 @@ class AgentConfigReaderTest {
     @Test
     void everyKeyHasADefault() throws IOException {
         assertEquals(DEFAULTS, AgentConfigReader.defaults());
-        assertEquals(new AgentConfigReader.Result(DEFAULTS, ImmutableList.of()), read("# nothing\n"));
-        assertEquals(new AgentConfigReader.Result(DEFAULTS, ImmutableList.of()), read("sources: {local: {}}\n"));
+        assertEquals(valid(DEFAULTS), read("# nothing\n"));
+        assertEquals(valid(DEFAULTS), read("sources: {local: {}}\n"));
     }
 
     @Test
@@ -132,7 +134,7 @@ class AgentConfigReaderTest {
                                 ImmutableList.of(),
                                 "https://example.com/T0",
                                 Duration.ofSeconds(30))));
-        assertEquals(new AgentConfigReader.Result(expected, ImmutableList.of()), read(yaml));
+        assertEquals(valid(expected), read(yaml));
     }
 
     @Test
@@ -267,6 +269,78 @@ class AgentConfigReaderTest {
         assertEquals(
                 missing + ": can't be read: it is gone",
                 AgentConfigReader.read(missing).errors().getFirst().toString());
+    }
+
+    @Test
+    void whatElseIsWrongDoesNotHideWhereTheAgentIs() throws IOException {
+        for (String wrong : new String[] {
+            "metrcs: {listen: \"\"}\n",
+            "resync: fast\n",
+            "log: [a]\n",
+            "instanceId: -1\n",
+            "limits: {memory: lots, directories: 3}\n"
+        }) {
+            assertEquals(new Places(null, null), placesOf(wrong), wrong);
+            assertEquals(new Places("/s", "/r"), placesOf("stateDir: /s\nrunDir: /r\n" + wrong), wrong);
+        }
+        assertEquals(new Places(null, null), placesOf("log: {}\n# stateDir: /x\nlog: {}\n"));
+    }
+
+    @Test
+    void aKeyThatMayMeanAnotherPlaceHidesWhereTheAgentIs() throws IOException {
+        for (String wrong : new String[] {
+            "statDir: /s\n",
+            "state_dir: s\n",
+            "StateDir: /s\n",
+            "state: s\n",
+            "run-dir: /r\n",
+            "data: /s\n",
+            "log:\n  stateDir: /s\n",
+            "notify: [{runDir: /r}]\n",
+            "stateDir: s\n",
+            "stateDir:\n",
+            "runDir: [/r]\n"
+        }) {
+            assertNull(placesOf(wrong), wrong);
+        }
+    }
+
+    @Test
+    void aFileOfWhichNotAllIsReadHidesWhereTheAgentIs() throws IOException {
+        for (String wrong : new String[] {
+            "log: {\n",
+            "log: {}\n\tresync: 1s\n",
+            "resync: 1s\n<<: {stateDir: /s}\n",
+            "stateDir: /s\nstateDir: /t\n",
+            "log: {}\nlog:\n  stateDir: /s\n",
+            "{}\n---\nstateDir: /s\n",
+            "{}\n---\nresync: 1s\n",
+            "stateDir\n",
+            "- stateDir\n",
+            "stateDir: !!str /s\n"
+        }) {
+            assertNull(placesOf(wrong), wrong);
+        }
+        assertNull(AgentConfigReader.read(directory).places());
+        assertNull(AgentConfigReader.read(directory.resolve("missing.yaml")).places());
+    }
+
+    @Test
+    void noKeyOfTheFormatIsTakenForAnotherPlace() throws IOException {
+        String example = Files.readString(Path.of("..", "examples", "agent", "agent.yaml"));
+
+        assertEquals(new Places("/var/lib/homeostat", "/run/homeostat"), placesOf(example + "wrong: 1\n"));
+    }
+
+    /** As a file with errors tells them. */
+    private @Nullable Places placesOf(String yaml) throws IOException {
+        AgentConfigReader.Result result = read(yaml);
+        assertNull(result.config(), yaml);
+        return result.places();
+    }
+
+    private static AgentConfigReader.Result valid(AgentConfig config) {
+        return new AgentConfigReader.Result(config, new Places(config.stateDir(), config.runDir()), ImmutableList.of());
     }
 
     private void assertErrors(String yaml, String... expected) throws IOException {
