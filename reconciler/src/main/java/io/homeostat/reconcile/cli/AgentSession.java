@@ -134,7 +134,7 @@ public final class AgentSession {
                 if (command.onlyLooks()) {
                     console.say(who + " does not answer: " + why + "; reading "
                             + workspace.layout().stateDir() + " without it");
-                    return command.run(workspace);
+                    return workspace.run(command);
                 }
                 throw new CommandFailure(
                         who + " does not answer: " + why + "; see its log, or stop it (kill "

@@ -11,6 +11,7 @@ import io.homeostat.desired.state.StoreException;
 import io.homeostat.desired.state.sqlite.StateStores;
 import io.homeostat.desired.yaml.Explain;
 import io.homeostat.reconcile.command.environment.CommandFailure;
+import io.homeostat.reconcile.command.environment.ConfigFile;
 import io.homeostat.reconcile.command.environment.Environment;
 import io.homeostat.reconcile.command.environment.ExitStatus;
 import io.homeostat.reconcile.command.environment.GlobalOptions;
@@ -196,7 +197,8 @@ final class Completion {
             UserDirectories directories = new UserDirectories(environment);
             GlobalOptions typed = new GlobalOptions(
                     OutputFormat.TEXT, directory(Syntax.STATE_DIR), directory(Syntax.RUN_DIR), Optional.empty(), true);
-            Layout layout = directories.layout(typed, directories.configFile().read());
+            ConfigFile file = directories.configFile();
+            Layout layout = directories.layout(typed, file, file.look());
             return StateStores.openForReading(layout).map(Completion::names).orElse(ImmutableList.of());
         } catch (CommandFailure | UsageException | StoreException | InvalidPathException e) {
             return ImmutableList.of();

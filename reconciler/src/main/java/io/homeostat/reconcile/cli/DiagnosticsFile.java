@@ -106,8 +106,7 @@ record DiagnosticsFile(Invocation typed) {
         Environment environment = typed.environment();
         RedactedConfig redacted = RedactedConfig.of(typed.configFile(), mask);
         AgentConfig config = redacted.config() == null ? AgentConfigReader.defaults() : redacted.config();
-        Layout layout =
-                new UserDirectories(environment).layout(typed.arguments().global(), config);
+        Layout layout = typed.layout(typed.configFile());
         Workspace workspace =
                 new Workspace(typed.word(), environment, typed.console(), layout, new DirectEnforcer(() -> config));
         DiagnosticsArchive archive =

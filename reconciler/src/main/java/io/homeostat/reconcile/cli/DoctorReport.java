@@ -47,7 +47,7 @@ record DoctorReport(Invocation typed) {
                 : ExitStatus.OK;
     }
 
-    /** The configuration first: with one that is wrong the rest is looked at where it would be without one. */
+    /** The configuration first: with one that is wrong the rest is looked at all the same, see {@link Invocation#layout}. */
     ImmutableList<Finding> findings() {
         ImmutableList.Builder<Finding> findings = ImmutableList.builder();
         ConfigFile file = typed.configFile();
@@ -61,7 +61,7 @@ record DoctorReport(Invocation typed) {
                     "configuration", Finding.Level.FAIL, String.valueOf(e.getMessage()), "correct the file"));
         }
         UserDirectories directories = new UserDirectories(typed.environment());
-        Layout layout = directories.layout(typed.arguments().global(), config);
+        Layout layout = typed.layout(file);
         List<String> files = config.sources().files();
         Stream<Path> sources = files == null
                 ? directories.desiredFiles().stream()

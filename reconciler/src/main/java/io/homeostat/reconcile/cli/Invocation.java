@@ -1,17 +1,19 @@
 package io.homeostat.reconcile.cli;
 
-import com.google.common.base.Supplier;
 import com.google.common.base.Suppliers;
 import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.platform.Layout;
+import io.homeostat.desired.yaml.AgentConfigReader;
 import io.homeostat.reconcile.command.DirectEnforcer;
 import io.homeostat.reconcile.command.DocumentTexts;
 import io.homeostat.reconcile.command.ExecCommand;
 import io.homeostat.reconcile.command.HoldCommand;
 import io.homeostat.reconcile.command.Workspace;
+import io.homeostat.reconcile.command.environment.CommandFailure;
 import io.homeostat.reconcile.command.environment.ConfigFile;
 import io.homeostat.reconcile.command.environment.Environment;
 import io.homeostat.reconcile.command.environment.ExitStatus;
+import io.homeostat.reconcile.command.environment.InvalidConfig;
 import io.homeostat.reconcile.command.environment.UsageException;
 import io.homeostat.reconcile.command.environment.UserDirectories;
 import io.homeostat.reconcile.command.output.Console;
@@ -31,12 +33,33 @@ record Invocation(String word, Environment environment, Console console, Argumen
     Workspace workspace() {
         UserDirectories directories = new UserDirectories(environment);
         ConfigFile file = directories.configFile();
-        Supplier<AgentConfig> config = Suppliers.memoize(file::read);
-        // Defaults take 25 ms to be found out, and whoever asks an agent needs none of them.
-        Layout layout = file.exists()
-                ? directories.layout(arguments.global(), config.get())
-                : directories.layout(arguments.global());
-        return new Workspace(word, environment, console, layout, new DirectEnforcer(config));
+        if (!file.exists()) {
+            // Defaults take 25 ms to be found out, and whoever asks an agent needs none of them.
+            return workspace(directories.layout(arguments.global()), new DirectEnforcer(Suppliers.memoize(file::read)));
+        }
+        AgentConfigReader.Result read = file.look();
+        AgentConfig config = read.config();
+        if (config != null) {
+            return workspace(directories.layout(arguments.global(), config), new DirectEnforcer(() -> config));
+        }
+        InvalidConfig invalid = new InvalidConfig(file, read);
+        Layout layout = invalid.layout(directories, arguments.global());
+        console.say(invalid.warning(layout));
+        return workspace(layout, DirectEnforcer.endingOnly(invalid.failure()));
+    }
+
+    /** Where to look whatever is wrong with the configuration, for whoever tells what: in the end where it would be without one. */
+    Layout layout(ConfigFile file) {
+        UserDirectories directories = new UserDirectories(environment);
+        try {
+            return directories.layout(arguments.global(), file, file.look());
+        } catch (CommandFailure e) {
+            return directories.layout(arguments.global());
+        }
+    }
+
+    private Workspace workspace(Layout layout, DirectEnforcer enforcer) {
+        return new Workspace(word, environment, console, layout, enforcer);
     }
 
     /**

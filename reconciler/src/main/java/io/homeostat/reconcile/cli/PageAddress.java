@@ -11,7 +11,6 @@ import java.lang.ProcessBuilder.Redirect;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 
@@ -34,9 +33,7 @@ final class PageAddress {
                 .orElseThrow(() -> new CommandFailure("no agent runs on " + here.stateDir()
                         + ", and it is the agent that serves the page; write " + SETTING + " in "
                         + typed.configFile().path() + ", and start it: homeostat run"));
-        // Its own run directory, which may be another one than that of this command.
-        Path runDir = Objects.requireNonNullElse(agent.socket().getParent(), here.runDir());
-        Layout layout = new Layout(here.stateDir(), runDir, here.instanceId());
+        Layout layout = agent.at(here);
         String url = read(layout.uiAddress(), agent);
         if (!typed.arguments().flag(Syntax.OPEN)) {
             print(url);

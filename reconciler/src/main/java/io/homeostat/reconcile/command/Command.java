@@ -33,6 +33,11 @@ public interface Command {
         return false;
     }
 
+    /** Whether what is configured decides what it does. */
+    default boolean needsConfiguration() {
+        return launches();
+    }
+
     /** Whether it is done where it was typed though an agent runs: it reads files only, and has to outlive that agent. */
     default boolean needsNoAgent() {
         return false;

@@ -1,11 +1,11 @@
 package io.homeostat.reconcile.command;
 
+import com.google.common.base.Suppliers;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
 import io.homeostat.actuate.ActuationFailure;
 import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.model.DesiredState;
-import io.homeostat.desired.model.DesiredState.Policy;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.platform.MetadataClient;
@@ -52,10 +52,25 @@ import java.util.function.Supplier;
 /** Changes what is declared and converges once, alone: under the state directory's lock, with a loop that ends when nothing is under way. */
 public final class DirectEnforcer implements Enforcer {
     private final Supplier<AgentConfig> config;
+    private final Optional<CommandFailure> unconfigured;
+
+    private DirectEnforcer(Supplier<AgentConfig> config, Optional<CommandFailure> unconfigured) {
+        this.config = config;
+        this.unconfigured = unconfigured;
+    }
 
     /** @param config of the agent that would run here, read when it is needed */
     public DirectEnforcer(Supplier<AgentConfig> config) {
-        this.config = config;
+        this(config, Optional.empty());
+    }
+
+    /** Where nobody knows what is configured, nor for which machine: what was launched ends there, and nothing else is done. */
+    public static DirectEnforcer endingOnly(CommandFailure why) {
+        return new DirectEnforcer(
+                () -> {
+                    throw why;
+                },
+                Optional.of(why));
     }
 
     @Override
@@ -64,12 +79,17 @@ public final class DirectEnforcer implements Enforcer {
     }
 
     @Override
+    public Optional<CommandFailure> unconfigured() {
+        return unconfigured;
+    }
+
+    @Override
     public int enforce(Workspace workspace, Goal goal) throws InterruptedException {
         Clock clock = workspace.environment().clock();
         Instant end = clock.instant().plus(goal.timeout());
         return alone(workspace, goal.timeout(), (here, store) -> {
-            boolean foreign = isForeign(here);
-            if (!foreign) {
+            boolean ending = endsOnly(here);
+            if (!ending) {
                 // Before anything is stored, which nobody could bring about without it.
                 new UserDirectories(here.environment())
                         .createRunDirectory(here.layout().runDir());
@@ -77,8 +97,10 @@ public final class DirectEnforcer implements Enforcer {
             DesiredState before = StoredState.desired(store.declarations());
             goal.store().accept(store);
             int status = converge(here, goal, before, store, Duration.between(clock.instant(), end));
-            cleanUp(store, here);
-            if (!foreign) {
+            if (unconfigured.isEmpty()) {
+                cleanUp(store, here);
+            }
+            if (!ending) {
                 new LogKeeper(here.layout(), clock)
                         .keep(config().limits().logBytesPerWorkload().bytes());
             }
@@ -86,9 +108,11 @@ public final class DirectEnforcer implements Enforcer {
         });
     }
 
-    /** Nothing is created there that its owner could not use: no process, directory, note or copy of a log. */
-    private static boolean isForeign(Workspace workspace) {
-        return ForeignState.owner(workspace.environment(), workspace.layout()).isPresent();
+    /** Whether nothing is created, no process, directory, note or copy of a log: its owner could not use it, or nobody knows how it is to be. */
+    private boolean endsOnly(Workspace workspace) {
+        return unconfigured.isPresent()
+                || ForeignState.owner(workspace.environment(), workspace.layout())
+                        .isPresent();
     }
 
     @Override
@@ -130,7 +154,7 @@ public final class DirectEnforcer implements Enforcer {
         Clock clock = workspace.environment().clock();
         try (Interrupts.Guard _ = workspace.environment().interrupts().guard();
                 StateLock _ = lock(workspace, patience)) {
-            Optional<MachineClaim.Claimed> claimed = isForeign(workspace)
+            Optional<MachineClaim.Claimed> claimed = endsOnly(workspace)
                     ? Optional.empty()
                     : Optional.of(
                             new MachineClaim(workspace.environment()).claim(workspace.layout(), config().instanceId()));
@@ -176,10 +200,10 @@ public final class DirectEnforcer implements Enforcer {
 
     private int converge(Workspace workspace, Goal goal, DesiredState before, StateStore store, Duration left)
             throws InterruptedException {
-        ArchiveRules rules = rules();
+        // Where they are not known nothing is fetched.
+        Supplier<ArchiveRules> rules = unconfigured.isPresent() ? this::rules : Suppliers.ofInstance(rules());
         Layout layout = workspace.layout();
-        DesiredState desired = StoredState.desired(store.declarations())
-                .under(Policy.of(config()).once());
+        DesiredState desired = StoredState.desired(store.declarations()).under(policy());
         DesiredSource source = DesiredSource.of(desired);
         ImmutableSet<WorkloadId> declared = desired.declarations().keySet();
         Clock clock = workspace.environment().clock();
@@ -193,7 +217,7 @@ public final class DirectEnforcer implements Enforcer {
             all.addAll(workspace.traces(machine.unknown()));
             new Housekeeping(layout, store).collectLeftovers(declared, ImmutableSet.copyOf(all), clock.instant());
             all.retainAll(goal.touched(all, desired));
-            if (isForeign(workspace)) {
+            if (endsOnly(workspace)) {
                 // Only what is to end.
                 all.removeIf(id -> declared.contains(id)
                         && store.pause(id).filter(Pause::stopped).isEmpty());
@@ -208,8 +232,7 @@ public final class DirectEnforcer implements Enforcer {
                     all,
                     declared,
                     id -> Differences.between(before, desired, id))) {
-                try (MachineSteps steps =
-                                new MachineSteps(layout, store, runtimes, clock, () -> rules, progress::download);
+                try (MachineSteps steps = new MachineSteps(layout, store, runtimes, clock, rules, progress::download);
                         WorkloadPass pass = new WorkloadPass(
                                 source,
                                 instances.with(metadata),

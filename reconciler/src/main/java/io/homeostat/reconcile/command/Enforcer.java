@@ -4,6 +4,7 @@ import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.model.DesiredState;
+import io.homeostat.desired.model.DesiredState.Policy;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.state.StateReader;
@@ -146,8 +147,23 @@ public interface Enforcer {
         return new LaunchedValues();
     }
 
-    /** What is configured now for all that is enforced here. */
+    /**
+     * What is configured now for all that is enforced here.
+     *
+     * @throws CommandFailure when that is not known, see {@link #unconfigured}
+     */
     AgentConfig config();
+
+    /** Why nobody knows what is configured here, so that nothing can be launched; empty when it is known. */
+    default Optional<CommandFailure> unconfigured() {
+        return Optional.empty();
+    }
+
+    /** What holds for every workload here: where nobody knows, what nobody has configured. */
+    default Policy policy() {
+        Policy policy = unconfigured().isPresent() ? Policy.NONE : Policy.of(config());
+        return agent().isPresent() ? policy : policy.once();
+    }
 
     /** How that agent and its control plane get on; empty when it has none. */
     default Optional<ControlPlaneStatus> controlPlane() {

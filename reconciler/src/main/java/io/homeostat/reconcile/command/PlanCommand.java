@@ -33,6 +33,12 @@ public record PlanCommand(DocumentTexts documents, boolean detailedExitCode) imp
                 PlanRequest.newBuilder().setDocuments(documents.request()).setDetailedExitStatus(detailedExitCode));
     }
 
+    /** It says what apply would do, which does nothing then. */
+    @Override
+    public boolean needsConfiguration() {
+        return true;
+    }
+
     @Override
     public int run(Workspace workspace) throws InterruptedException {
         Console console = workspace.console();

@@ -73,10 +73,19 @@ public record Workspace(String word, Environment environment, Console console, L
             boolean everDeclared,
             ImmutableList<SourceProblem> problems) {}
 
-    /** Runs a command that no agent carries out. */
+    /**
+     * Runs a command that no agent carries out.
+     *
+     * @throws CommandFailure when it can't be done, or may not be here
+     */
     public int run(Command command) throws InterruptedException {
         if (command.launches()) {
             ForeignState.refuse(environment, layout, word);
+        }
+        if (command.needsConfiguration()) {
+            enforcer.unconfigured().ifPresent(why -> {
+                throw why;
+            });
         }
         return command.run(this);
     }
@@ -277,8 +286,7 @@ public record Workspace(String word, Environment environment, Console console, L
             Situations.Depth depth,
             Predicate<WorkloadId> asked)
             throws InterruptedException {
-        Policy enforced = Policy.of(enforcer.config());
-        Policy policy = enforcer.agent().isPresent() ? enforced : enforced.once();
+        Policy policy = enforcer.policy();
         Stored memory = remembered(reader -> new Stored(
                         wanted.apply(reader.declarations()).under(policy),
                         StoredState.desired(reader.declarations()).under(policy),

@@ -68,6 +68,12 @@ public record AgentFile(ProcessIdentity identity, Path socket, String version) {
         }
     }
 
+    /** The layout with its own run directory, which may be another one than that of whoever asks. */
+    public Layout at(Layout here) {
+        Path runDir = socket.getParent();
+        return runDir == null ? here : new Layout(here.stateDir(), runDir, here.instanceId());
+    }
+
     /** Writes it, at once whole. */
     public void write(Layout layout) throws IOException {
         Path file = layout.agentFile();

@@ -1,5 +1,6 @@
 package io.homeostat.reconcile.command.environment;
 
+import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.yaml.AgentConfigReader;
 import io.homeostat.desired.yaml.Problem;
@@ -16,18 +17,24 @@ public record ConfigFile(Path path, boolean required) {
 
     /** Reads it; a {@link CommandFailure} has each error on a line of its own. */
     public AgentConfig read() {
-        if (!exists()) {
-            if (required) {
-                throw new CommandFailure(path + " does not exist; correct --config");
-            }
-            return AgentConfigReader.defaults();
-        }
-        AgentConfigReader.Result result = AgentConfigReader.read(path);
+        AgentConfigReader.Result result = look();
         AgentConfig config = result.config();
         if (config == null) {
             throw new CommandFailure(path + " is not valid\n"
                     + result.errors().stream().map(Problem::toString).collect(Collectors.joining("\n")));
         }
         return config;
+    }
+
+    /** Reads it, or what is right in it; a {@link CommandFailure} when it is required and not there. */
+    public AgentConfigReader.Result look() {
+        if (exists()) {
+            return AgentConfigReader.read(path);
+        }
+        if (required) {
+            throw new CommandFailure(path + " does not exist; correct --config");
+        }
+        return new AgentConfigReader.Result(
+                AgentConfigReader.defaults(), new AgentConfigReader.Places(null, null), ImmutableList.of());
     }
 }

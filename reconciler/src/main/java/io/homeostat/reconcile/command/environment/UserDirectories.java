@@ -6,6 +6,8 @@ import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.platform.MachineIdentity;
 import io.homeostat.desired.state.StoreException;
 import io.homeostat.desired.state.sqlite.MachineState;
+import io.homeostat.desired.yaml.AgentConfigReader;
+import io.homeostat.desired.yaml.AgentConfigReader.Places;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.FileAlreadyExistsException;
@@ -43,6 +45,17 @@ public final class UserDirectories {
     /** The same where no configuration says otherwise. */
     public Layout layout(GlobalOptions options) {
         return layout(options, null, null, AUTO);
+    }
+
+    /** The same for a file that was read, also with errors, see {@link InvalidConfig#layout}. */
+    public Layout layout(GlobalOptions options, ConfigFile file, AgentConfigReader.Result read) {
+        AgentConfig config = read.config();
+        return config == null ? new InvalidConfig(file, read).layout(this, options) : layout(options, config);
+    }
+
+    /** The same where no more is known of the configuration. */
+    Layout layout(GlobalOptions options, Places places) {
+        return layout(options, places.stateDir(), places.runDir(), AUTO);
     }
 
     private Layout layout(

@@ -47,6 +47,12 @@ public record ResetCommand(boolean yes, Duration timeout) implements Command {
         return false;
     }
 
+    /** Which plugins are protected. */
+    @Override
+    public boolean needsConfiguration() {
+        return true;
+    }
+
     /** Which plugins go, and who declares them. */
     private record Removal(
             ImmutableSortedSet<WorkloadId> applied,

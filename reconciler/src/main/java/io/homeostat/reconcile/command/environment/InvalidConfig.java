@@ -1,0 +1,65 @@
+package io.homeostat.reconcile.command.environment;
+
+import com.google.common.collect.ImmutableList;
+import io.homeostat.desired.platform.Layout;
+import io.homeostat.desired.yaml.AgentConfigReader;
+import io.homeostat.desired.yaml.AgentConfigReader.Places;
+import io.homeostat.desired.yaml.Problem;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A configuration with errors: the agent that runs goes on with what it has read before, and whoever looks or stops needs no more of the
+ * file than where that agent is. The instance is the last known one, as the agent has claimed it.
+ */
+public final class InvalidConfig {
+    private final ConfigFile file;
+    private final @Nullable Places places;
+    private final ImmutableList<Problem> errors;
+
+    /** @param read the file, with errors */
+    public InvalidConfig(ConfigFile file, AgentConfigReader.Result read) {
+        this.file = file;
+        this.places = read.places();
+        this.errors = read.errors();
+    }
+
+    /**
+     * The directories to work on. What the file may name and nobody can read is taken from the options, or is where an agent runs: never
+     * the default for want of another, where a second copy of everything might be started.
+     *
+     * @throws CommandFailure when nothing says where they are
+     */
+    public Layout layout(UserDirectories directories, GlobalOptions options) {
+        if (places != null) {
+            return directories.layout(options, places);
+        }
+        if (options.stateDir().isPresent() && options.runDir().isPresent()) {
+            return directories.layout(options);
+        }
+        Layout usual = directories.layout(options);
+        return AgentFile.running(usual)
+                .map(agent -> options.runDir().isPresent() ? usual : agent.at(usual))
+                .orElseThrow(
+                        () -> new CommandFailure(file.path() + " is not valid, and may name other directories than "
+                                + usual.stateDir() + " and " + usual.runDir()
+                                + ", where no agent runs; correct it, or say where the state is: --state-dir DIR --run-dir DIR\n"
+                                + errors.stream().map(Problem::toString).collect(Collectors.joining("\n"))));
+    }
+
+    /** For whoever goes on all the same. */
+    public String warning(Layout layout) {
+        String more = errors.size() > 1 ? " (the first of " + errors.size() + " errors)" : "";
+        return "warning: " + file.path() + " is not valid: " + errors.getFirst() + more + "; going on with what is in "
+                + layout.stateDir() + " and " + layout.runDir()
+                + "; correct the file, and check it: homeostat validate --config "
+                + file.path();
+    }
+
+    /** For whoever would have to know the rest. */
+    public CommandFailure failure() {
+        return new CommandFailure("what may be done here without an agent is not known while " + file.path()
+                + " is not valid, and nothing was done; correct it, and check it: homeostat validate --config "
+                + file.path());
+    }
+}
