@@ -1,12 +1,10 @@
 package io.homeostat.observe.limits;
 
-import com.google.common.base.Splitter;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.model.Lifecycle.Limits;
 import io.homeostat.observe.limits.CgroupHierarchy.Version;
 import java.io.IOException;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Optional;
@@ -69,15 +67,6 @@ public record AgentGroup(CgroupHierarchy unit, Path group) {
                 Files.exists(own.resolve("memory.max")) ? LimitFiles.memory(Version.V2, own) : null,
                 Files.exists(own.resolve("cpu.max")) ? LimitFiles.cpu(Version.V2, own) : null,
                 false));
-    }
-
-    /** Whether the unit of an agent, whose directory in /proc this is, has {@link #OPTION}; no for one whose environment we may not read. */
-    public static boolean isAsked(Path process) throws IOException {
-        Path environment = process.resolve("environ");
-        return Files.isReadable(environment)
-                && Splitter.on('\0')
-                        .splitToStream(new String(KernelFile.bytes(environment), StandardCharsets.UTF_8))
-                        .anyMatch(variable -> variable.startsWith(OPTION + "=") && !variable.equals(OPTION + "="));
     }
 
     private static boolean isOne(Path group) {

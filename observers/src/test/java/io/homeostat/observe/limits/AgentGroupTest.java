@@ -1,8 +1,6 @@
 package io.homeostat.observe.limits;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertFalse;
-import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import com.google.common.collect.ImmutableSet;
@@ -52,16 +50,6 @@ class AgentGroupTest {
         for (String group : List.of(UNIT, UNIT + "/supervisor", UNIT + "/agent")) {
             assertEquals(Optional.empty(), found(group, false));
         }
-    }
-
-    @Test
-    void whetherAUnitAsksForItIsInTheEnvironmentOfItsAgent() throws IOException {
-        Path process = Files.createDirectories(temp.resolve("proc/4711"));
-        assertFalse(AgentGroup.isAsked(process), "what can't be read");
-        Files.writeString(process.resolve("environ"), "A=HOMEOSTAT_OWN_GROUP=1\0HOMEOSTAT_OWN_GROUP=\0");
-        assertFalse(AgentGroup.isAsked(process));
-        Files.writeString(process.resolve("environ"), "A=1\0HOMEOSTAT_OWN_GROUP=1\0");
-        assertTrue(AgentGroup.isAsked(process));
     }
 
     @Test

@@ -12,6 +12,7 @@ import io.homeostat.observe.limits.CgroupLayout;
 import io.homeostat.observe.limits.Controller;
 import io.homeostat.observe.process.Executables;
 import io.homeostat.observe.process.Pidfd;
+import io.homeostat.observe.process.ProcFs;
 import io.homeostat.reconcile.command.diagnostics.Doctor.Finding;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -166,7 +167,10 @@ final class HostChecks {
             return Finding.ok("ceiling", "no agent is running");
         }
         Path process = proc.resolve(Long.toString(agent.get()));
-        boolean isAsked = AgentGroup.isAsked(process);
+        boolean isAsked = new ProcFs(proc)
+                .variable(agent.get(), AgentGroup.OPTION)
+                .filter(value -> !value.isEmpty())
+                .isPresent();
         // Without a group of its own none can hold; in one that systemd has made, none has to.
         Optional<Limits> limits = AgentGroup.limits(cgroups, process).filter(found -> isAsked || found.areAny());
         if (limits.isEmpty()) {

@@ -204,7 +204,9 @@ class DoctorTest {
 
         Files.writeString(cgroup, "0::/system.slice/homeostat.service/supervisor\n");
         assertEquals(heap, host.ceiling(cgroups, Optional.of(4711L)), "its unit asks for none");
-        Files.writeString(cgroup.resolveSibling("environ"), "HOMEOSTAT_OWN_GROUP=1\0");
+        Files.writeString(cgroup.resolveSibling("environ"), "A=HOMEOSTAT_OWN_GROUP=1\0HOMEOSTAT_OWN_GROUP=\0");
+        assertEquals(heap, host.ceiling(cgroups, Optional.of(4711L)), "it asks for none");
+        Files.writeString(cgroup.resolveSibling("environ"), "A=1\0HOMEOSTAT_OWN_GROUP=1\0");
         assertEquals(Level.WARN, host.ceiling(cgroups, Optional.of(4711L)).level());
 
         Files.writeString(group.resolve("memory.max"), "536870912\n");
