@@ -186,7 +186,7 @@ public final class Daemon {
                         Path.of("/proc"),
                         !environment.variable(AgentGroup.OPTION).isEmpty(),
                         layout,
-                        OwnGroup.fileSystem(layout.stateDir()),
+                        OwnGroup.mount(layout.stateDir()),
                         config.limits());
                 MetadataClient metadata = environment.metadata();
                 Agent agent =

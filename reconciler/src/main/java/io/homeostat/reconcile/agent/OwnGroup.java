@@ -1,6 +1,5 @@
 package io.homeostat.reconcile.agent;
 
-import com.google.common.collect.ImmutableSet;
 import com.google.common.collect.Iterables;
 import io.homeostat.actuate.Disk;
 import io.homeostat.actuate.limits.AgentCeiling;
@@ -8,10 +7,10 @@ import io.homeostat.actuate.limits.LimitEnforcer.LimitResult;
 import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.model.Lifecycle.Limits;
 import io.homeostat.desired.platform.Layout;
+import io.homeostat.observe.host.Mount;
 import io.homeostat.observe.limits.AgentGroup;
 import io.homeostat.observe.limits.CgroupLayout;
 import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Optional;
 import org.slf4j.Logger;
@@ -20,9 +19,6 @@ import org.slf4j.LoggerFactory;
 /** The control group of the agent itself, where it has one: bounded as agent.yaml says. */
 final class OwnGroup implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(OwnGroup.class);
-
-    /** What is written there is memory, which the kernel counts to whoever writes it and can't take back. */
-    private static final ImmutableSet<String> IN_MEMORY = ImmutableSet.of("tmpfs", "ramfs");
 
     private final Optional<AgentCeiling> ceiling;
     private final boolean isMemoryBounded;
@@ -37,10 +33,10 @@ final class OwnGroup implements AutoCloseable {
      *
      * @param cgroups where control groups are mounted
      * @param isAsked whether its unit has {@link AgentGroup#OPTION}
-     * @param fileSystem the type of that which the state directory is on
+     * @param mount that the state directory is on
      */
     static OwnGroup enter(
-            Path cgroups, Path proc, boolean isAsked, Layout layout, String fileSystem, AgentConfig.Bounds bounds) {
+            Path cgroups, Path proc, boolean isAsked, Layout layout, Optional<Mount> mount, AgentConfig.Bounds bounds) {
         // A group is found where all is of version 2, which is one hierarchy.
         Optional<AgentCeiling> ceiling = AgentGroup.find(cgroups, proc, isAsked)
                 .map(place -> new AgentCeiling(
@@ -48,26 +44,28 @@ final class OwnGroup implements AutoCloseable {
                         Iterables.getOnlyElement(CgroupLayout.detect(cgroups, proc, CgroupLayout.name(layout))
                                         .hierarchies())
                                 .keepers()));
-        OwnGroup group = new OwnGroup(ceiling, !IN_MEMORY.contains(fileSystem));
+        // What is written there is memory, which the kernel counts to whoever writes it and can't take back.
+        Optional<Mount> inMemory = mount.filter(Mount::isInMemory);
+        OwnGroup group = new OwnGroup(ceiling, inMemory.isEmpty());
         if (ceiling.isEmpty()) {
             LOG.debug("nothing but its heap bounds the agent");
-        } else if (!group.isMemoryBounded) {
-            LOG.warn(
+        } else {
+            inMemory.ifPresent(memory -> LOG.warn(
                     "limits.memory does not hold for the agent: {} is on {}, and what is written there would count; move it to a disk",
                     layout.stateDir(),
-                    fileSystem);
+                    memory.type()));
         }
         ceiling.ifPresent(each -> tell(each.enter(ProcessHandle.current().pid(), group.limits(bounds))));
         return group;
     }
 
-    /** The type of the file system that a directory is on; for one whose mount is not to be seen, as in a chroot, no type. */
-    static String fileSystem(Path directory) {
+    /** What a directory is on; empty when that is not to be seen. */
+    static Optional<Mount> mount(Path directory) {
         try {
-            return Files.getFileStore(directory).type();
+            return Mount.of(directory, Path.of("/proc"));
         } catch (IOException e) {
             LOG.debug("which file system {} is on can't be seen: {}", directory, Disk.reason(e));
-            return "";
+            return Optional.empty();
         }
     }
 

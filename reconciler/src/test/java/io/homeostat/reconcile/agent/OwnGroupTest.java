@@ -7,15 +7,18 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import ch.qos.logback.classic.Logger;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.read.ListAppender;
+import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.model.schema.Cpu;
 import io.homeostat.desired.model.schema.Size;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.yaml.AgentConfigReader;
+import io.homeostat.observe.host.Mount;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Optional;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -30,6 +33,8 @@ class OwnGroupTest {
     private static final String UNIT = "system.slice/homeostat.service";
     private static final AgentConfig.Bounds DEFAULTS =
             AgentConfigReader.defaults().limits();
+
+    private static final Layout LAYOUT = new Layout(Path.of("/var/lib/homeostat"), Path.of("/run/homeostat"), "i");
 
     @TempDir
     Path temp;
@@ -123,8 +128,15 @@ class OwnGroupTest {
 
     @Test
     void aFileSystemThatCanNotBeSeenKeepsTheAgentFromNothing() throws IOException {
-        assertEquals(Files.getFileStore(temp).type(), OwnGroup.fileSystem(temp));
-        assertEquals("", OwnGroup.fileSystem(temp.resolve("missing")));
+        assertEquals(
+                Files.getFileStore(temp).type(),
+                OwnGroup.mount(temp).orElseThrow().type());
+        assertEquals(Optional.empty(), OwnGroup.mount(temp.resolve("missing")));
+        group(UNIT, "cgroup.subtree_control", "cpu memory\n");
+        supervisor();
+        try (OwnGroup _ = OwnGroup.enter(cgroups, temp.resolve("proc"), true, LAYOUT, Optional.empty(), DEFAULTS)) {
+            assertEquals("536870912", read("memory.max"));
+        }
     }
 
     private void supervisor() throws IOException {
@@ -138,8 +150,8 @@ class OwnGroupTest {
     }
 
     private OwnGroup enter(boolean isAsked, String fileSystem) {
-        Layout layout = new Layout(Path.of("/var/lib/homeostat"), Path.of("/run/homeostat"), "i");
-        return OwnGroup.enter(cgroups, temp.resolve("proc"), isAsked, layout, fileSystem, DEFAULTS);
+        Mount mount = new Mount(Path.of("/var/lib"), fileSystem, ImmutableSet.of("rw"));
+        return OwnGroup.enter(cgroups, temp.resolve("proc"), isAsked, LAYOUT, Optional.of(mount), DEFAULTS);
     }
 
     private void group(String group, String file, String text) throws IOException {

@@ -5,10 +5,10 @@ import io.homeostat.actuate.SecureDirectories;
 import io.homeostat.proto.kata.CopyFileRequest;
 import io.homeostat.proto.kata.VolumeStatsResponse;
 import io.homeostat.proto.kata.VolumeUsage;
+import java.io.File;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
-import java.nio.file.FileStore;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
@@ -108,13 +108,13 @@ final class MachineFiles {
         if (!path.startsWith("/") || !Files.exists(real)) {
             throw Refusals.noFile(path);
         }
-        FileStore store = Files.getFileStore(real);
+        File there = real.toFile();
         return VolumeStatsResponse.newBuilder()
                 .addUsage(VolumeUsage.newBuilder()
                         .setUnit(VolumeUsage.Unit.BYTES)
-                        .setTotal(store.getTotalSpace())
-                        .setAvailable(store.getUsableSpace())
-                        .setUsed(store.getTotalSpace() - store.getUnallocatedSpace()))
+                        .setTotal(there.getTotalSpace())
+                        .setAvailable(there.getUsableSpace())
+                        .setUsed(there.getTotalSpace() - there.getFreeSpace()))
                 .build();
     }
 }

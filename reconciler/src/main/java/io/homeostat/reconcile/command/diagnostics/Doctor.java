@@ -33,7 +33,7 @@ public final class Doctor {
                 .add(new Named("cgroups", () -> host.cgroups(CgroupLayout.detect(layout))))
                 .add(new Named("inotify", host::inotify))
                 .add(new Named("open files", host::openFiles));
-        StateChecks state = new StateChecks(layout);
+        StateChecks state = new StateChecks(layout, Path.of("/proc"));
         all.add(new Named("state directory", state::stateDirectory))
                 .add(new Named("disk", state::disk))
                 .add(new Named("run directory", state::runDirectory))

@@ -5,12 +5,12 @@ import io.homeostat.desired.state.StateReader;
 import io.homeostat.desired.state.StoreException;
 import io.homeostat.desired.state.sqlite.StateLock;
 import io.homeostat.desired.state.sqlite.StateStores;
+import io.homeostat.observe.host.Mount;
 import io.homeostat.observe.process.ProcFs;
 import io.homeostat.reconcile.command.diagnostics.Doctor.Finding;
 import io.homeostat.reconcile.command.environment.AgentFile;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.FileStore;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
@@ -18,8 +18,6 @@ import java.nio.file.attribute.PosixFilePermission;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.Optional;
 import java.util.Set;
-import java.util.stream.Stream;
-import org.jspecify.annotations.Nullable;
 
 /** What the directories are like that we keep state and sockets in. */
 final class StateChecks {
@@ -34,8 +32,10 @@ final class StateChecks {
     private static final int LONGEST_NAME = "/plugin-connections/0123456789abcdef.sock".length();
 
     private final Layout layout;
+    private final Path proc;
 
-    StateChecks(Layout layout) {
+    StateChecks(Layout layout, Path proc) {
+        this.proc = proc;
         this.layout = layout;
     }
 
@@ -47,9 +47,9 @@ final class StateChecks {
         return directory("run directory", layout.runDir(), "--run-dir");
     }
 
-    private static Finding directory(String check, Path directory, String option) throws IOException {
+    private Finding directory(String check, Path directory, String option) throws IOException {
         Path there = existing(directory);
-        if (Files.getFileStore(there).isReadOnly()) {
+        if (Mount.of(there, proc).filter(Mount::isReadOnly).isPresent()) {
             return Finding.fail(
                     check,
                     directory + " is on a read-only file system",
@@ -84,10 +84,11 @@ final class StateChecks {
 
     Finding disk() throws IOException {
         Path there = existing(layout.stateDir());
-        FileStore store = Files.getFileStore(there);
-        long room = store.getUsableSpace();
-        String words = (room >> 20) + " MiB left on " + store.type() + " for " + layout.stateDir();
-        if (isNoExec(there)) {
+        Optional<Mount> mount = Mount.of(there, proc);
+        long room = there.toFile().getUsableSpace();
+        String words = (room >> 20) + " MiB left"
+                + mount.map(seen -> " on " + seen.type()).orElse("") + " for " + layout.stateDir();
+        if (mount.filter(Mount::isNoExec).isPresent()) {
             return Finding.fail(
                     "disk",
                     words + ", mounted noexec: no program that is installed there can run",
@@ -96,31 +97,13 @@ final class StateChecks {
         if (room < NO_ROOM) {
             return Finding.fail("disk", words, "make room: nothing can be stored or installed");
         }
-        if (store.type().equals("tmpfs") || store.type().equals("ramfs")) {
+        if (mount.filter(Mount::isInMemory).isPresent()) {
             return Finding.warn(
                     "disk", words + ": a reboot empties it", "choose a directory on a disk with --state-dir");
         }
         return room < LEAST_ROOM
                 ? Finding.warn("disk", words, "make room: archives and databases need some")
                 : Finding.ok("disk", words);
-    }
-
-    /** The mount that a file is on: the longest mount point above it, and of equals the last one. */
-    private static boolean isNoExec(Path path) throws IOException {
-        Path real = path.toRealPath();
-        @Nullable Path best = null;
-        boolean noExec = false;
-        try (Stream<String> mounts = Files.lines(Path.of("/proc/self/mounts"), StandardCharsets.UTF_8)) {
-            for (String line : (Iterable<String>) mounts::iterator) {
-                String[] mount = line.split(" ", -1);
-                Path point = Path.of(mount[1].replace("\\040", " "));
-                if (real.startsWith(point) && (best == null || point.getNameCount() >= best.getNameCount())) {
-                    best = point;
-                    noExec = ("," + mount[3] + ",").contains(",noexec,");
-                }
-            }
-        }
-        return noExec;
     }
 
     Finding sockets() {

@@ -147,6 +147,26 @@ class DoctorTest {
     }
 
     @Test
+    void inAChrootWhoseRootIsNoMountPointTheDirectoriesAreLookedAtAllTheSame() throws IOException {
+        Path self = Files.createDirectories(directory.resolve("proc/self"));
+        Files.writeString(self.resolve("mounts"), "proc /proc proc rw 0 0\n");
+        StateChecks state = new StateChecks(layout(), directory.resolve("proc"));
+
+        assertEquals(
+                Finding.ok(
+                        "state directory", layout().stateDir() + " is not there yet; the first apply or run makes it"),
+                state.stateDirectory());
+        assertTrue(
+                state.disk()
+                        .message()
+                        .matches("[0-9]+ MiB left for "
+                                + Pattern.quote(layout().stateDir().toString()) + ".*"),
+                state.disk().toString());
+        Files.writeString(self.resolve("mounts"), "none " + directory.toRealPath() + " ext4 rw,noexec 0 0\n");
+        assertTrue(state.disk().message().endsWith(", mounted noexec: no program that is installed there can run"));
+    }
+
+    @Test
     void theLineAboutToolsNamesWhatIsMissingOrSaysThatNothingIs() {
         Finding tools = finding("tools", layout());
 
