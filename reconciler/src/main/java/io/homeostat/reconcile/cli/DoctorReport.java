@@ -75,7 +75,12 @@ record DoctorReport(Invocation typed) {
         }
         findings.addAll(ListenChecks.look(config, layout));
         findings.addAll(ReceiverChecks.look(config, Path.of(typed.environment().journalSocket())));
-        return findings.addAll(new Doctor(layout, all, typed.environment().clock()).look())
+        return findings.addAll(new Doctor(
+                                layout,
+                                all,
+                                typed.environment().isRoot(),
+                                typed.environment().clock())
+                        .look())
                 .build();
     }
 

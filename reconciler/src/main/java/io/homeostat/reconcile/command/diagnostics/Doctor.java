@@ -14,6 +14,7 @@ import java.util.Locale;
 /** Looks at everything that the agent needs of this host. Creates and changes nothing, neither file nor process. */
 public final class Doctor {
     private final ImmutableList<Named> checks;
+    private final boolean isRoot;
 
     interface Check {
         Finding look() throws IOException;
@@ -21,9 +22,13 @@ public final class Doctor {
 
     private record Named(String name, Check check) {}
 
-    /** @param sources directories that declarations are read from */
-    public Doctor(Layout layout, Collection<Path> sources, Clock clock) {
-        HostChecks host = new HostChecks(Path.of("/proc"), clock);
+    /**
+     * @param sources directories that declarations are read from
+     * @param isRoot whether root asks
+     */
+    public Doctor(Layout layout, Collection<Path> sources, boolean isRoot, Clock clock) {
+        Path proc = Path.of("/proc");
+        HostChecks host = new HostChecks(proc, isRoot, clock);
         ImmutableList.Builder<Named> all = ImmutableList.builder();
         all.add(new Named("java", host::java))
                 .add(new Named("clock", host::clock))
@@ -33,7 +38,7 @@ public final class Doctor {
                 .add(new Named("cgroups", () -> host.cgroups(CgroupLayout.detect(layout))))
                 .add(new Named("inotify", host::inotify))
                 .add(new Named("open files", host::openFiles));
-        StateChecks state = new StateChecks(layout, Path.of("/proc"));
+        StateChecks state = new StateChecks(layout, proc);
         all.add(new Named("state directory", state::stateDirectory))
                 .add(new Named("disk", state::disk))
                 .add(new Named("run directory", state::runDirectory))
@@ -51,21 +56,24 @@ public final class Doctor {
             all.add(new Named("source", () -> StateChecks.source(source)));
         }
         this.checks = all.build();
+        this.isRoot = isRoot;
     }
 
     /** Looks, each check for itself: what one of them can't do keeps no other from looking. */
     public ImmutableList<Finding> look() {
-        return checks.stream().map(Doctor::look).collect(ImmutableList.toImmutableList());
+        return checks.stream().map(this::look).collect(ImmutableList.toImmutableList());
     }
 
-    private static Finding look(Named named) {
+    private Finding look(Named named) {
         try {
             return named.check().look();
         } catch (IOException | RuntimeException | LinkageError e) {
             return Finding.fail(
                     named.name(),
                     "could not be looked at: " + (e.getMessage() == null ? e : e.getMessage()),
-                    "look whether this user may; as root everything can be seen");
+                    isRoot
+                            ? "look whether it is there, and what keeps root from it"
+                            : "look whether this user may; as root everything can be seen");
         }
     }
 

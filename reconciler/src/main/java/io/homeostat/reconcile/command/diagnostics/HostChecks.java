@@ -38,10 +38,13 @@ final class HostChecks {
     private static final Instant AFTER_ALL_CERTIFICATES = Instant.parse("2100-01-01T00:00:00Z");
 
     private final Path proc;
+    private final boolean isRoot;
     private final Clock clock;
 
-    HostChecks(Path proc, Clock clock) {
+    /** @param isRoot whether whoever looks, and would run the agent, is root */
+    HostChecks(Path proc, boolean isRoot, Clock clock) {
         this.proc = proc;
+        this.isRoot = isRoot;
         this.clock = clock;
     }
 
@@ -131,7 +134,9 @@ final class HostChecks {
                     ? Finding.warn(
                             "proc",
                             "/proc hides the processes of other users (" + options + ")",
-                            "run as root, or mount /proc with gid= of a group that this user is in")
+                            isRoot
+                                    ? "mount /proc without hidepid, or give root the capability CAP_SYS_PTRACE"
+                                    : "run as root, or mount /proc with gid= of a group that this user is in")
                     : Finding.ok("proc", "/proc shows the processes");
         }
     }
@@ -158,7 +163,10 @@ final class HostChecks {
                                 .map(obstacle -> obstacle.getKey().word() + " (" + obstacle.getValue() + ")")
                                 .collect(Collectors.joining(" and "))
                         + "; workloads that require such limits are not started",
-                "run as root, or in a systemd unit with Delegate=yes");
+                isRoot
+                        ? "mount cgroup2 at /sys/fs/cgroup, for root to write to; in a systemd unit set Delegate=yes, and in a container"
+                                + " let it have its control groups (docker run --privileged --cgroupns=private)"
+                        : "run as root, or in a systemd unit with Delegate=yes");
     }
 
     /** Whether the agent that runs is bounded: one whose unit asks for it should be. */

@@ -83,7 +83,7 @@ public record Environment(
         return errIsTerminal && !variable("TERM").equals("dumb");
     }
 
-    boolean isRoot() {
+    public boolean isRoot() {
         return uid == 0;
     }
 

@@ -41,7 +41,7 @@ class DoctorTest {
     }
 
     private static Finding finding(String check, Layout layout, Path... sources) {
-        return new Doctor(layout, List.of(sources), NOW)
+        return new Doctor(layout, List.of(sources), false, NOW)
                 .look().stream()
                         .filter(finding -> finding.check().equals(check))
                         .findFirst()
@@ -57,7 +57,7 @@ class DoctorTest {
     @Test
     void lookingCreatesNothingAndEveryDoubtHasARemedy() throws IOException {
         List<Path> before = everything();
-        for (Finding finding : new Doctor(layout(), List.of(directory), NOW).look()) {
+        for (Finding finding : new Doctor(layout(), List.of(directory), false, NOW).look()) {
             assertFalse(finding.message().isEmpty());
             assertEquals(finding.level() != Level.OK, !finding.remedy().isEmpty(), finding.toString());
             assertFalse(finding.message().startsWith("could not be looked at"), finding.toString());
@@ -167,6 +167,27 @@ class DoctorTest {
     }
 
     @Test
+    void rootIsNotToldToRunItAsRoot() throws IOException {
+        Path self = Files.createDirectories(directory.resolve("self"));
+        Files.writeString(self.resolve("mounts"), "proc /proc proc rw,hidepid=invisible 0 0\n");
+        for (boolean isRoot : new boolean[] {false, true}) {
+            HostChecks host = new HostChecks(directory, isRoot, NOW);
+            for (Finding finding : List.of(host.cgroups(CgroupLayout.NONE), host.proc())) {
+                assertEquals(!isRoot, finding.remedy().startsWith("run as root, or "), finding.toString());
+            }
+        }
+        Clock broken = Clock.offset(Clock.fixed(Instant.MAX, ZoneOffset.UTC), Duration.ofDays(1));
+        for (boolean isRoot : new boolean[] {false, true}) {
+            Finding finding = new Doctor(layout(), List.of(), isRoot, broken)
+                    .look().stream()
+                            .filter(one -> one.message().startsWith("could not be looked at"))
+                            .findFirst()
+                            .orElseThrow();
+            assertEquals(!isRoot, finding.remedy().contains("as root"), finding.toString());
+        }
+    }
+
+    @Test
     void theLineAboutToolsNamesWhatIsMissingOrSaysThatNothingIs() {
         Finding tools = finding("tools", layout());
 
@@ -189,7 +210,7 @@ class DoctorTest {
 
     @Test
     void theLineAboutControlGroupsNamesThemAndWhatTheyDoNotEnforce() {
-        HostChecks host = new HostChecks(Path.of("/proc"), NOW);
+        HostChecks host = new HostChecks(Path.of("/proc"), false, NOW);
         CgroupHierarchy memory = new CgroupHierarchy(
                 CgroupHierarchy.Version.V1,
                 ImmutableSet.of(Controller.MEMORY),
@@ -212,7 +233,7 @@ class DoctorTest {
 
     @Test
     void theLineAboutTheCeilingSaysWhatBoundsTheAgent() throws IOException {
-        HostChecks host = new HostChecks(directory, NOW);
+        HostChecks host = new HostChecks(directory, false, NOW);
         Path cgroups = Files.createDirectories(directory.resolve("cgroups"));
         Path group = Files.createDirectories(cgroups.resolve("system.slice/homeostat.service/supervisor"));
         Files.createFile(cgroups.resolve("cgroup.controllers"));
@@ -244,8 +265,11 @@ class DoctorTest {
     @Test
     void aClockOfAnotherCenturyIsAFailure() {
         Clock wrong = Clock.fixed(Instant.EPOCH, ZoneOffset.UTC);
-        assertEquals(Level.FAIL, new HostChecks(Path.of("/proc"), wrong).clock().level());
-        assertEquals(Level.OK, new HostChecks(Path.of("/proc"), NOW).clock().level());
+        assertEquals(
+                Level.FAIL,
+                new HostChecks(Path.of("/proc"), false, wrong).clock().level());
+        assertEquals(
+                Level.OK, new HostChecks(Path.of("/proc"), false, NOW).clock().level());
     }
 
     @Test
@@ -256,7 +280,7 @@ class DoctorTest {
         Path self = Files.createDirectories(directory.resolve("self"));
         Files.writeString(
                 self.resolve("limits"), "Max open files            256                  4096                 files\n");
-        HostChecks host = new HostChecks(directory, NOW);
+        HostChecks host = new HostChecks(directory, false, NOW);
 
         assertEquals(Level.WARN, host.inotify().level());
         assertEquals(Level.WARN, host.openFiles().level());
@@ -266,7 +290,7 @@ class DoctorTest {
     void limitsOfTheKernelAreReadInOnePiece() throws IOException {
         String watches = Files.readAllLines(Path.of("/proc/sys/fs/inotify/max_user_watches"))
                 .getFirst();
-        String said = new HostChecks(Path.of("/proc"), NOW).inotify().message();
+        String said = new HostChecks(Path.of("/proc"), false, NOW).inotify().message();
         assertTrue(said.startsWith(watches + " watches and "), said);
     }
 
@@ -274,11 +298,11 @@ class DoctorTest {
     void processesThatAreHiddenAreAWarning() throws IOException {
         Path self = Files.createDirectories(directory.resolve("self"));
         Files.writeString(self.resolve("mounts"), "proc /proc proc rw,hidepid=invisible 0 0\n");
-        assertEquals(Level.WARN, new HostChecks(directory, NOW).proc().level());
+        assertEquals(Level.WARN, new HostChecks(directory, false, NOW).proc().level());
         Files.writeString(self.resolve("mounts"), "proc /proc proc rw,hidepid=0 0 0\n");
-        assertEquals(Level.OK, new HostChecks(directory, NOW).proc().level());
+        assertEquals(Level.OK, new HostChecks(directory, false, NOW).proc().level());
         Files.writeString(self.resolve("mounts"), "tmpfs /tmp tmpfs rw 0 0\n");
-        assertEquals(Level.FAIL, new HostChecks(directory, NOW).proc().level());
+        assertEquals(Level.FAIL, new HostChecks(directory, false, NOW).proc().level());
     }
 
     @Test
