@@ -15,6 +15,7 @@ import io.homeostat.desired.state.Pause;
 import io.homeostat.desired.state.StateReader;
 import io.homeostat.desired.state.StateStore;
 import io.homeostat.desired.state.history.Reason;
+import io.homeostat.observe.process.UnknownLaunches;
 import io.homeostat.proto.agent.CommandRequest;
 import io.homeostat.proto.agent.WorkloadsRequest;
 import io.homeostat.reconcile.command.environment.CommandFailure;
@@ -105,10 +106,12 @@ public record HoldCommand(Hold hold, Selection selection, String reason, Duratio
 
     @Override
     public int run(Workspace workspace) throws InterruptedException {
-        if (selection.isOpen()) {
-            return runOnChosen(workspace);
-        }
-        requireKnown(workspace);
+        UnknownLaunches unknown = workspace.unknown();
+        return selection.isOpen() ? runOnChosen(workspace, unknown) : runOnNamed(workspace, unknown);
+    }
+
+    private int runOnNamed(Workspace workspace, UnknownLaunches unknown) throws InterruptedException {
+        requireKnown(workspace, unknown);
         if (hold == Hold.RESTART || hold == Hold.TRIGGER) {
             requireSuited(workspace);
         }
@@ -127,8 +130,8 @@ public record HoldCommand(Hold hold, Selection selection, String reason, Duratio
                                 store -> workloads().forEach(id -> store.pause(id, reason, clock.instant())));
                 yield report(workspace, ImmutableSet.of());
             }
-            case RESUME -> resume(workspace, clock);
-            case STOP -> stop(workspace, clock);
+            case RESUME -> resume(workspace, unknown, clock);
+            case STOP -> stop(workspace, unknown, clock);
             case START ->
                 workspace
                         .enforcer()
@@ -193,10 +196,12 @@ public record HoldCommand(Hold hold, Selection selection, String reason, Duratio
         return selection.names();
     }
 
-    private int runOnChosen(Workspace workspace) throws InterruptedException {
+    private int runOnChosen(Workspace workspace, UnknownLaunches unknown) throws InterruptedException {
         ImmutableList<WorkloadId> chosen = Stream.concat(
                         workspace.remembered(this::chosen).orElse(ImmutableList.of()).stream(),
-                        hold == Hold.STOP && selection.all() ? workspace.runningUnknown().stream() : Stream.empty())
+                        hold == Hold.STOP && selection.all()
+                                ? workspace.runningUnknown(unknown).stream()
+                                : Stream.empty())
                 .distinct()
                 .sorted()
                 .collect(ImmutableList.toImmutableList());
@@ -211,7 +216,7 @@ public record HoldCommand(Hold hold, Selection selection, String reason, Duratio
             }
             return selection.nothing("that could be " + hold.done + " is declared", workspace);
         }
-        return new HoldCommand(hold, Selection.of(chosen), reason, timeout).run(workspace);
+        return new HoldCommand(hold, Selection.of(chosen), reason, timeout).runOnNamed(workspace, unknown);
     }
 
     /** A pause outlives the declaration as long as something is there, so all that can be resumed is more than all that is declared. */
@@ -266,10 +271,10 @@ public record HoldCommand(Hold hold, Selection selection, String reason, Duratio
     }
 
     /** @throws CommandFailure when one of them is neither declared, nor paused, nor on this machine */
-    private void requireKnown(Workspace workspace) {
+    private void requireKnown(Workspace workspace, UnknownLaunches unknown) {
         Stream<WorkloadId> remembered =
                 workspace.remembered(HoldCommand::declaredOrPaused).orElse(ImmutableList.of()).stream();
-        ImmutableSortedSet<WorkloadId> known = Stream.concat(remembered, workspace.traces().stream())
+        ImmutableSortedSet<WorkloadId> known = Stream.concat(remembered, workspace.traces(unknown).stream())
                 .collect(ImmutableSortedSet.toImmutableSortedSet(WorkloadId::compareTo));
         for (WorkloadId id : workloads()) {
             if (!known.contains(id)) {
@@ -289,10 +294,10 @@ public record HoldCommand(Hold hold, Selection selection, String reason, Duratio
     }
 
     /** What is not paused may have been given up, or waits for its next try: that ends, too. */
-    private int resume(Workspace workspace, InstantSource clock) throws InterruptedException {
+    private int resume(Workspace workspace, UnknownLaunches unknown, InstantSource clock) throws InterruptedException {
         ImmutableSet<WorkloadId> paused = pauses(workspace).keySet();
         // Looked up before the pause ends: an agent removes them at once.
-        ImmutableSet<WorkloadId> withdrawn = withdrawn(workspace);
+        ImmutableSet<WorkloadId> withdrawn = withdrawn(workspace, unknown);
         List<WorkloadId> retried = new ArrayList<>();
         workspace.enforcer().remember(workspace, workloads(), store -> {
             release(store, clock.instant());
@@ -312,8 +317,8 @@ public record HoldCommand(Hold hold, Selection selection, String reason, Duratio
     }
 
     /** Those that are removed as soon as nothing holds that back. */
-    private ImmutableSet<WorkloadId> withdrawn(Workspace workspace) {
-        ImmutableSet<WorkloadId> traces = workspace.traces();
+    private ImmutableSet<WorkloadId> withdrawn(Workspace workspace, UnknownLaunches unknown) {
+        ImmutableSet<WorkloadId> traces = workspace.traces(unknown);
         return workspace
                 .remembered(reader -> {
                     ImmutableSet<WorkloadId> declared = StoredState.desired(reader.declarations())
@@ -348,8 +353,8 @@ public record HoldCommand(Hold hold, Selection selection, String reason, Duratio
                 .asList());
     }
 
-    private int stop(Workspace workspace, InstantSource clock) throws InterruptedException {
-        ImmutableList<WorkloadId> idle = workspace.idle(workloads());
+    private int stop(Workspace workspace, UnknownLaunches unknown, InstantSource clock) throws InterruptedException {
+        ImmutableList<WorkloadId> idle = workspace.idle(workloads(), unknown);
         // Whatever depends on these may be among them; nobody has seen it end yet, if that stop was broken off.
         ImmutableList<WorkloadId> touched = Stream.concat(workloads().stream(), stopping(workspace))
                 .distinct()

@@ -179,9 +179,9 @@ public record Workspace(String word, Environment environment, Console console, L
         return remembered(reader -> reader.instances(id)).orElse(ImmutableList.of());
     }
 
-    /** Those of which nothing runs. */
-    public ImmutableList<WorkloadId> idle(ImmutableList<WorkloadId> workloads) {
-        try (InstanceObservers observers = observers(this::instances)) {
+    /** Those of which nothing runs, by somebody who has looked for what no state knows. */
+    ImmutableList<WorkloadId> idle(ImmutableList<WorkloadId> workloads, UnknownLaunches unknown) {
+        try (InstanceObservers observers = observers(unknown, this::instances)) {
             return workloads.stream().filter(id -> !observers.mayRun(id)).collect(ImmutableList.toImmutableList());
         }
     }
@@ -192,11 +192,19 @@ public record Workspace(String word, Environment environment, Console console, L
      * @param instances what is remembered of those of a workload
      */
     InstanceObservers observers(Function<WorkloadId, ImmutableList<Instance>> instances) {
-        return new InstanceObservers(Machine.toLookAt(layout, new ProcFs(), unknown(), environment.clock(), instances));
+        return observers(unknown(), instances);
     }
 
-    /** An agent has looked for them at its start, and remembers them since. */
-    private UnknownLaunches unknown() {
+    private InstanceObservers observers(
+            UnknownLaunches unknown, Function<WorkloadId, ImmutableList<Instance>> instances) {
+        return new InstanceObservers(Machine.toLookAt(layout, new ProcFs(), unknown, environment.clock(), instances));
+    }
+
+    /**
+     * What runs and no state knows, for all questions before anything is done: all of /proc is read for it. An agent has looked for them
+     * at its start, and remembers them since.
+     */
+    UnknownLaunches unknown() {
         ProcFs procFs = new ProcFs();
         return enforcer.agent().isPresent()
                 ? UnknownLaunches.none(layout, procFs)
@@ -229,8 +237,8 @@ public record Workspace(String word, Environment environment, Console console, L
      *
      * @throws CommandFailure when the machine can't be seen
      */
-    ImmutableSet<WorkloadId> runningUnknown() {
-        return seen(unknown().beside(Observation.seen(ImmutableSet.of())));
+    ImmutableSet<WorkloadId> runningUnknown(UnknownLaunches unknown) {
+        return seen(unknown.beside(Observation.seen(ImmutableSet.of())));
     }
 
     private static ImmutableSet<WorkloadId> seen(Observation<ImmutableSet<WorkloadId>> traces) {
