@@ -114,7 +114,7 @@ public record DescribeCommand(Selection selection) implements Command {
                 continue;
             }
             WorkloadStatus status = WorkloadStatus.of(
-                            finding, workspace.enforcer().usage(id).orElse(null))
+                            finding, workspace.enforcer().usage(id).orElse(null), workspace.isEnforced())
                     .withPlan(plans.get(id));
             Memory memory = Objects.requireNonNullElse(memories.get(id), Memory.NONE);
             if (console.json()) {

@@ -97,11 +97,13 @@ public record StatusCommand(ImmutableList<WorkloadId> workloads, ImmutableMap<St
                 workspace.survey(StoredState::desired, Workspace.AS_REMEMBERED, Situations.Depth.HEALTH, id -> true);
         ImmutableList<Finding> all = view.findings();
         ImmutableMap<WorkloadId, WorkloadPlan> plans = workspace.plansOfNextApply(all);
+        boolean isEnforced = workspace.isEnforced();
         ImmutableList<WorkloadStatus> shown = all.stream()
                 .filter(finding ->
                         labels.isEmpty() || hasLabels(finding.situation().declared()))
                 .filter(finding -> workloads.isEmpty() || workloads.contains(finding.id()))
-                .map(finding -> status(finding, workspace.enforcer()).withPlan(plans.get(finding.id())))
+                .map(finding ->
+                        status(finding, isEnforced, workspace.enforcer()).withPlan(plans.get(finding.id())))
                 .collect(ImmutableList.toImmutableList());
         Instant now = workspace.environment().clock().instant();
         if (console.json()) {
@@ -167,8 +169,8 @@ public record StatusCommand(ImmutableList<WorkloadId> workloads, ImmutableMap<St
         return AgentFile.running(workspace.layout()).isPresent();
     }
 
-    private static WorkloadStatus status(Finding finding, Enforcer enforcer) {
-        return WorkloadStatus.of(finding, enforcer.usage(finding.id()).orElse(null));
+    private static WorkloadStatus status(Finding finding, boolean isEnforced, Enforcer enforcer) {
+        return WorkloadStatus.of(finding, enforcer.usage(finding.id()).orElse(null), isEnforced);
     }
 
     private static ImmutableSortedSet<WorkloadId> ids(Workspace.View view) {

@@ -18,6 +18,7 @@ import io.homeostat.desired.state.StateReader.StoredRevision;
 import io.homeostat.desired.state.StateStore;
 import io.homeostat.desired.state.StoreException;
 import io.homeostat.desired.state.history.Reason;
+import io.homeostat.desired.state.sqlite.StateLock;
 import io.homeostat.desired.yaml.Explain.Explanation;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.install.InstallationObserver;
@@ -271,6 +272,11 @@ public record Workspace(String word, Environment environment, Console console, L
                 .findings()
                 .stream()
                 .collect(ImmutableMap.toImmutableMap(Finding::id, Finding::plan));
+    }
+
+    /** Whether an agent, or a command, is at work here. */
+    boolean isEnforced() {
+        return enforcer.agent().isPresent() || StateLock.holder(layout.lock()).isPresent();
     }
 
     /** The store is opened for a log alone, and only when something has ended. */

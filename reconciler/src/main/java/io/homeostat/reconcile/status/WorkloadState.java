@@ -37,12 +37,21 @@ public enum WorkloadState {
     }
 
     /**
-     * The state of a workload.
+     * The state of a workload that is looked after.
      *
      * @param situation updated by the look: without processes that have ended
      * @param plan made for it
      */
     public static WorkloadState of(Situation situation, WorkloadPlan plan) {
+        return of(situation, plan, true);
+    }
+
+    /**
+     * The same.
+     *
+     * @param isEnforced whether somebody is at work to carry out the plan: what is not wanted only ends when somebody stops it
+     */
+    static WorkloadState of(Situation situation, WorkloadPlan plan, boolean isEnforced) {
         if (plan.reason() == Reason.CANNOT_OBSERVE) {
             return STATE_VALUE_UNSPECIFIED;
         }
@@ -50,13 +59,16 @@ public enum WorkloadState {
         boolean wanted = plan.reason() == Reason.UNCLAIMED
                 || plan.reason() == Reason.PAUSED
                 || (situation.declared() != null && !isKeptStopped(plan));
-        return instances.isEmpty() ? atRest(situation, plan) : alive(instances, wanted);
+        if (instances.isEmpty()) {
+            return atRest(situation, plan);
+        }
+        if (wanted) {
+            return alive(instances);
+        }
+        return isEnforced ? STOPPING : RUNNING;
     }
 
-    private static WorkloadState alive(List<ObservedInstance> instances, boolean wanted) {
-        if (!wanted) {
-            return STOPPING;
-        }
+    private static WorkloadState alive(List<ObservedInstance> instances) {
         ObservedInstance newest = instances.getLast();
         return switch (newest.liveness()) {
             case Liveness.Running running ->

@@ -75,7 +75,7 @@ public record WorkloadStatus(
         WorkloadPlan plan) {
 
     public static WorkloadStatus of(Finding finding) {
-        return of(finding, null);
+        return of(finding, null, true);
     }
 
     /** The same with something else left to do; null: as it is. */
@@ -105,7 +105,13 @@ public record WorkloadStatus(
                         other);
     }
 
-    public static WorkloadStatus of(Finding finding, @Nullable Usage usage) {
+    /**
+     * The status of a finding.
+     *
+     * @param usage null when it was not sampled
+     * @param isEnforced whether somebody is at work to carry out the plan
+     */
+    public static WorkloadStatus of(Finding finding, @Nullable Usage usage, boolean isEnforced) {
         Situation situation = finding.situation();
         Declaration declared = situation.declared();
         WorkloadHistory history = situation.history();
@@ -122,7 +128,7 @@ public record WorkloadStatus(
                 declared == null ? ImmutableList.of() : declared.overruled(),
                 declared == null ? 0 : declared.generation(),
                 finding.remembered().observedGeneration(),
-                finding.stopping() ? WorkloadState.STOPPING : WorkloadState.of(situation, finding.plan()),
+                finding.stopping() ? WorkloadState.STOPPING : WorkloadState.of(situation, finding.plan(), isEnforced),
                 declared == null ? null : declared.workload().revision(),
                 current,
                 pending(declared, history),

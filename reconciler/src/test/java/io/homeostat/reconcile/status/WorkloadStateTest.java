@@ -77,6 +77,19 @@ class WorkloadStateTest {
     }
 
     @Test
+    void whereNobodyIsAtWorkItIsNot() {
+        Learned learned = Example.plugin()
+                .wasWanted()
+                .installed("A")
+                .active("A")
+                .runs("A")
+                .knownGood("A")
+                .learned();
+        assertEquals(
+                WorkloadState.RUNNING, WorkloadState.of(learned.situation(), Planner.plan(learned.situation()), false));
+    }
+
+    @Test
     void whatNobodyRemembersIsNotBeingStopped() {
         expect(
                 WorkloadState.RUNNING,
