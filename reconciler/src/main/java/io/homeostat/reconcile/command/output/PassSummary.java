@@ -18,6 +18,7 @@ import io.homeostat.reconcile.plan.Action;
 import io.homeostat.reconcile.plan.Situation;
 import io.homeostat.reconcile.plan.Step;
 import io.homeostat.reconcile.plan.WorkloadPlan;
+import io.homeostat.reconcile.plan.WorkloadPlan.Bucket;
 import io.homeostat.reconcile.plan.WorkloadPlan.Change;
 import java.util.Map;
 import java.util.Objects;
@@ -268,7 +269,9 @@ public final class PassSummary implements PassListener {
                     ? new WorkloadResult(id, Kind.UNCHANGED, last, "")
                     : new WorkloadResult(id, Kind.CONVERGED, last.updatedInPlace(changes), "");
         }
-        return new WorkloadResult(id, declared.contains(id) ? Kind.CONVERGED : Kind.REMOVED, track.intent, "");
+        // What nobody declares and no state knows is stopped, with nothing to remove: a repair, as plan calls it.
+        boolean stays = declared.contains(id) || track.intent.bucket() == Bucket.REPAIR;
+        return new WorkloadResult(id, stays ? Kind.CONVERGED : Kind.REMOVED, track.intent, "");
     }
 
     private static WorkloadResult rested(WorkloadId id, Track track, WorkloadPlan last) {

@@ -55,19 +55,40 @@ class PassSummaryTest {
 
     private PassSummary summary(WorkloadId id, Set<WorkloadId> asked, Overtaken overtaken, ImmutableSet<Reason> rest) {
         return new PassSummary(
-                Set.of(id),
-                Set.of(id),
-                asked,
-                any -> ImmutableList.of(),
-                new ProgressDisplay.Plain(
-                        new Console(out, out, OutputFormat.TEXT, new Ansi(false)),
-                        "apply",
-                        9,
-                        ProgressDisplay.Plain.SILENCE,
-                        Ticker.systemTicker()),
-                overtaken,
-                rest,
-                () -> now.get());
+                Set.of(id), Set.of(id), asked, any -> ImmutableList.of(), display(), overtaken, rest, () -> now.get());
+    }
+
+    private ProgressDisplay display() {
+        return new ProgressDisplay.Plain(
+                new Console(out, out, OutputFormat.TEXT, new Ansi(false)),
+                "apply",
+                9,
+                ProgressDisplay.Plain.SILENCE,
+                Ticker.systemTicker());
+    }
+
+    /** As plan counts it. */
+    @Test
+    void whatNobodyDeclaresAndNoStateKnowsIsRepairedByItsStopAndNotRemoved() {
+        for (Map.Entry<WorkloadPlan, String> told : Map.of(
+                        plan(Action.STOP, Reason.PROCESS_UNKNOWN), "1 repaired, 0 removed",
+                        plan(Action.REMOVE, Reason.NO_LONGER_DECLARED), "0 repaired, 1 removed",
+                        plan(Action.REMOVE, Reason.PROCESS_UNKNOWN), "0 repaired, 1 removed")
+                .entrySet()) {
+            PassSummary all = new PassSummary(
+                    Set.of(A),
+                    Set.of(),
+                    Set.of(),
+                    any -> ImmutableList.of(),
+                    display(),
+                    Overtaken.NEVER,
+                    ImmutableSet.of(),
+                    () -> now.get());
+            all.finished(A, new PassResult.Again(told.getKey(), new Step.Activate(A, null), Outcome.done()));
+            all.finished(A, new PassResult.Settled(STAYS));
+            String words = WorkloadResult.summary("apply", all.results("", Set.of()));
+            assertTrue(words.contains(told.getValue()), words);
+        }
     }
 
     @Test
