@@ -39,13 +39,13 @@ public final class Planner {
                     Step.Wait.Kind.RETRY);
             return plan.build();
         }
-        Pause pause = situation.pause();
-        if (pause != null && !pause.stopped()) {
-            return paused(situation, pause);
-        }
         ImmutableList<ObservedInstance> unknown = situation.instances().stream()
                 .filter(one -> one.instance().isUnknown())
                 .collect(ImmutableList.toImmutableList());
+        Pause pause = situation.pause();
+        if (pause != null && !pause.stopped()) {
+            return paused(situation, pause, unknown);
+        }
         return unknown.isEmpty() ? planOfKnown(situation) : stopping(unknown, situation);
     }
 
@@ -61,12 +61,16 @@ public final class Planner {
         plan.because(
                 next.action() == Action.NONE || next.action() == Action.WAIT ? Action.STOP : next.action(),
                 Reason.PROCESS_UNKNOWN,
-                unknown.stream()
-                        .map(one -> one.instance().words())
-                        .collect(Collectors.joining("; ", "running, but unknown to the state: ", "")));
+                words(unknown));
         unknown.forEach(one -> plan.stop(one.instance(), Step.Stop.Cause.SURPLUS));
         WorkloadPlan first = plan.build();
         return first.reason() != Reason.PROCESS_UNKNOWN || next.steps().isEmpty() ? first : first.followedBy(next);
+    }
+
+    private static String words(ImmutableList<ObservedInstance> unknown) {
+        return unknown.stream()
+                .map(one -> one.instance().words())
+                .collect(Collectors.joining("; ", "running, but unknown to the state: ", ""));
     }
 
     private static WorkloadPlan planOfKnown(Situation situation) {
@@ -158,7 +162,7 @@ public final class Planner {
      * Whatever there would be to do: it is not even forecast, because by the time of the resumption it may be something else. That it
      * would be removed is said, because whoever resumes it may mean to keep it.
      */
-    private static WorkloadPlan paused(Situation situation, Pause pause) {
+    private static WorkloadPlan paused(Situation situation, Pause pause, ImmutableList<ObservedInstance> unknown) {
         boolean withdrawn = situation.declared() == null
                 && isHere(situation)
                 && situation.history().isOfSomethingDeclared();
@@ -167,7 +171,11 @@ public final class Planner {
                         + situation.id() + ")"
                 : pause.wordsWithRemedy();
         PlanBuilder plan = new PlanBuilder(situation);
-        plan.waitFor(Reason.PAUSED, words, Instant.MAX, Step.Wait.Kind.DECLARATION);
+        plan.waitFor(
+                Reason.PAUSED,
+                unknown.isEmpty() ? words : words + "; " + words(unknown),
+                Instant.MAX,
+                Step.Wait.Kind.DECLARATION);
         return plan.build();
     }
 

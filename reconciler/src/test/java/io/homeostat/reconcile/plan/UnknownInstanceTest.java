@@ -86,6 +86,14 @@ class UnknownInstanceTest {
     }
 
     @Test
+    void whileTheWorkloadIsPausedItIsNamedToo() {
+        String known = installed().paused("debugging").plan().message();
+        assertEquals(
+                known + "; running, but unknown to the state: launch x, pid 7",
+                installed().paused("debugging").unknown("x").plan().message());
+    }
+
+    @Test
     void itIsRememberedBeforeItIsStoppedAndNotTakenOver() {
         Learned found = installed().unknown("x").learned();
 
