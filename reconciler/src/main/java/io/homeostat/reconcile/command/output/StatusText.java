@@ -113,13 +113,14 @@ public final class StatusText {
         }
         field(out, "Health", health(workload.health()));
         field(out, "Config", workload.configHash().isEmpty() ? NONE : workload.configHash());
+        boolean isToDo = !workload.plan().steps().isEmpty();
         field(
                 out,
                 "To do",
-                workload.plan().steps().isEmpty()
-                        ? NONE
-                        : PlanText.toDo(workload.plan()) + " ("
-                                + Text.oneLine(workload.plan().message()) + ")");
+                isToDo
+                        ? PlanText.toDo(workload.plan()) + " ("
+                                + Text.oneLine(workload.plan().message()) + ")"
+                        : NONE);
         if (!workload.failure().isEmpty()) {
             field(out, "Last error", console.ansi().paint(Colour.RED, Text.oneLine(workload.failure())));
         }
@@ -131,7 +132,10 @@ public final class StatusText {
                     condition.status().word(),
                     Text.ago(Duration.between(condition.lastTransitionTime(), now)),
                     condition.reason().word(),
-                    Text.oneLine(condition.message()));
+                    isToDo && condition.message().equals(workload.plan().message())
+                            // It has been said.
+                            ? ""
+                            : Text.oneLine(condition.message()));
         }
         conditions.print(out, console.ansi());
     }

@@ -41,6 +41,23 @@ class StatusOfInstancesTest {
     }
 
     @Test
+    void whyThereIsSomethingToDoIsSaidOnce() {
+        Situation unknown = Example.process().unknown("x").learned().situation();
+        WorkloadStatus status = WorkloadStatus.of(new Finding(unknown.history(), unknown, Planner.plan(unknown)));
+        String why = "running, but unknown to the state: launch x, pid 7";
+        assertTrue(
+                status.conditions().stream()
+                        .anyMatch(condition -> condition.message().equals(why)),
+                "programs read it there, too");
+
+        String details = text(console -> StatusText.details(status, Example.NOW, console));
+
+        assertTrue(details.contains("  To do:      stop (" + why + ")"), details);
+        assertEquals(details.indexOf(why), details.lastIndexOf(why), details);
+        assertTrue(details.contains("  ProcessUnknown"), details);
+    }
+
+    @Test
     void programsReadItBesideAPidThatIsNull() {
         JsonNode one = StatusJson.of(
                         Optional.empty(), Optional.empty(), Example.NOW, List.of(task), List.of(), List.of())
