@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -93,7 +94,9 @@ final class RestoredStateTest {
 
         Result applied = homeostat.applied(web("new"), greeter);
 
-        applied.says("process/ghost  ").says("plugin/greeter ");
+        applied.says("process/ghost  ")
+                .says("  stopped (running, but unknown to the state: ")
+                .says("plugin/greeter ");
         assertEquals(1, homeostat.processes("plugin/greeter").size());
         homeostat.run("delete", "plugin/greeter").exits(0);
         assertConverges(before);
@@ -110,6 +113,37 @@ final class RestoredStateTest {
         homeostat.run("stop", "--all").exits(0);
 
         assertEquals(List.of(), homeostat.everyProcess());
+    }
+
+    @Test
+    void whereTheStateWasDeletedWhatRunsIsShownAndAStopOfAllEndsIt() throws Exception {
+        homeostat.applied(web("old"), Document.script("ghost", SCRIPT));
+        List<Long> before = pids();
+        shell("rm", "-r", homeostat.stateDir().toString());
+
+        assertEquals(
+                List.of("process/ghost stop PROCESS_UNKNOWN", "process/web stop PROCESS_UNKNOWN"),
+                planned(homeostat.plan()));
+        homeostat.run("plan").says("Plan: 0 to install, 0 to update, 2 to repair, 0 to remove, 0 unchanged.");
+        homeostat.run("status").exits(1).says("process/ghost  RUNNING").says("process/web    RUNNING");
+        homeostat.run("status", "process/web").exits(1).says("  To do:      stop (running, but unknown to the state: ");
+        assertTrue(Files.notExists(homeostat.stateDir()), "who only looks creates nothing");
+        assertEquals(before, pids());
+
+        homeostat.run("stop", "--all").exits(0).says("2 repaired, 0 removed");
+
+        assertEquals(List.of(), homeostat.everyProcess());
+    }
+
+    @Test
+    void whereTheStateWasDeletedTheNextApplyEndsWhatRuns() throws Exception {
+        homeostat.applied(web("old"), Document.script("ghost", SCRIPT));
+        List<Long> before = pids();
+        shell("rm", "-r", homeostat.stateDir().toString());
+
+        homeostat.applied(web("new")).says("process/ghost  stopped (running, but unknown to the state: ");
+
+        assertConverges(before);
     }
 
     /** As the removal of a package does it. */

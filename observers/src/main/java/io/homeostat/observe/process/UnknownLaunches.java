@@ -14,6 +14,8 @@ import io.homeostat.observe.process.ProcFs.Stat;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
@@ -29,9 +31,11 @@ import org.jspecify.annotations.Nullable;
  * What is left are their keepers, each with its launch's directory among its arguments. One is believed only
  *
  * <ul>
- *   <li>when all its user ids are those of the directory's owner, and it is in our pid namespace: so it could end what it leads to anyway;
+ *   <li>when all its user ids are those of the directory's owner, or ours where it was deleted and would be made anew by us, and it is in
+ *       our pid namespace: so it could end what it leads to anyway;
  *   <li>when it has the mark of that launch, whose id no launch has that there is a note on: all that has the mark of an id is stopped;
- *   <li>when it calls the same directory so: in a container the same path is another one.
+ *   <li>when it calls the same directory so: in a container the same path is another one. One that was deleted must be gone for the
+ *       process, too, and called by the same names below the same directory.
  * </ul>
  *
  * All processes are looked at once, by the first question: whoever launches holds the lock of the directory and writes notes before.
@@ -195,14 +199,39 @@ public final class UnknownLaunches {
     private boolean isOurs(long pid, Path stateDir) {
         try {
             Path root = procFs.path(Long.toString(pid), "root");
-            return procFs.isOfUser(pid, (int) Files.getAttribute(layout.stateDir(), "unix:uid"))
+            return procFs.isOfUser(pid, owner())
                     && shares(pid, "pid")
-                    && Files.isSameFile(root.resolve(stateDir), layout.stateDir())
+                    && isSame(root.resolve(stateDir), layout.stateDir())
                     && (sharesMounts(pid, root) || hasNoLinks(root, stateDir));
         } catch (IOException e) {
             // It has ended, or we may not see where it is: then it is not known to be ours.
             return false;
         }
+    }
+
+    /** Of the state directory; whoever looks, where there is none: it would be made by them. */
+    private int owner() throws IOException {
+        try {
+            return (int) Files.getAttribute(layout.stateDir(), "unix:uid");
+        } catch (NoSuchFileException e) {
+            return Account.ourUid();
+        }
+    }
+
+    /** Whether two paths lead to one file; where neither leads to any, whether both would, if it were made. */
+    private static boolean isSame(Path one, Path other) throws IOException {
+        Path first = one;
+        Path second = other;
+        while (isMissing(first) && isMissing(second) && first.getFileName().equals(second.getFileName())) {
+            first = first.resolveSibling("");
+            second = second.resolveSibling("");
+        }
+        return Files.isSameFile(first, second);
+    }
+
+    /** A link that leads nowhere is there: what it would lead to is not known. */
+    private static boolean isMissing(Path file) {
+        return Files.notExists(file, LinkOption.NOFOLLOW_LINKS);
     }
 
     private boolean sharesMounts(long pid, Path root) throws IOException {

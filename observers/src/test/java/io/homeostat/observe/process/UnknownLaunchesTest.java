@@ -277,4 +277,77 @@ class UnknownLaunchesTest {
         link("99/ns/mnt", "mnt:[2]");
         assertNotFound();
     }
+
+    /** It would be made by us, as the directory of this test was. */
+    @Test
+    void whereTheDirectoryWasDeletedWhatRunsIsFoundAndNoneIsMade() throws Exception {
+        Files.delete(layout.stateDir());
+        assertEquals(LAUNCH, Iterables.getOnlyElement(found()).launchId());
+        assertEquals(ImmutableSet.of(ID), traces(new UnknownLaunches(layout, proc.procFs)));
+        assertTrue(Files.notExists(layout.stateDir()));
+        link("99/ns/mnt", "mnt:[2]");
+        assertEquals(1, found().size());
+    }
+
+    @Test
+    void soItIsWhereWhatIsAboveTheDirectoryWasDeletedWithIt() throws Exception {
+        layout = new Layout(root.resolve("above/state"), layout.runDir(), "i");
+        keeper(layout.launch(ID, LAUNCH));
+        assertEquals(1, found().size());
+        keeper(new Layout(root.resolve("beside/state"), layout.runDir(), "i").launch(ID, LAUNCH));
+        assertNotFound();
+    }
+
+    @Test
+    void whereTheDirectoryWasDeletedNobodyElseIsBelievedEither() throws Exception {
+        Files.delete(layout.stateDir());
+        for (int one = 0; one < 4; one++) {
+            int[] ids = {owner, owner, owner, owner};
+            ids[one] = owner + 1;
+            users(ids);
+            assertNotFound();
+        }
+        users(owner, owner, owner, owner);
+        link("99/ns/pid", "pid:[2]");
+        assertNotFound();
+        link("99/ns/pid", "pid:[1]");
+        proc.write("99/environ", LaunchMarks.KEEPER + "=" + ANOTHER + "\0");
+        assertNotFound();
+    }
+
+    @Test
+    void whereTheDirectoryWasDeletedOneThatAnotherProcessHasIsAnother() throws Exception {
+        Files.delete(layout.stateDir());
+        Path container = Files.createDirectories(root.resolve("container"));
+        link("99/root", container.toString());
+        link("99/ns/mnt", "mnt:[2]");
+        assertNotFound();
+        // What is above it is another one there, whether or not the directory is missing.
+        Path above = container.resolve(Path.of("/").relativize(root));
+        Files.createDirectories(above);
+        assertNotFound();
+        Files.createDirectory(above.resolve("state"));
+        assertNotFound();
+        // Nor does a link prove anything that leads to where it was deleted.
+        Files.delete(above.resolve("state"));
+        Files.createSymbolicLink(above.resolve("state"), layout.stateDir());
+        assertNotFound();
+        link("99/root", "/");
+        Files.createSymbolicLink(layout.stateDir(), root.resolve("nowhere"));
+        assertNotFound();
+    }
+
+    @Test
+    void whereTheDirectoryWasDeletedAnotherNameOfItIsNotKnown() throws Exception {
+        Path link = Files.createSymbolicLink(root.resolve("link"), layout.stateDir());
+        keeper(new Layout(link, layout.runDir(), "i").launch(ID, LAUNCH));
+        Files.delete(layout.stateDir());
+        assertNotFound();
+        // What is above it can still be compared.
+        Path above = Files.createSymbolicLink(root.resolve("above"), root);
+        keeper(new Layout(above.resolve("state"), layout.runDir(), "i").launch(ID, LAUNCH));
+        assertEquals(1, found().size());
+        link("99/ns/mnt", "mnt:[2]");
+        assertNotFound();
+    }
 }
