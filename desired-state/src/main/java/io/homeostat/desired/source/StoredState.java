@@ -8,6 +8,9 @@ import io.homeostat.desired.model.DesiredState;
 import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.StateReader.StoredDeclaration;
+import io.homeostat.desired.state.StateStore;
+import io.homeostat.desired.state.StateStore.SourceContent;
+import io.homeostat.desired.state.StateStore.ToApply;
 import java.util.Map;
 import java.util.SortedMap;
 import java.util.TreeMap;
@@ -19,6 +22,28 @@ public final class StoredState {
     /** Every declared workload, by its strongest source. */
     public static DesiredState desired(ImmutableCollection<StoredDeclaration> declarations) {
         return merge(declarations.stream().map(StoredState::declaration).collect(ImmutableList.toImmutableList()));
+    }
+
+    /** What {@link StateStore#replace} would leave stored. */
+    public static ImmutableList<StoredDeclaration> replaced(
+            ImmutableCollection<StoredDeclaration> stored, SourceContent content) {
+        Map<WorkloadId, StoredDeclaration> before = new TreeMap<>();
+        ImmutableList.Builder<StoredDeclaration> result = ImmutableList.builder();
+        for (StoredDeclaration declaration : stored) {
+            if (declaration.source() == content.source()) {
+                before.put(declaration.workload().id(), declaration);
+            } else {
+                result.add(declaration);
+            }
+        }
+        for (ToApply document : content.documents()) {
+            result.add(document.stored(
+                    content.source(), before.remove(document.workload().id())));
+        }
+        before.values().stream()
+                .filter(declaration -> content.retainedOrigins().contains(declaration.origin()))
+                .forEach(result::add);
+        return result.build();
     }
 
     private static Declaration declaration(StoredDeclaration stored) {

@@ -8,6 +8,7 @@ import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.history.WorkloadHistory;
 import io.homeostat.desired.yaml.Problem;
+import java.nio.file.Path;
 import java.time.Instant;
 import java.util.Optional;
 
@@ -80,7 +81,19 @@ public interface StateReader extends AutoCloseable {
      * @param place where in the origin it is: with the kind it says which problem this is, whatever its words
      * @param message where it is wrong and what would be right; without secrets
      */
-    record SourceProblem(SourceName source, String origin, Problem.Kind kind, String place, String message) {}
+    record SourceProblem(SourceName source, String origin, Problem.Kind kind, String place, String message) {
+        /**
+         * Whether it is in something that could be read and of which nothing has been in force before.
+         *
+         * @param declarations what is in force
+         */
+        public boolean isNew(ImmutableList<StoredDeclaration> declarations) {
+            return kind != Problem.Kind.UNREADABLE
+                    && declarations.stream()
+                            .noneMatch(declared -> declared.source() == source
+                                    && Path.of(declared.origin()).startsWith(origin));
+        }
+    }
 
     /**
      * How many events wait for the control plane, and how many it will never get.

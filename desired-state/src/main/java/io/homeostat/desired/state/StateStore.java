@@ -189,6 +189,23 @@ public interface StateStore extends StateReader {
         public Workload workload() {
             return document.workload();
         }
+
+        /**
+         * As it will be stored.
+         *
+         * @param before what the same source declares of the workload now; null when it does not
+         */
+        public StoredDeclaration stored(SourceName source, @Nullable StoredDeclaration before) {
+            long generation =
+                    before == null ? 1 : before.generation() + (document.hash().equals(before.hash()) ? 0 : 1);
+            return new StoredDeclaration(
+                    source,
+                    workload(),
+                    origin,
+                    generation,
+                    document.hash(),
+                    document.text().length());
+        }
     }
 
     /**

@@ -11,7 +11,9 @@ import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.state.StateReader.StoredDeclaration;
 import io.homeostat.desired.state.StateStore;
+import io.homeostat.desired.state.StateStore.SourceContent;
 import io.homeostat.desired.state.sqlite.StateStores;
+import io.homeostat.desired.yaml.AgentConfigReader;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -90,6 +92,52 @@ class SourcesAndStoreTest {
         assertEquals(1, moved.generation());
         Files.delete(files.path("2.yaml"));
         assertEquals(ImmutableSet.of(A), look());
+    }
+
+    @Test
+    void whatALookWouldStoreIsWhatTheNextOneStores() throws IOException {
+        files.write("1.yaml", process("a", "b"));
+        files.write("2.yaml", process("c"));
+        assertForetold();
+        files.write("1.yaml", process("a").replace("/bin/true", "/bin/false"));
+        files.write("2.yaml", "a: [\n}");
+        assertForetold();
+        assertEquals(2, store.declarations().size());
+        Files.delete(files.path("2.yaml"));
+        Files.move(files.path("1.yaml"), files.path("3.yaml"));
+        assertForetold();
+        assertEquals(1, store.declarations().size());
+    }
+
+    @Test
+    void whoeverOnlyLooksTakesWhatWasJustRemovedForWithdrawn() throws IOException {
+        files.write("a.yaml", process("a"));
+        look();
+        Files.delete(files.path("a.yaml"));
+        SourceFixture.changed(temporary.resolve("desired.d"), NOW);
+
+        assertEquals(ImmutableList.of(), foretold());
+        ImmutableSet<String> retained = source.read(StoredWorkloads.of(SourceName.FILES, store.declarations()))
+                .content()
+                .retainedOrigins();
+        assertEquals(ImmutableSet.of(files.path("a.yaml").toString()), retained);
+    }
+
+    private void assertForetold() throws IOException {
+        files.age(Duration.ofHours(1));
+        ImmutableSet<StoredDeclaration> foretold = ImmutableSet.copyOf(foretold());
+        look();
+        assertEquals(ImmutableSet.copyOf(store.declarations()), foretold);
+    }
+
+    private ImmutableList<StoredDeclaration> foretold() {
+        MachineSources sources =
+                new MachineSources(AgentConfigReader.defaults(), ImmutableList.of(temporary.resolve("desired.d")));
+        ImmutableList<StoredDeclaration> next = store.declarations();
+        for (SourceContent content : sources.contents(next, InstantSource.fixed(NOW))) {
+            next = StoredState.replaced(next, content);
+        }
+        return next;
     }
 
     private ImmutableSet<WorkloadId> look() throws IOException {

@@ -6,8 +6,7 @@ import com.google.common.collect.ImmutableSet;
 import com.google.common.collect.Sets;
 import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.model.SourceName;
-import io.homeostat.desired.source.FilesSource;
-import io.homeostat.desired.source.LocalSource;
+import io.homeostat.desired.source.MachineSources;
 import io.homeostat.desired.source.SourceSnapshot;
 import io.homeostat.desired.source.StoredWorkloads;
 import io.homeostat.desired.state.StateReader.SourceProblem;
@@ -31,7 +30,6 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.Lock;
 import java.util.function.Function;
 import java.util.function.Supplier;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -70,18 +68,18 @@ final class SourceWatcher implements AutoCloseable {
         this.clock = clock;
         this.hinted = hinted;
         this.whenDue = whenDue;
-        sync.use(sources(config));
+        sync.use(sources(config).readers(clock));
     }
 
     /** Begins to watch the files of this configuration, in place of those of the one before. */
     synchronized void watch(AgentConfig config) {
         close(files);
-        files = hinted ? new FileChanges(paths(config), this::soon) : null;
+        files = hinted ? new FileChanges(sources(config).paths(), this::soon) : null;
     }
 
     /** From here on the sources of this configuration count; they are read in a moment. */
     void use(AgentConfig config) {
-        sync.use(sources(config));
+        sync.use(sources(config).readers(clock));
         watch(config);
         soon();
     }
@@ -122,29 +120,8 @@ final class SourceWatcher implements AutoCloseable {
         }
     }
 
-    private ImmutableMap<SourceName, Function<StoredWorkloads, SourceSnapshot>> sources(AgentConfig config) {
-        AgentConfig.Local local = config.sources().local();
-        return ImmutableMap.of(
-                SourceName.FILES,
-                new FilesSource(files(config), clock)::read,
-                SourceName.LOCAL,
-                new LocalSource(paths(local.directories()), ImmutableSet.copyOf(local.disabled()), clock)::read);
-    }
-
-    /** Where a change of a file may be a change of what is declared. */
-    private ImmutableSet<Path> paths(AgentConfig config) {
-        return Stream.concat(
-                        files(config).stream(), paths(config.sources().local().directories()).stream())
-                .collect(ImmutableSet.toImmutableSet());
-    }
-
-    private ImmutableList<Path> files(AgentConfig config) {
-        List<String> files = config.sources().files();
-        return files == null ? defaultFiles : paths(files);
-    }
-
-    private static ImmutableList<Path> paths(List<String> names) {
-        return names.stream().map(Path::of).collect(ImmutableList.toImmutableList());
+    private MachineSources sources(AgentConfig config) {
+        return new MachineSources(config, defaultFiles);
     }
 
     private static void close(@Nullable FileChanges watched) {

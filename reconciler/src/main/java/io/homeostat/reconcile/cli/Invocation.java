@@ -32,7 +32,7 @@ record Invocation(String word, Environment environment, Console console, Argumen
 
     Workspace workspace() {
         UserDirectories directories = new UserDirectories(environment);
-        ConfigFile file = directories.configFile();
+        ConfigFile file = configFile();
         if (!file.exists()) {
             // Defaults take 25 ms to be found out, and whoever asks an agent needs none of them.
             return workspace(directories.layout(arguments.global()), new DirectEnforcer(Suppliers.memoize(file::read)));

@@ -91,12 +91,15 @@ public enum Verb {
             "With --config FILE: the configuration of an agent, too.",
             "Exit status: 0 valid, 1 not."),
     PLAN(
-            syntax ->
-                    syntax.files(false).prune().flag(Syntax.DETAILED_EXIT_CODE, "Exit with 2 when there are changes."),
+            syntax -> syntax.files(false)
+                    .prune()
+                    .config()
+                    .flag(Syntax.DETAILED_EXIT_CODE, "Exit with 2 when there are changes."),
             typed -> new PlanCommand(typed.documents(""), typed.arguments().flag(Syntax.DETAILED_EXIT_CODE)),
             asked -> PlanCommand.of(asked.getPlan()),
             "Show what apply would change, and why; touch nothing.",
-            "Without -f: against the stored desired state.",
+            "Without -f: against the stored desired state, and, where no agent runs, what run would read at its start.",
+            "With --config FILE: of an agent that run would start with it.",
             "Exit status: 0, 1 something could not be looked at; with --detailed-exitcode 0 no changes, 1 error, 2 changes."),
     DIFF(
             syntax -> syntax.files(true).prune(),

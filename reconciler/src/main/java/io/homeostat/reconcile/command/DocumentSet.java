@@ -8,9 +8,7 @@ import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.source.StoredState;
 import io.homeostat.desired.state.StateReader.StoredDeclaration;
 import io.homeostat.desired.state.StateStore.ToApply;
-import io.homeostat.desired.yaml.CanonicalDocument;
 import java.util.TreeMap;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Valid documents to be applied.
@@ -55,21 +53,8 @@ public record DocumentSet(ImmutableList<ToApply> documents, ImmutableSet<String>
         }
         for (ToApply document : documents) {
             WorkloadId id = document.workload().id();
-            applied.put(id, applied(document, before.get(id)));
+            applied.put(id, document.stored(SourceName.APPLIED, before.get(id)));
         }
         return StoredState.desired(result.addAll(applied.values()).build());
-    }
-
-    private static StoredDeclaration applied(ToApply applied, @Nullable StoredDeclaration before) {
-        CanonicalDocument document = applied.document();
-        long generation =
-                before == null ? 1 : before.generation() + (document.hash().equals(before.hash()) ? 0 : 1);
-        return new StoredDeclaration(
-                SourceName.APPLIED,
-                document.workload(),
-                applied.origin(),
-                generation,
-                document.hash(),
-                document.text().length());
     }
 }

@@ -134,7 +134,7 @@ public record StatusCommand(ImmutableList<WorkloadId> workloads, ImmutableMap<St
         } else if (!console.json() && !shown.isEmpty()) {
             StatusText.table(shown, now, console);
         }
-        view.problems().forEach(problem -> console.say(StatusText.problem(problem)));
+        view.problems().forEach(problem -> console.say(StatusText.problem(problem, view.declarations())));
         ImmutableList<String> agentProblems = workspace.enforcer().agentProblems();
         agentProblems.forEach(problem -> console.say("agent: " + Text.oneLine(problem)));
         if (all.isEmpty() && !view.everDeclared() && view.problems().isEmpty()) {

@@ -60,15 +60,22 @@ public record Workspace(String word, Environment environment, Console console, L
     /** For {@link #survey}: what is remembered, as it is. */
     public static final BiFunction<Memory, DesiredState, Memory> AS_REMEMBERED = (memory, desired) -> memory;
 
-    /** What a command sees that changes nothing: {@code findings} are what is wanted and what is left of what isn't. */
+    /**
+     * What a command sees that changes nothing.
+     *
+     * @param declarations what is stored, of all sources
+     * @param findings what is wanted and what is left of what isn't
+     */
     public record View(
             DesiredState desired,
+            ImmutableList<StoredDeclaration> declarations,
             boolean everDeclared,
             ImmutableList<SourceProblem> problems,
             ImmutableList<Finding> findings) {}
 
     private record Stored(
             DesiredState desired,
+            ImmutableList<StoredDeclaration> declarations,
             DesiredState stored,
             Memory memory,
             boolean everDeclared,
@@ -303,12 +310,14 @@ public record Workspace(String word, Environment environment, Console console, L
         Policy policy = enforcer.policy();
         Stored memory = remembered(reader -> new Stored(
                         wanted.apply(reader.declarations()).under(policy),
+                        reader.declarations(),
                         StoredState.desired(reader.declarations()).under(policy),
                         remembered.apply(Memory.of(reader), wanted.apply(reader.declarations())),
                         reader.everDeclared(),
                         reader.problems()))
                 .orElseGet(() -> new Stored(
                         wanted.apply(ImmutableList.of()).under(policy),
+                        ImmutableList.of(),
                         DesiredState.EMPTY,
                         Memory.NONE,
                         false,
@@ -330,6 +339,7 @@ public record Workspace(String word, Environment environment, Console console, L
                     seen.workloads().stream().filter(Finding::matters).collect(ImmutableList.toImmutableList());
             return new View(
                     memory.desired(),
+                    memory.declarations(),
                     memory.everDeclared(),
                     memory.problems(),
                     remembered(reader -> masked(findings, reader::revisions))

@@ -169,8 +169,8 @@ class SourceConflictsTest {
         assertTrue(
                 status.err()
                         .endsWith(
-                                "homeostat: files: /etc/bad.yaml:3:1: unknown key 'x'; what it declared before stays in"
-                                        + " force\n"),
+                                "homeostat: files: /etc/bad.yaml:3:1: unknown key 'x'; nothing in it is in force until"
+                                        + " that is corrected\n"),
                 status.err());
         JsonNode shown = status().at("/problems/0");
         assertEquals("files", shown.get("source").asText());

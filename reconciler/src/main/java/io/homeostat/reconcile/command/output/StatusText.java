@@ -1,11 +1,13 @@
 package io.homeostat.reconcile.command.output;
 
 import com.google.common.base.Joiner;
+import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.channel.ChannelStatus;
 import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.model.schema.Notation;
 import io.homeostat.desired.state.Identity;
 import io.homeostat.desired.state.StateReader.SourceProblem;
+import io.homeostat.desired.state.StateReader.StoredDeclaration;
 import io.homeostat.desired.state.history.Condition;
 import io.homeostat.desired.state.history.Exit;
 import io.homeostat.desired.state.history.OneShotRun;
@@ -140,10 +142,16 @@ public final class StatusText {
         conditions.print(out, console.ansi());
     }
 
-    /** Something that a source reads is wrong, in one line. */
-    public static String problem(SourceProblem problem) {
-        return problem.source().word() + ": " + Text.oneLine(problem.message())
-                + "; what it declared before stays in force";
+    /**
+     * Something that a source reads is wrong, in one line.
+     *
+     * @param declarations what is in force
+     */
+    public static String problem(SourceProblem problem, ImmutableList<StoredDeclaration> declarations) {
+        return problem.source().word() + ": " + Text.oneLine(problem.message()) + "; "
+                + (problem.isNew(declarations)
+                        ? "nothing in it is in force until that is corrected"
+                        : "what it declared before stays in force");
     }
 
     private static void field(PrintStream out, String name, String value) {

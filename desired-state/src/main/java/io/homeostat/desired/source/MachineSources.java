@@ -1,0 +1,66 @@
+package io.homeostat.desired.source;
+
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableMap;
+import com.google.common.collect.ImmutableSet;
+import io.homeostat.desired.model.AgentConfig;
+import io.homeostat.desired.model.SourceName;
+import io.homeostat.desired.state.StateReader.StoredDeclaration;
+import io.homeostat.desired.state.StateStore.SourceContent;
+import java.nio.file.Path;
+import java.time.InstantSource;
+import java.util.List;
+import java.util.function.Function;
+import java.util.stream.Stream;
+
+/** The sources on this machine, as the agent's configuration names them. */
+public final class MachineSources {
+    private final ImmutableList<Path> files;
+    private final ImmutableList<Path> plugins;
+    private final ImmutableSet<String> disabled;
+
+    /** @param defaultFiles where YAML is read from unless the configuration says otherwise */
+    public MachineSources(AgentConfig config, ImmutableList<Path> defaultFiles) {
+        AgentConfig.Local local = config.sources().local();
+        List<String> named = config.sources().files();
+        this.files = named == null ? defaultFiles : paths(named);
+        this.plugins = paths(local.directories());
+        this.disabled = ImmutableSet.copyOf(local.disabled());
+    }
+
+    private static ImmutableList<Path> paths(List<String> names) {
+        return names.stream().map(Path::of).collect(ImmutableList.toImmutableList());
+    }
+
+    /** Where a change of a file may be a change of what is declared. */
+    public ImmutableSet<Path> paths() {
+        return Stream.concat(files.stream(), plugins.stream()).collect(ImmutableSet.toImmutableSet());
+    }
+
+    /**
+     * How each is read: it is given what is stored of it, and returns what it declares.
+     *
+     * @param clock the one that files get their times from
+     */
+    public ImmutableMap<SourceName, Function<StoredWorkloads, SourceSnapshot>> readers(InstantSource clock) {
+        return ImmutableMap.of(
+                SourceName.FILES,
+                new FilesSource(files, clock)::read,
+                SourceName.LOCAL,
+                new LocalSource(plugins, disabled, clock)::read);
+    }
+
+    /**
+     * What they declare, read once, for whoever only looks. What is missing counts as withdrawn, also where an agent would wait a moment to
+     * see whether it is only being replaced.
+     *
+     * @param stored of all sources
+     */
+    public ImmutableList<SourceContent> contents(ImmutableList<StoredDeclaration> stored, InstantSource clock) {
+        return readers(InstantSource.offset(clock, Retention.SETTLED)).entrySet().stream()
+                .map(source -> source.getValue()
+                        .apply(StoredWorkloads.of(source.getKey(), stored))
+                        .content())
+                .collect(ImmutableList.toImmutableList());
+    }
+}

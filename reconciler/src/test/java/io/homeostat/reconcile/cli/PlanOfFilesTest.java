@@ -1,0 +1,123 @@
+package io.homeostat.reconcile.cli;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.google.common.collect.ImmutableList;
+import io.homeostat.desired.model.SourceName;
+import io.homeostat.desired.source.FilesSource;
+import io.homeostat.desired.source.StoredWorkloads;
+import io.homeostat.desired.state.StateStore;
+import io.homeostat.desired.state.sqlite.StateStores;
+import io.homeostat.reconcile.cli.Shell.Result;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Clock;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** What {@code plan} says of files that no agent has read. */
+@Timeout(value = 60, unit = TimeUnit.SECONDS)
+class PlanOfFilesTest {
+    @TempDir
+    Path directory;
+
+    private Path declared;
+    private Shell shell;
+
+    @BeforeEach
+    void openShell() throws IOException {
+        declared = Files.createDirectory(directory.resolve("declared"));
+        shell = new Shell(directory);
+        shell.write("agent.yaml", "sources: {files: [%s]}%n".formatted(declared));
+    }
+
+    @Test
+    void whereNoAgentEverRanItPlansWhatTheFilesDeclareAndTouchesNothing() throws IOException {
+        Files.writeString(declared.resolve("a.yaml"), Shell.sleeper("a", 600));
+
+        Result planned = plan("--detailed-exitcode");
+
+        assertEquals(2, planned.status(), planned.err());
+        assertTrue(planned.out().contains("+ process/a "), planned.out());
+        assertTrue(planned.out().contains("Plan: 1 to install"), planned.out());
+        assertFalse(Files.exists(shell.state()));
+    }
+
+    @Test
+    void theSameIsPlannedOnceAnAgentHasReadThem() throws IOException {
+        Files.writeString(declared.resolve("a.yaml"), Shell.sleeper("a", 600));
+        Files.writeString(declared.resolve("b.yaml"), Shell.sleeper("b", 600));
+        Result before = plan();
+        assertTrue(before.out().contains("Plan: 2 to install"), before.out());
+
+        readAsAnAgent();
+
+        assertEquals(before, plan());
+    }
+
+    @Test
+    void aFileThatIsWrongIsNamedAndTheOthersArePlanned() throws IOException {
+        Path a = Files.writeString(declared.resolve("a.yaml"), Shell.sleeper("a", 600));
+        readAsAnAgent();
+        Files.writeString(a, "kind: Nonsense\n");
+        Path b = Files.writeString(declared.resolve("b.yaml"), "kind: Nonsense\n");
+
+        Result planned = plan();
+
+        assertEquals(1, planned.status(), planned.err());
+        assertTrue(planned.out().contains("Plan: 1 to install"), planned.out());
+        assertTrue(
+                planned.err().matches("(?s).*files: " + a + ":1:.*; what it declared before stays in force\n.*"),
+                planned.err());
+        assertTrue(
+                planned.err()
+                        .matches("(?s).*files: " + b + ":1:.*; nothing in it is in force until that is corrected\n.*"),
+                planned.err());
+        readAsAnAgent();
+        assertEquals(
+                planned.err(),
+                shell.run("status")
+                        .err()
+                        .lines()
+                        .filter(line -> line.contains("files: "))
+                        .map(line -> line + "\n")
+                        .reduce("", String::concat));
+    }
+
+    @Test
+    void besideDocumentsTheFilesAreLeftToTheAgentAsByApply() throws IOException {
+        Files.writeString(declared.resolve("a.yaml"), Shell.sleeper("a", 600));
+        Path b = shell.write("b.yaml", Shell.sleeper("b", 600));
+
+        Result planned = plan("-f", b.toString());
+
+        assertEquals(0, planned.status(), planned.err());
+        assertFalse(planned.out().contains("process/a"), planned.out());
+    }
+
+    private Result plan(String... words) {
+        return shell.run(ImmutableList.<String>builder()
+                .add("plan", "--config", "agent.yaml")
+                .add(words)
+                .build()
+                .toArray(String[]::new));
+    }
+
+    private void readAsAnAgent() {
+        Clock clock = Clock.systemUTC();
+        try (StateStore store =
+                StateStores.openForWriting(shell.layout(), clock).store()) {
+            store.replace(
+                    new FilesSource(ImmutableList.of(declared), clock)
+                            .read(StoredWorkloads.of(SourceName.FILES, store.declarations()))
+                            .content(),
+                    clock.instant());
+        }
+    }
+}
