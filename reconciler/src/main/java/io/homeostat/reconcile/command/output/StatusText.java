@@ -159,9 +159,11 @@ public final class StatusText {
     }
 
     private static String revisions(WorkloadStatus workload) {
-        String current = or(workload.currentRevision());
+        String current = workload.currentRevision();
         String pending = workload.pendingRevision();
-        return pending == null || pending.equals(current) ? current : current + " -> " + pending;
+        return current == null || pending == null || pending.equals(current)
+                ? or(current == null ? pending : current)
+                : current + " -> " + pending;
     }
 
     private static String source(WorkloadStatus workload) {

@@ -67,6 +67,16 @@ class StatusOfInstancesTest {
         assertEquals("task t-1", one.get("instance").asText());
     }
 
+    @Test
+    void theRevisionOfWhatWasNeverThereIsTheOneThatIsWanted() {
+        Situation situation = Example.process().wants("5").situation();
+        WorkloadStatus absent = WorkloadStatus.of(new Finding(situation.history(), situation, Planner.plan(situation)));
+
+        String table = text(console -> StatusText.table(List.of(absent), Example.NOW, console));
+
+        assertTrue(table.lines().skip(1).findFirst().orElseThrow().matches("process/\\S+ +\\w+ +5 +- .*"), table);
+    }
+
     private static WorkloadStatus status(Identity identity) {
         Situation situation =
                 Example.process().wants("A").knownGood("A").runs("A").learned().situation();
