@@ -192,8 +192,9 @@ public record HoldCommand(Hold hold, Selection selection, String reason, Duratio
                 + (pause.reason().isEmpty() ? "" : ": " + Text.oneLine(pause.reason()));
     }
 
+    /** Each once, as often as it is named. */
     private ImmutableList<WorkloadId> workloads() {
-        return selection.names();
+        return ImmutableSet.copyOf(selection.names()).asList();
     }
 
     private int runOnChosen(Workspace workspace, UnknownLaunches unknown) throws InterruptedException {

@@ -67,6 +67,19 @@ class PauseTest {
     }
 
     @Test
+    void whatIsNamedTwiceIsToldOfOnce() {
+        pause("keep it");
+
+        Result stopped = shell.run("stop", "process/a", "process/a");
+
+        assertEquals(0, stopped.status(), stopped.err());
+        assertTrue(
+                stopped.err()
+                        .matches("homeostat: process/a was paused since \\S+: keep it; the stop takes its place\n"),
+                stopped.err());
+    }
+
+    @Test
     void aPausedWorkloadIsNotRemovedEither() {
         long pid = shell.pid(A);
         pause("keep it");
