@@ -8,8 +8,10 @@ import java.sql.Connection;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.time.DateTimeException;
+import java.time.Duration;
 import java.time.Instant;
 import java.util.Optional;
+import java.util.stream.Stream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -21,10 +23,18 @@ final class EventTable {
     private static final String BYTES =
             "coalesce(octet_length(workload), 0) + octet_length(revision) + octet_length(message)";
 
+    /** How long whoever stores an event may have waited for the database since it took the time; what is earlier is by another clock. */
+    private static final Duration LONGEST_WAIT = Duration.ofSeconds(10);
+
     private EventTable() {}
 
-    /** Stores an event, and queues it if the control plane is to be told. */
-    static void add(Connection connection, Event event) throws SQLException {
+    /** Stores an event, and queues it if the control plane is to be told. It is not earlier than what was stored before it. */
+    static void add(Connection connection, Event noted) throws SQLException {
+        Event event = newest(connection)
+                .filter(newest -> noted.time().isBefore(newest)
+                        && noted.time().plus(LONGEST_WAIT).isAfter(newest))
+                .map(noted::withTime)
+                .orElse(noted);
         Database.update(
                 connection,
                 "INSERT INTO event(time, workload, revision, type, message) VALUES (?, ?, ?, ?, ?)",
@@ -34,6 +44,22 @@ final class EventTable {
                 event.type().name(),
                 event.message());
         SqliteOutbox.add(connection, event);
+    }
+
+    private static Optional<Instant> newest(Connection connection) throws SQLException {
+        return Database.list(connection, "SELECT time FROM event ORDER BY id DESC LIMIT 1", row -> row.getString(1))
+                .stream()
+                .flatMap(EventTable::time)
+                .findFirst();
+    }
+
+    private static Stream<Instant> time(String text) {
+        try {
+            return Stream.of(Instant.parse(text));
+        } catch (DateTimeException e) {
+            // Whoever reads the events is told.
+            return Stream.empty();
+        }
     }
 
     static ImmutableList<StoredEvent> after(Connection connection, long id, int limit) throws SQLException {

@@ -12,6 +12,8 @@ import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
+import io.homeostat.desired.state.Event;
+import io.homeostat.desired.state.EventType;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.StateReader.StoredDeclaration;
 import io.homeostat.desired.state.StateStore;
@@ -24,6 +26,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.ExecutorService;
@@ -56,6 +59,25 @@ final class SqliteStateStoreTest extends StateStoreContract {
     @Override
     protected StateStore store() {
         return store;
+    }
+
+    @Test
+    void anEventIsNotEarlierThanWhatWasStoredBeforeItUnlessTheClockWasSetBack() {
+        Instant noon = Instant.parse("2026-11-20T12:00:00Z");
+        for (String time : List.of("12:00:00.2Z", "12:00:00.12Z", "12:00:01Z", "11:59:59Z", "11:00:00Z")) {
+            store.record(new Event(Instant.parse("2026-11-20T" + time), null, "", EventType.AGENT_PAUSED, time));
+        }
+
+        assertEquals(
+                List.of(
+                        noon.plusMillis(200),
+                        noon.plusMillis(200),
+                        noon.plusSeconds(1),
+                        noon.plusSeconds(1),
+                        noon.minusSeconds(3600)),
+                store.events(0, 10).stream()
+                        .map(stored -> stored.event().time())
+                        .toList());
     }
 
     @Test
