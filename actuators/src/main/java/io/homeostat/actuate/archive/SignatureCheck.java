@@ -6,11 +6,14 @@ import io.homeostat.actuate.Disk;
 import io.homeostat.actuate.LocalDisk;
 import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.model.BriefText;
+import io.homeostat.desired.model.Source;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.state.history.FailureCause;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.Locale;
+import java.util.Optional;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -22,6 +25,10 @@ import org.slf4j.LoggerFactory;
  */
 public final class SignatureCheck {
     private static final Logger LOG = LoggerFactory.getLogger(SignatureCheck.class);
+
+    private static final String FOREIGN =
+            "source.signature is not a signature of its SHA-256 by any of signatures.keys;"
+                    + " sign it anew, or configure the key that it was signed with";
 
     private final ArchiveStore archives;
     private final Supplier<SignaturePolicy> policy;
@@ -64,11 +71,7 @@ public final class SignatureCheck {
                 if (!ArchiveStore.isVerified(key)) {
                     archives.delete(key);
                 }
-                throw new ActuationFailure(
-                        FailureCause.Kind.SIGNATURE,
-                        what + "source.signature is not a signature of its SHA-256 by any of signatures.keys;"
-                                + " sign it anew, or configure the key that it was signed with",
-                        false);
+                throw new ActuationFailure(FailureCause.Kind.SIGNATURE, what + FOREIGN, false);
             }
         } catch (IOException e) {
             throw new ActuationFailure(what + Disk.reason(e), false, e);
@@ -77,15 +80,25 @@ public final class SignatureCheck {
 
     /** Whether an archive with this checksum, which may not be there yet, may be unpacked as things are. */
     public boolean accepts(String sha256, @Nullable String signature) {
-        SignaturePolicy now = policy.get();
-        return signature == null
-                ? !now.required()
-                : now.keys().isEmpty() || now.keys().signed(sha256, signature);
+        return policy.get().accepts(sha256, signature);
     }
 
     /** Whose signatures are accepted, and whether one is required. */
     public record SignaturePolicy(boolean required, TrustedKeys keys) {
         public static final SignaturePolicy ANYBODY = new SignaturePolicy(false, TrustedKeys.NONE);
+
+        boolean accepts(String sha256, @Nullable String signature) {
+            return signature == null ? !required : keys.isEmpty() || keys.signed(sha256, signature);
+        }
+
+        /** Why no archive with the declared checksum may be unpacked; empty when one may, or that only shows once it is there. */
+        public Optional<String> refusal(Source source) {
+            String sha256 = source.sha256();
+            String signature = source.signature();
+            return sha256 != null && signature != null && !accepts(sha256.toLowerCase(Locale.ROOT), signature)
+                    ? Optional.of(FOREIGN)
+                    : Optional.empty();
+        }
 
         /** The configured policy; fails when a key can't be read. */
         public static SignaturePolicy of(AgentConfig.Signatures signatures) throws ActuationFailure {

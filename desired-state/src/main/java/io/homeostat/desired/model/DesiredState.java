@@ -40,6 +40,15 @@ public record DesiredState(ImmutableMap<WorkloadId, Declaration> declarations, P
             return new Policy(config.signatures().require(), true);
         }
 
+        /** Why nothing of a workload may be installed, whatever its archive is; empty when it may. */
+        public Optional<String> refusal(Workload workload) {
+            Source source = workload.source();
+            return signaturesRequired && source != null && source.signature() == null
+                    ? Optional.of("revision " + BriefText.of(workload.revision())
+                            + " is not signed, and signatures are required here; declare source.signature")
+                    : Optional.empty();
+        }
+
         /** While no agent runs. */
         public Policy once() {
             return new Policy(signaturesRequired, false);

@@ -2,6 +2,8 @@ package io.homeostat.reconcile.cli;
 
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.google.common.collect.ImmutableList;
+import io.homeostat.actuate.ActuationFailure;
+import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.yaml.AgentConfigReader;
 import io.homeostat.desired.yaml.DocumentReader.ReadResult;
@@ -13,6 +15,7 @@ import io.homeostat.desired.yaml.Problem;
 import io.homeostat.observe.Observation;
 import io.homeostat.reconcile.command.DocumentTexts;
 import io.homeostat.reconcile.command.MachineCheck;
+import io.homeostat.reconcile.command.SignatureProblems;
 import io.homeostat.reconcile.command.environment.CommandFailure;
 import io.homeostat.reconcile.command.environment.ExitStatus;
 import io.homeostat.reconcile.command.environment.UsageException;
@@ -43,8 +46,7 @@ final class LocalCommands {
         MachineCheck machine = MachineCheck.of(typed::workspace, texts, written);
         ReadResult read = written.with(machine.errors());
         ImmutableList<Problem> errors = Stream.concat(
-                        read.errors().stream(),
-                        config.map(AgentConfigReader::read).stream().flatMap(one -> one.errors().stream()))
+                        read.errors().stream(), config.stream().flatMap(path -> refused(path, texts, written)))
                 .collect(ImmutableList.toImmutableList());
         boolean empty = errors.isEmpty() && read.workloads().isEmpty() && !files.isEmpty();
         boolean valid = errors.isEmpty() && !empty;
@@ -75,6 +77,21 @@ final class LocalCommands {
             }
         }
         return valid ? ExitStatus.OK : ExitStatus.FAILED;
+    }
+
+    /** What is wrong with the configuration of an agent, or with documents in its eyes. */
+    private static Stream<Problem> refused(Path path, Texts texts, ReadResult documents) {
+        AgentConfigReader.Result read = AgentConfigReader.read(path);
+        AgentConfig config = read.config();
+        if (config == null) {
+            return read.errors().stream();
+        }
+        try {
+            return SignatureProblems.of(config, texts, documents).stream();
+        } catch (ActuationFailure e) {
+            return Stream.of(new Problem(
+                    Problem.Kind.UNREADABLE, "", path.toString(), 0, 0, "", String.valueOf(e.getMessage())));
+        }
     }
 
     private static ObjectNode withoutPlace(String message) {

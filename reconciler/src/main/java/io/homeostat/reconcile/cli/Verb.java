@@ -88,7 +88,7 @@ public enum Verb {
             syntax -> syntax.files(false).config(),
             LocalCommands::validate,
             "Check files; touch nothing.",
-            "With --config FILE: the configuration of an agent, too.",
+            "With --config FILE: the configuration of an agent, too, and whether it takes the signatures in these files.",
             "Exit status: 0 valid, 1 not."),
     PLAN(
             syntax -> syntax.files(false)

@@ -157,13 +157,10 @@ final class Rollout {
     }
 
     private Optional<Hold> missingSignature() {
-        Source source = Objects.requireNonNull(target.workload().source());
-        return situation.policy().signaturesRequired() && source.signature() == null
-                ? Optional.of(Hold.forDeclaration(
-                        Reason.SIGNATURE_MISSING,
-                        "revision " + BriefText.of(target.workload().revision())
-                                + " is not signed, and signatures are required here; declare source.signature"))
-                : Optional.empty();
+        return situation
+                .policy()
+                .refusal(target.workload())
+                .map(words -> Hold.forDeclaration(Reason.SIGNATURE_MISSING, words));
     }
 
     private Optional<Hold> failedInstall() {

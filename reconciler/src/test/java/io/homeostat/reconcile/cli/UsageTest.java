@@ -6,11 +6,17 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import com.google.common.io.BaseEncoding;
 import io.homeostat.reconcile.cli.Shell.Result;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.security.GeneralSecurityException;
+import java.security.KeyPair;
+import java.security.KeyPairGenerator;
+import java.security.Signature;
 import java.util.ArrayList;
+import java.util.Base64;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.BeforeEach;
@@ -441,6 +447,70 @@ class UsageTest {
         Result right = shell.plain("validate", "--config", config);
         assertEquals(0, right.status(), right.err());
         assertEquals(config + " is valid\n", right.out());
+    }
+
+    @Test
+    void validateSaysWhatTheAgentWillRefuseForItsSignature() throws Exception {
+        KeyPairGenerator generator = KeyPairGenerator.getInstance("Ed25519");
+        KeyPair trusted = generator.generateKeyPair();
+        shell.write(
+                "release.pub",
+                "-----BEGIN PUBLIC KEY-----\n"
+                        + Base64.getEncoder().encodeToString(trusted.getPublic().getEncoded())
+                        + "\n-----END PUBLIC KEY-----\n");
+        String config = shell.write(
+                        "agent.yaml", "signatures: {require: true, keys: [%s/release.pub]}%n".formatted(directory))
+                .toString();
+        shell.write("unsigned.yaml", archive("{url: a.tar.gz}"));
+        shell.write("good.yaml", archive(signedBy(trusted)));
+        shell.write("foreign.yaml", archive(signedBy(generator.generateKeyPair())));
+
+        Result unsigned = shell.plain("validate", "--config", config, "-f", directory + "/unsigned.yaml");
+        assertEquals(1, unsigned.status(), unsigned.out());
+        assertEquals(
+                directory
+                        + "/unsigned.yaml:4:23: spec.source: revision 4 is not signed, and signatures are required here;"
+                        + " declare source.signature\n",
+                unsigned.err());
+        Result foreign = shell.plain("validate", "--config", config, "-f", directory + "/foreign.yaml");
+        assertEquals(1, foreign.status(), foreign.out());
+        assertTrue(
+                foreign.err()
+                        .endsWith(
+                                ": spec.source.signature: source.signature is not a signature of its SHA-256 by any of"
+                                        + " signatures.keys; sign it anew, or configure the key that it was signed with\n"),
+                foreign.err());
+        Result good = shell.plain("validate", "--config", config, "-f", directory + "/good.yaml");
+        assertEquals(0, good.status(), good.err());
+        assertEquals(
+                0,
+                shell.plain("validate", "-f", directory + "/unsigned.yaml").status(),
+                "no agent was named that would refuse it");
+
+        Files.delete(directory.resolve("release.pub"));
+        Result unreadable = shell.plain("validate", "--config", config, "-f", directory + "/good.yaml");
+        assertEquals(1, unreadable.status(), unreadable.out());
+        assertTrue(
+                unreadable.err().startsWith(config + ": cannot use what signatures.keys names: " + directory),
+                unreadable.err());
+    }
+
+    private static String archive(String source) {
+        return """
+                apiVersion: homeostat.io/v1
+                kind: Process
+                metadata: {name: web}
+                spec: {revision: "4", source: %s, entryPoint: bin/web}
+                """.formatted(source);
+    }
+
+    private static String signedBy(KeyPair key) throws GeneralSecurityException {
+        String sha256 = "AB".repeat(32);
+        Signature signature = Signature.getInstance("Ed25519");
+        signature.initSign(key.getPrivate());
+        signature.update(BaseEncoding.base16().decode(sha256));
+        return "{url: a.tar.gz, sha256: \"%s\", signature: \"%s\"}"
+                .formatted(sha256, Base64.getEncoder().encodeToString(signature.sign()));
     }
 
     @Test
