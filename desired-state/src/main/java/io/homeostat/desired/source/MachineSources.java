@@ -15,6 +15,8 @@ import java.util.stream.Stream;
 
 /** The sources on this machine, as the agent's configuration names them. */
 public final class MachineSources {
+    private static final ImmutableSet<SourceName> SOURCES = ImmutableSet.of(SourceName.FILES, SourceName.LOCAL);
+
     private final ImmutableList<Path> files;
     private final ImmutableList<Path> plugins;
     private final ImmutableSet<String> disabled;
@@ -55,12 +57,24 @@ public final class MachineSources {
      * see whether it is only being replaced.
      *
      * @param stored of all sources
+     * @param retained what else stays in force, though these sources don't read it
      */
-    public ImmutableList<SourceContent> contents(ImmutableList<StoredDeclaration> stored, InstantSource clock) {
+    public ImmutableList<SourceContent> contents(
+            ImmutableList<StoredDeclaration> stored, ImmutableSet<String> retained, InstantSource clock) {
         return readers(InstantSource.offset(clock, Retention.SETTLED)).entrySet().stream()
                 .map(source -> source.getValue()
                         .apply(StoredWorkloads.of(source.getKey(), stored))
-                        .content())
+                        .content()
+                        .retaining(retained))
                 .collect(ImmutableList.toImmutableList());
+    }
+
+    /** The files of which something is stored, and that other sources than these have read on this machine. */
+    public ImmutableSet<String> readByOthers(ImmutableList<StoredDeclaration> stored) {
+        return stored.stream()
+                .filter(declaration -> SOURCES.contains(declaration.source()))
+                .map(StoredDeclaration::origin)
+                .filter(origin -> paths().stream().noneMatch(Path.of(origin)::startsWith))
+                .collect(ImmutableSet.toImmutableSet());
     }
 }

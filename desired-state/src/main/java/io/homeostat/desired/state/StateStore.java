@@ -20,6 +20,7 @@ import java.time.InstantSource;
 import java.util.Comparator;
 import java.util.HashSet;
 import java.util.Set;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -321,6 +322,15 @@ public interface StateStore extends StateReader {
                             "a problem of " + problem.source().word() + " in what " + source.word() + " says");
                 }
             }
+        }
+
+        /** The same, and what was stored from these origins stays in force, too. */
+        public SourceContent retaining(Set<String> origins) {
+            return new SourceContent(
+                    source,
+                    documents,
+                    Stream.concat(retainedOrigins.stream(), origins.stream()).collect(ImmutableSet.toImmutableSet()),
+                    problems);
         }
     }
 }

@@ -134,7 +134,7 @@ class SourcesAndStoreTest {
         MachineSources sources =
                 new MachineSources(AgentConfigReader.defaults(), ImmutableList.of(temporary.resolve("desired.d")));
         ImmutableList<StoredDeclaration> next = store.declarations();
-        for (SourceContent content : sources.contents(next, InstantSource.fixed(NOW))) {
+        for (SourceContent content : sources.contents(next, ImmutableSet.of(), InstantSource.fixed(NOW))) {
             next = StoredState.replaced(next, content);
         }
         return next;

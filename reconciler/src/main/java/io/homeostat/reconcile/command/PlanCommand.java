@@ -95,7 +95,7 @@ public record PlanCommand(DocumentTexts documents, boolean detailedExitCode) imp
 
     /**
      * What the next agent will read at its start. Nothing when one runs, which has read it; nor beside documents, as apply leaves to an agent
-     * what files declare.
+     * what files declare. Which files an agent reads that is given a configuration of its own is not known here: what it has read stays.
      */
     private ImmutableList<SourceContent> unread(Workspace workspace) {
         if (!documents.isNone() || workspace.enforcer().agent().isPresent()) {
@@ -103,9 +103,18 @@ public record PlanCommand(DocumentTexts documents, boolean detailedExitCode) imp
         }
         MachineSources sources = new MachineSources(
                 workspace.enforcer().config(), new UserDirectories(workspace.environment()).desiredFiles());
-        return sources.contents(
-                workspace.remembered(StateReader::declarations).orElse(ImmutableList.of()),
-                workspace.environment().clock());
+        ImmutableList<StoredDeclaration> stored =
+                workspace.remembered(StateReader::declarations).orElse(ImmutableList.of());
+        ImmutableSet<String> others =
+                workspace.enforcer().hasConfigFile() ? ImmutableSet.of() : sources.readByOthers(stored);
+        others.stream()
+                .findFirst()
+                .ifPresent(file -> workspace
+                        .console()
+                        .say(file
+                                + " was read by an agent with another configuration; what it declared then is in this plan,"
+                                + " and plan --config FILE reads it"));
+        return sources.contents(stored, others, workspace.environment().clock());
     }
 
     private static DesiredState desired(

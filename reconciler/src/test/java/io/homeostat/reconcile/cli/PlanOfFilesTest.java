@@ -90,6 +90,20 @@ class PlanOfFilesTest {
                         .reduce("", String::concat));
     }
 
+    /** As after {@code run --config FILE}: the next run may be given that file again. */
+    @Test
+    void withoutAConfigurationWhatAnotherOneHadReadStays() throws IOException {
+        Path a = Files.writeString(declared.resolve("a.yaml"), Shell.sleeper("a", 600));
+        readAsAnAgent();
+        Files.delete(a);
+
+        Result usual = shell.run("plan");
+
+        assertTrue(usual.out().contains("+ process/a "), usual.out());
+        assertTrue(usual.err().contains(a + " was read by an agent with another configuration"), usual.err());
+        assertFalse(plan().out().contains("process/a "), "its file is gone");
+    }
+
     @Test
     void besideDocumentsTheFilesAreLeftToTheAgentAsByApply() throws IOException {
         Files.writeString(declared.resolve("a.yaml"), Shell.sleeper("a", 600));
