@@ -181,8 +181,13 @@ public final class UnknownLaunches {
             return Optional.empty();
         }
         Path kinds = layout.stateDir().resolve(directory.subpath(below, below + NAMES - 2));
+        // What this machine was called there is known of the directory alone: whoever makes it anew may have to find it
+        // out.
+        Layout here = isMissing(layout.stateDir())
+                ? layout.of(directory.getName(below).toString())
+                : layout;
         return Kind.all().stream()
-                .filter(kind -> layout.launches(kind).equals(kinds))
+                .filter(kind -> here.launches(kind).equals(kinds))
                 .map(kind -> new Launch(
                         kind,
                         directory.getName(below + NAMES - 2).toString(),

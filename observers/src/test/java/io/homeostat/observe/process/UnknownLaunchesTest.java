@@ -289,6 +289,15 @@ class UnknownLaunchesTest {
         assertEquals(1, found().size());
     }
 
+    /** A metadata server may call it otherwise than its machine-id, and nobody who only looks asks that. */
+    @Test
+    void whereTheDirectoryWasDeletedItIsNotKnownWhatTheMachineWasCalledThere() throws Exception {
+        keeper(layout.of("metadata-1").launch(ID, LAUNCH));
+        assertNotFound();
+        Files.delete(layout.stateDir());
+        assertEquals(LAUNCH, Iterables.getOnlyElement(found()).launchId());
+    }
+
     @Test
     void soItIsWhereWhatIsAboveTheDirectoryWasDeletedWithIt() throws Exception {
         layout = new Layout(root.resolve("above/state"), layout.runDir(), "i");
