@@ -55,6 +55,7 @@ record Invocation(String word, Environment environment, Console console, Argumen
         try {
             return directories.layout(arguments.global(), file, file.look());
         } catch (CommandFailure e) {
+            // What is wrong with the file is among what is told.
             return directories.layout(arguments.global());
         }
     }

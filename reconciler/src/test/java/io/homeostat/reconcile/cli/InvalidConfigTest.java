@@ -10,14 +10,21 @@ import com.google.common.io.MoreFiles;
 import com.google.common.io.RecursiveDeleteOption;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.sqlite.MachineState;
+import io.homeostat.observe.process.ProcFs;
 import io.homeostat.reconcile.cli.Shell.Result;
+import io.homeostat.reconcile.command.environment.AgentFile;
+import java.io.ByteArrayInputStream;
+import java.io.ByteArrayOutputStream;
 import java.io.IOException;
+import java.io.InputStream;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
+import java.util.zip.GZIPInputStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -233,6 +240,24 @@ class InvalidConfigTest {
     }
 
     @Test
+    void whatAnAgentThatIsSilentWouldForeseeIsRefusedToo() throws IOException {
+        applyBoth();
+        configure(TYPO);
+        AgentFile.ofThisProcess(shell.layout().agentSocket(), "1.0.0", new ProcFs())
+                .write(shell.layout());
+
+        Result plan = shell.plain("plan");
+        Result status = shell.plain("status");
+
+        assertEquals(1, plan.status(), plan.out());
+        assertTrue(plan.err().contains("does not answer"), plan.err());
+        assertTrue(plan.err().contains("homeostat: plan: what may be done here without an agent"), plan.err());
+        assertTrue(status.err().contains("does not answer"), status.err());
+        assertTrue(status.out().contains("process/a  RUNNING"), status.out());
+        Files.delete(shell.layout().agentFile());
+    }
+
+    @Test
     void theMachineStaysTheOneThatTheAgentKnew() throws IOException {
         configure("instanceId: first\n");
         done("apply", "-f", both());
@@ -257,6 +282,14 @@ class InvalidConfigTest {
         assertTrue(doctor.out().contains("fail  configuration    " + config + " is not valid"), doctor.out());
         assertTrue(doctor.out().contains(shell.state().toString()), doctor.out());
         assertFalse(doctor.out().contains(directory.resolve("usual").toString()), doctor.out());
+        ByteArrayOutputStream archive = new ByteArrayOutputStream();
+        assertEquals(
+                0,
+                shell.into(archive, "diagnostics", "-", "--config", config.toString())
+                        .status());
+        try (InputStream unpacked = new GZIPInputStream(new ByteArrayInputStream(archive.toByteArray()))) {
+            assertTrue(new String(unpacked.readAllBytes(), StandardCharsets.UTF_8).contains("process/a"));
+        }
         Files.writeString(config, NO_YAML);
         assertEquals(":words\n", shell.plain("complete", "stop", "").out());
         assertTrue(
