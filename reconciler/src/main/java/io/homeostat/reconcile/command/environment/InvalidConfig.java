@@ -34,10 +34,10 @@ public final class InvalidConfig {
         if (places != null) {
             return directories.layout(options, places);
         }
-        if (options.stateDir().isPresent() && options.runDir().isPresent()) {
-            return directories.layout(options);
-        }
         Layout usual = directories.layout(options);
+        if (options.stateDir().isPresent() && options.runDir().isPresent()) {
+            return usual;
+        }
         return AgentFile.running(usual)
                 .map(agent -> options.runDir().isPresent() ? usual : agent.at(usual))
                 .orElseThrow(
