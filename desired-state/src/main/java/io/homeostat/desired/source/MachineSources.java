@@ -57,13 +57,16 @@ public final class MachineSources {
      * see whether it is only being replaced.
      *
      * @param stored of all sources
-     * @param retained what else stays in force, though these sources don't read it
+     * @param retained what stays in force, as if others read it
      */
     public ImmutableList<SourceContent> contents(
             ImmutableList<StoredDeclaration> stored, ImmutableSet<String> retained, InstantSource clock) {
+        ImmutableList<StoredDeclaration> own = stored.stream()
+                .filter(declaration -> !retained.contains(declaration.origin()))
+                .collect(ImmutableList.toImmutableList());
         return readers(InstantSource.offset(clock, Retention.SETTLED)).entrySet().stream()
                 .map(source -> source.getValue()
-                        .apply(StoredWorkloads.of(source.getKey(), stored))
+                        .apply(StoredWorkloads.of(source.getKey(), own))
                         .content()
                         .retaining(retained))
                 .collect(ImmutableList.toImmutableList());

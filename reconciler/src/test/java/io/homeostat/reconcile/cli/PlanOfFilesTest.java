@@ -99,6 +99,7 @@ class PlanOfFilesTest {
 
         Result usual = shell.run("plan");
 
+        assertEquals(0, usual.status(), usual.err());
         assertTrue(usual.out().contains("+ process/a "), usual.out());
         assertTrue(usual.err().contains(a + " was read by an agent with another configuration"), usual.err());
         assertFalse(plan().out().contains("process/a "), "its file is gone");
