@@ -12,6 +12,7 @@ import io.homeostat.reconcile.command.environment.Environment.Interrupts;
 import io.homeostat.reconcile.command.environment.ExitStatus;
 import io.homeostat.reconcile.command.environment.GlobalOptions;
 import io.homeostat.reconcile.command.environment.GlobalOptions.OutputFormat;
+import io.homeostat.reconcile.command.environment.UserDirectories;
 import io.homeostat.reconcile.command.output.Ansi;
 import io.homeostat.reconcile.command.output.Console;
 import java.io.IOException;
@@ -60,6 +61,11 @@ record SelfTraining(Environment outside) {
         Path one = Files.writeString(directory.resolve("one.yaml"), one("30"));
         Path changed = Files.writeString(directory.resolve("changed.yaml"), one("31"));
         archive(directory.resolve("archive.tar.gz"));
+        // Not what this machine has, which may refuse what is done here, or be wrong.
+        Files.writeString(
+                config(directory),
+                "sources: {files: [" + directory.resolve("none")
+                        + "], local: {directories: []}}\nmetrics: {listen: \"\"}\nlog: {level: error}\n");
         try {
             return worst(
                     command(directory, "validate", "-f", many.toString()),
@@ -81,11 +87,7 @@ record SelfTraining(Environment outside) {
 
     /** What the agent needs, and what speaks to it, which every command does while one runs. */
     private int askAnAgent(Path directory, Path one) throws IOException, InterruptedException {
-        Path config = Files.writeString(
-                directory.resolve("agent.yaml"),
-                "sources: {files: [" + directory.resolve("none")
-                        + "], local: {directories: []}}\nmetrics: {listen: \"\"}\nlog: {level: error}\n");
-        Thread agent = Thread.ofPlatform().start(() -> command(directory, "run", "--config", config.toString()));
+        Thread agent = Thread.ofPlatform().start(() -> command(directory, "run"));
         try {
             Path announced = new Layout(directory.resolve("state"), directory.resolve("run"), "").agentFile();
             for (long looks = AGENT_TIME.dividedBy(LOOK); looks > 0 && !Files.exists(announced); looks--) {
@@ -99,6 +101,10 @@ record SelfTraining(Environment outside) {
             agent.interrupt();
             agent.join();
         }
+    }
+
+    private static Path config(Path directory) {
+        return directory.resolve("agent.yaml");
     }
 
     private static int worst(int... statuses) {
@@ -134,7 +140,11 @@ record SelfTraining(Environment outside) {
         PrintStream nowhere = new PrintStream(OutputStream.nullOutputStream(), false, StandardCharsets.UTF_8);
         return new Environment(
                 // Who is not root has directories of his own there.
-                ImmutableMap.of("HOME", directory.toString()),
+                ImmutableMap.of(
+                        "HOME",
+                        directory.toString(),
+                        UserDirectories.CONFIG,
+                        config(directory).toString()),
                 directory,
                 outside.uid(),
                 InputStream.nullInputStream(),

@@ -373,14 +373,15 @@ class ApplyTest {
         }
     }
 
+    /** In one second a busy machine has not even begun. */
     @Test
     void whatIsNotDoneInTimeHasFailed() throws IOException {
         shell.write(
                 "a.yaml",
                 Shell.sleeper("a", 600).replace("stop:", "probe: {exec: {command: [\"/bin/false\"]}}\n  stop:"));
-        Result result = shell.run("apply", "-f", directory + "/a.yaml", "--timeout", "1s");
+        Result result = shell.run("apply", "-f", directory + "/a.yaml", "--timeout", "10s");
         assertEquals(1, result.status());
-        assertTrue(result.out().contains("process/a  failed: not done within 1s, it was at: "), result.out());
+        assertTrue(result.out().contains("process/a  failed: not done within 10s, it was at: "), result.out());
     }
 
     @Test
@@ -473,6 +474,16 @@ class ApplyTest {
     @Test
     void trainingRunsEverythingAndSaysNothing() {
         assertEquals(new Result(0, "", ""), shell.plain("self-train"));
+    }
+
+    @Test
+    void trainingIsNotOfWhatIsConfiguredHere() throws IOException {
+        shell.with(Map.of(
+                "HOMEOSTAT_CONFIG", shell.write("agent.yaml", "metrcs: {}\n").toString()));
+        assertEquals(new Result(0, "", ""), shell.plain("self-train"));
+        Result status = shell.run("status");
+        assertTrue(status.err().contains("agent.yaml is not valid: "), status.err());
+        assertTrue(status.err().contains("unknown key 'metrcs'"), status.err());
     }
 
     private Result apply() {

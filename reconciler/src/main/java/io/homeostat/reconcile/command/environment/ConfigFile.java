@@ -32,7 +32,7 @@ public record ConfigFile(Path path, boolean required) {
             return AgentConfigReader.read(path);
         }
         if (required) {
-            throw new CommandFailure(path + " does not exist; correct --config");
+            throw new CommandFailure(path + " does not exist; correct --config or " + UserDirectories.CONFIG);
         }
         return new AgentConfigReader.Result(
                 AgentConfigReader.defaults(), new AgentConfigReader.Places(null, null), ImmutableList.of());

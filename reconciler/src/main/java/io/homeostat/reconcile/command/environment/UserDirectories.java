@@ -22,6 +22,9 @@ import org.jspecify.annotations.Nullable;
 
 /** Where the state of this user on this machine is, unless the command line says otherwise (XDG Base Directory Specification). */
 public final class UserDirectories {
+    /** The variable that names the agent's configuration for every command. */
+    public static final String CONFIG = "HOMEOSTAT_CONFIG";
+
     static final Path MACHINE_ID = Path.of("/etc/machine-id");
     private static final Pattern HEX_ID = Pattern.compile("[0-9a-f]{32}");
 
@@ -82,9 +85,12 @@ public final class UserDirectories {
         }
     }
 
-    /** The configuration of this user's agent, unless {@code run} gets another. */
+    /** The configuration of this user's agent, or which {@link #CONFIG} names; unless {@code --config} names another. */
     public ConfigFile configFile() {
-        return new ConfigFile(configuration().resolve("agent.yaml"), false);
+        String named = environment.variable(CONFIG);
+        return named.isEmpty()
+                ? new ConfigFile(configuration().resolve("agent.yaml"), false)
+                : new ConfigFile(environment.workingDirectory().resolve(named).normalize(), true);
     }
 
     /** Where what is wanted is declared, unless the agent's configuration says otherwise. */

@@ -31,7 +31,7 @@ class ConfigFileTest {
 
         CommandFailure failure = assertThrows(CommandFailure.class, file::read);
 
-        assertEquals(file.path() + " does not exist; correct --config", failure.getMessage());
+        assertEquals(file.path() + " does not exist; correct --config or HOMEOSTAT_CONFIG", failure.getMessage());
     }
 
     @Test

@@ -72,6 +72,16 @@ class UserDirectoriesTest {
     }
 
     @Test
+    void aVariableNamesTheConfigurationForWhoeverDoesNotNameIt() {
+        assertEquals(
+                new ConfigFile(Path.of("/etc/homeostat/agent.yaml"), false),
+                new UserDirectories(environment(0, Map.of("HOMEOSTAT_CONFIG", ""))).configFile());
+        assertEquals(
+                new ConfigFile(directory.resolve("other.yaml"), true),
+                new UserDirectories(environment(0, Map.of("HOMEOSTAT_CONFIG", "x/../other.yaml"))).configFile());
+    }
+
+    @Test
     void whereThereIsNoConfigurationItIsAsTheDefaultsSay() {
         GlobalOptions options =
                 new GlobalOptions(OutputFormat.TEXT, Optional.empty(), Optional.of("/c"), Optional.empty(), false);
