@@ -1,8 +1,10 @@
 package io.homeostat.reconcile.cli;
 
+import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.observe.process.Executables;
 import io.homeostat.reconcile.command.environment.AgentFile;
+import io.homeostat.reconcile.command.environment.AgentService;
 import io.homeostat.reconcile.command.environment.CommandFailure;
 import io.homeostat.reconcile.command.environment.ExitStatus;
 import io.homeostat.reconcile.command.output.Json;
@@ -31,8 +33,12 @@ final class PageAddress {
         Layout here = typed.workspace().layout();
         AgentFile agent = AgentFile.running(here)
                 .orElseThrow(() -> new CommandFailure("no agent runs on " + here.stateDir()
-                        + ", and it is the agent that serves the page; write " + SETTING + " in "
-                        + typed.configFile().path() + ", and start it: homeostat run"));
+                        + ", and it is the agent that serves the page; "
+                        + (isConfigured()
+                                ? ""
+                                : "write " + SETTING + " in "
+                                        + typed.configFile().path() + ", and ")
+                        + "start it: " + AgentService.start(here)));
         Layout layout = agent.at(here);
         String url = read(layout.uiAddress(), agent);
         if (!typed.arguments().flag(Syntax.OPEN)) {
@@ -47,6 +53,12 @@ final class PageAddress {
         }
         // The browser uses its token up, so there is nothing left to print.
         return ExitStatus.OK;
+    }
+
+    private boolean isConfigured() {
+        AgentConfig config =
+                typed.configFile().exists() ? typed.configFile().look().config() : null;
+        return config != null && !config.ui().listen().isEmpty();
     }
 
     private void print(String url) {

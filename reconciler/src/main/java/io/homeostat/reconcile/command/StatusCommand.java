@@ -11,6 +11,7 @@ import io.homeostat.proto.agent.CommandRequest;
 import io.homeostat.proto.agent.StatusRequest;
 import io.homeostat.reconcile.command.environment.AgentFile;
 import io.homeostat.reconcile.command.environment.AgentIdentity;
+import io.homeostat.reconcile.command.environment.AgentService;
 import io.homeostat.reconcile.command.environment.CommandFailure;
 import io.homeostat.reconcile.command.environment.ExitStatus;
 import io.homeostat.reconcile.command.environment.UsageException;
@@ -121,11 +122,10 @@ public record StatusCommand(ImmutableList<WorkloadId> workloads, ImmutableMap<St
             Optional<AgentIdentity> agent = workspace.enforcer().agent();
             agent.ifPresent(one -> StatusText.agent(one, now, console));
             if (agent.isEmpty() && !all.isEmpty() && !isAgentSilent(workspace)) {
-                console.say(
-                        StateLock.holder(workspace.layout().lock())
-                                .map(who -> who + " is at work here; no agent runs that would go on after it")
-                                .orElse(
-                                        "no agent runs, so what differs stays so until the next homeostat apply; homeostat run starts an agent"));
+                console.say(StateLock.holder(workspace.layout().lock())
+                        .map(who -> who + " is at work here; no agent runs that would go on after it")
+                        .orElseGet(() -> "no agent runs, so what differs stays so until the next homeostat apply; "
+                                + AgentService.start(workspace.layout()) + " starts an agent"));
             }
             workspace.enforcer().controlPlane().ifPresent(one -> StatusText.controlPlane(one, now, console));
         }

@@ -99,6 +99,12 @@ class FirstDocumentTest {
         assertUsage("--task means nothing for binary", "init", "binary", "/bin/sh", "--task", "a");
         assertUsage("--plugin means nothing for binary", "init", "binary", "/bin/sh", "--plugin");
         assertFailure("there is no file " + directory + "/gone", "init", "binary", "gone");
+        assertFailure(
+                "there is no file " + directory
+                        + "/gone.service; where systemd has it says: systemctl show -P FragmentPath gone.service",
+                "init",
+                "systemd",
+                "gone.service");
         assertFailure("/text is not executable; chmod +x", "init", "binary", "text");
         assertFailure("metadata.name: 'a b' is not possible", "init", "binary", "/bin/sh", "--name", "a b");
         assertFailure("there is no directory " + directory + "/no", "init", "binary", "/bin/sh", "--to", "no/a.yaml");

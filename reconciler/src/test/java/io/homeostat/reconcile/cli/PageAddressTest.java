@@ -70,12 +70,18 @@ class PageAddressTest {
     }
 
     @Test
-    void anAgentWithoutPageAndNoAgentAtAllAreToldApartWithWhatToWrite() {
+    void anAgentWithoutPageAndNoAgentAtAllAreToldApartWithWhatToWrite() throws IOException {
         Shell shell = new Shell(directory);
         Result none = shell.run("ui");
         assertEquals(1, none.status());
         assertTrue(none.err().contains("no agent runs on "), none.err());
+        assertTrue(none.err().contains("serves the page; write ui: {listen: \"127.0.0.1:9465\"} in "), none.err());
         assertTrue(none.err().contains("start it: homeostat run"), none.err());
+        Path config = shell.write("agent.yaml", "ui: {listen: \"127.0.0.1:9465\"}\n");
+        Result configured = new Shell(directory)
+                .with(Map.of("HOMEOSTAT_CONFIG", config.toString()))
+                .run("ui");
+        assertTrue(configured.err().contains("serves the page; start it: homeostat run"), configured.err());
         try (TestAgent _ = TestAgent.start(shell)) {
             Result off = shell.run("ui");
             assertEquals(1, off.status());

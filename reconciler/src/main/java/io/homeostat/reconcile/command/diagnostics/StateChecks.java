@@ -9,6 +9,7 @@ import io.homeostat.observe.host.Mount;
 import io.homeostat.observe.process.ProcFs;
 import io.homeostat.reconcile.command.diagnostics.Doctor.Finding;
 import io.homeostat.reconcile.command.environment.AgentFile;
+import io.homeostat.reconcile.command.environment.AgentService;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -132,7 +133,7 @@ final class StateChecks {
                 .orElseGet(() -> Finding.warn(
                         "agent",
                         "none is running: what drifts stays so until the next apply",
-                        "start one: homeostat run"));
+                        "start one: " + AgentService.start(layout)));
     }
 
     /** Reads all of it, which finds what is damaged, and needs SQLite's native library. */

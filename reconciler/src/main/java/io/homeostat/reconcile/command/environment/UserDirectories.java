@@ -22,6 +22,8 @@ import org.jspecify.annotations.Nullable;
 
 /** Where the state of this user on this machine is, unless the command line says otherwise (XDG Base Directory Specification). */
 public final class UserDirectories {
+    static final Path STATE_OF_ROOT = Path.of("/var/lib/homeostat");
+
     /** The variable that names the agent's configuration for every command. */
     public static final String CONFIG = "HOMEOSTAT_CONFIG";
 
@@ -115,7 +117,7 @@ public final class UserDirectories {
 
     private Path defaultState() {
         if (environment.isRoot()) {
-            return Path.of("/var/lib/homeostat");
+            return STATE_OF_ROOT;
         }
         return xdg("XDG_STATE_HOME")
                 .orElseGet(() -> home().resolve(".local").resolve("state"))

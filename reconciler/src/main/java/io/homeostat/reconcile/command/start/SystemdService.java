@@ -210,16 +210,32 @@ public final class SystemdService {
             case "Service" -> service(setting);
             case "Unit" -> {
                 if (ORDER.contains(setting.key())) {
-                    setting.notTaken(draft, "name it in dependsOn once it is declared, too");
+                    setting.notTaken(draft, order(setting));
                 } else if (setting.key().startsWith("StartLimit")) {
                     setting.notTaken(draft, "restart.giveUpAfter counts restarts in a row instead");
                 } else {
                     setting.notTaken(draft, UNKNOWN);
                 }
             }
-            case "Install" -> setting.notTaken(draft, "what is declared is started anyway");
+            case "Install" ->
+                setting.notTaken(
+                        draft,
+                        setting.key().equals("DefaultInstance")
+                                ? "a document is of one instance, which the unit's name says"
+                                : "what is declared is started anyway");
             default -> setting.notTaken(draft, UNKNOWN);
         }
+    }
+
+    private static String order(Setting setting) {
+        if (!setting.value().contains(SUFFIX)) {
+            return "only services can be declared, and that is none";
+        }
+        return switch (setting.key()) {
+            case "Before" -> "name this one in the dependsOn of that, once it is declared, too";
+            case "Conflicts" -> "nothing that is declared excludes another; see to it that they do not both run";
+            default -> "name it in dependsOn once it is declared, too";
+        };
     }
 
     private void service(Setting setting) {

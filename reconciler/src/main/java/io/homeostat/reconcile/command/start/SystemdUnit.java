@@ -51,6 +51,10 @@ record SystemdUnit(Path path, ImmutableList<Setting> settings) {
             Pattern.compile("(.*?/)(?:" + String.join("|", DIRECTORIES) + ")/(system|user)", Pattern.DOTALL);
 
     static SystemdUnit read(Path path) {
+        if (Files.notExists(path)) {
+            throw new CommandFailure("there is no file " + path
+                    + "; where systemd has it says: systemctl show -P FragmentPath " + path.getFileName());
+        }
         List<Setting> all = new ArrayList<>(parse(SourceFile.read(path)));
         for (Path dropIn : dropIns(path)) {
             all.addAll(parse(SourceFile.read(dropIn)));

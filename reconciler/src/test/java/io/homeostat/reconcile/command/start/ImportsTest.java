@@ -94,7 +94,7 @@ class ImportsTest extends ImportsFixture {
     void unitAndInstallAreToldToo() throws IOException {
         Drafts drafts = unit("""
                 [Unit]
-                After=network.target
+                After=network.target db.service
                 StartLimitBurst=3
                 [Service]
                 ExecStart=/bin/true
@@ -102,15 +102,25 @@ class ImportsTest extends ImportsFixture {
                 WantedBy=multi-user.target
                 [X-Own]
                 A=b
+                [Unit]
+                Before=web.service
+                Conflicts=other.service
+                After=network.target
+                [Install]
+                DefaultInstance=tty1
                 """);
         assertRemark(drafts, 2, "name it in dependsOn");
         assertRemark(drafts, 3, "restart.giveUpAfter");
         assertRemark(drafts, 7, "started anyway");
         assertRemark(drafts, 9, "no such field");
+        assertRemark(drafts, 11, "name this one in the dependsOn of that");
+        assertRemark(drafts, 12, "nothing that is declared excludes another");
+        assertRemark(drafts, 13, "only services can be declared");
+        assertRemark(drafts, 15, "a document is of one instance");
         assertTrue(
                 drafts.text(DocumentFormat.STANDARD, directory)
                         .contains(
-                                "  # not taken over: After=network.target: name it in dependsOn once it is declared, too (line 2)\n"));
+                                "  # not taken over: After=network.target db.service: name it in dependsOn once it is declared, too (line 2)\n"));
     }
 
     @ParameterizedTest
