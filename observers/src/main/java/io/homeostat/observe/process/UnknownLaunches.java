@@ -7,6 +7,7 @@ import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.state.Identity.ProcessIdentity;
 import io.homeostat.desired.state.Instance;
+import io.homeostat.desired.state.sqlite.MachineState;
 import io.homeostat.desired.yaml.IoReason;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.process.LaunchDirectory.LaunchMarks;
@@ -27,8 +28,8 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Finds launches from a state directory that has no notes on them: an older copy was put in its place while they ran, or it was deleted.
- * What is left are their keepers, each with its launch's directory among its arguments. One is believed only
+ * Finds launches from a state directory that has no notes on them: an older copy was put in its place while they ran, or it was deleted
+ * or emptied. What is left are their keepers, each with its launch's directory among its arguments. One is believed only
  *
  * <ul>
  *   <li>when all its user ids are those of the directory's owner, or ours where it was deleted and would be made anew by us, and it is in
@@ -181,11 +182,7 @@ public final class UnknownLaunches {
             return Optional.empty();
         }
         Path kinds = layout.stateDir().resolve(directory.subpath(below, below + NAMES - 2));
-        // What this machine was called there is known of the directory alone: whoever makes it anew may have to find it
-        // out.
-        Layout here = isMissing(layout.stateDir())
-                ? layout.of(directory.getName(below).toString())
-                : layout;
+        Layout here = layout.of(directory.getName(below).toString());
         return Kind.all().stream()
                 .filter(kind -> here.launches(kind).equals(kinds))
                 .map(kind -> new Launch(
@@ -193,11 +190,21 @@ public final class UnknownLaunches {
                         directory.getName(below + NAMES - 2).toString(),
                         directory.getName(below + NAMES - 1).toString()))
                 .filter(launch -> ID.matcher(launch.id()).matches())
-                .filter(launch -> Files.notExists(
-                        new LaunchDirectory(kinds.resolve(launch.workload()).resolve(launch.id())).noteFile()))
+                .filter(launch ->
+                        !isKnown(here, kinds.resolve(launch.workload()).resolve(launch.id())))
                 .filter(launch -> procFs.carries(pid, LaunchMarks.KEEPER, launch.id()))
                 .filter(launch -> isOurs(pid, directory.subpath(0, below)))
                 .findFirst();
+    }
+
+    /**
+     * Whether there is a note on a launch, or it is left to another machine's state. Where that one is gone, nobody else will know of the
+     * launch: it may well be ours, as what this machine is called is noted there alone, and nobody who only looks finds it out.
+     */
+    private boolean isKnown(Layout launched, Path launch) {
+        return launched.equals(layout)
+                ? !Files.notExists(new LaunchDirectory(launch).noteFile())
+                : new MachineState(layout).isKept(launched.instanceId());
     }
 
     /** @param stateDir as the process calls it, without the root */

@@ -10,8 +10,11 @@ import com.google.common.collect.ImmutableSet;
 import com.google.common.collect.Iterables;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
+import io.homeostat.desired.platform.MachineIdentity;
 import io.homeostat.desired.state.Identity.ProcessIdentity;
 import io.homeostat.desired.state.Instance;
+import io.homeostat.desired.state.StoreException;
+import io.homeostat.desired.state.sqlite.MachineState;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.process.LaunchDirectory.LaunchMarks;
 import java.io.IOException;
@@ -196,9 +199,6 @@ class UnknownLaunchesTest {
         Files.createDirectories(other.stateDir());
         keeper(other.launch(ID, LAUNCH));
         assertNotFound();
-        // Of a machine that this one was made of.
-        keeper(layout.of("former").launch(ID, LAUNCH));
-        assertNotFound();
         keeper(layout.stateDir().resolve("i/launches/nothings/p/" + LAUNCH));
         assertNotFound();
     }
@@ -278,6 +278,55 @@ class UnknownLaunchesTest {
         assertNotFound();
     }
 
+    /** A disk was cloned, or the machine was given another id: the former one's state is set aside, and may come back. */
+    @Test
+    void whatAnotherMachineLaunchedIsLeftToItsState() throws Exception {
+        Layout former = layout.of("former");
+        claim("former", "former");
+        keeper(former.launch(ID, LAUNCH));
+        // Not set aside yet: an agent would do that first.
+        assertNotFound();
+        claim("former", "i");
+        assertTrue(Files.exists(former.machineDirectory().resolve("homeostat.db")));
+        assertNotFound();
+        Files.delete(former.machineDirectory().resolve("homeostat.db"));
+        assertEquals(LAUNCH, Iterables.getOnlyElement(found()).launchId());
+    }
+
+    private void claim(String former, String now) throws IOException {
+        new MachineState(layout).claim(former, new MachineIdentity(now, "", "", FakeProc.BOOT), "");
+        Files.writeString(layout.database(), "");
+    }
+
+    @Test
+    void whoseStateThisIsHasToBeKnownForThat() throws Exception {
+        keeper(layout.of("former").launch(ID, LAUNCH));
+        Files.writeString(layout.database(), "");
+        Files.createDirectory(layout.machineFile());
+        StoreException failure = assertThrows(StoreException.class, this::found);
+        assertTrue(String.valueOf(failure.getMessage())
+                .contains(layout.machineFile().toString()));
+    }
+
+    /** Whoever makes it anew may call the machine otherwise: that may not hide what runs, neither from others nor from itself. */
+    @Test
+    void whereTheDirectoryWasEmptiedAnyIdCountsAlsoWhenItIsClaimed() throws Exception {
+        keeper(layout.of("metadata-1").launch(ID, LAUNCH));
+        assertEquals(LAUNCH, Iterables.getOnlyElement(found()).launchId());
+        assertEquals(ImmutableSet.of(ID), traces(new UnknownLaunches(layout, proc.procFs)));
+        claim("i", "i");
+        assertEquals(LAUNCH, Iterables.getOnlyElement(found()).launchId());
+    }
+
+    /** Nobody but the machine of that id would read them. */
+    @Test
+    void soItIsWhereOnlyTheNotesOnItsLaunchesWereLeft() throws Exception {
+        Layout former = layout.of("metadata-1");
+        new Launches(former).noted(Launches.instance(LAUNCH), FakeProc.BOOT);
+        keeper(former.launch(ID, LAUNCH));
+        assertEquals(LAUNCH, Iterables.getOnlyElement(found()).launchId());
+    }
+
     /** It would be made by us, as the directory of this test was. */
     @Test
     void whereTheDirectoryWasDeletedWhatRunsIsFoundAndNoneIsMade() throws Exception {
@@ -293,7 +342,6 @@ class UnknownLaunchesTest {
     @Test
     void whereTheDirectoryWasDeletedItIsNotKnownWhatTheMachineWasCalledThere() throws Exception {
         keeper(layout.of("metadata-1").launch(ID, LAUNCH));
-        assertNotFound();
         Files.delete(layout.stateDir());
         assertEquals(LAUNCH, Iterables.getOnlyElement(found()).launchId());
     }

@@ -61,6 +61,21 @@ public final class MachineState {
         }
     }
 
+    /**
+     * Whether the database of an instance is here, in use or set aside.
+     *
+     * @throws StoreException when it can't be read whose the one in use is
+     */
+    public boolean isKept(String id) {
+        return isSetAside(id)
+                || (Files.exists(database)
+                        && owner().map(MachineIdentity::id).filter(id::equals).isPresent());
+    }
+
+    private boolean isSetAside(String id) {
+        return Files.exists(stateDir.resolve(id).resolve(database.getFileName()));
+    }
+
     private Optional<MachineIdentity> noted() throws IOException {
         return Files.exists(note) ? parsed(Files.readAllBytes(note)) : Optional.empty();
     }
@@ -86,7 +101,7 @@ public final class MachineState {
             return entries.map(entry -> String.valueOf(entry.getFileName()))
                     .filter(id -> Kind.all().stream()
                             .anyMatch(kind -> Files.isDirectory(layout.of(id).installs(kind))))
-                    .filter(id -> !Files.exists(layout.of(id).machineDirectory().resolve(database.getFileName())))
+                    .filter(id -> !isSetAside(id))
                     .toList();
         }
     }
@@ -105,12 +120,11 @@ public final class MachineState {
             rejoin(former);
             boolean another = !former.equals(now.id());
             Path aside = stateDir.resolve(former);
-            boolean setAside =
-                    another && (move(stateDir, aside) || Files.exists(aside.resolve(database.getFileName())));
+            boolean setAside = another && (move(stateDir, aside) || isSetAside(former));
             Optional<String> untold = setAside ? Optional.of(news) : another ? Optional.empty() : notedNews();
             write(now, untold.orElse(""));
             Path own = stateDir.resolve(now.id());
-            if (!Files.exists(database) && Files.exists(own.resolve(database.getFileName()))) {
+            if (!Files.exists(database) && isSetAside(now.id())) {
                 move(own, stateDir);
             }
             return untold;
@@ -140,7 +154,7 @@ public final class MachineState {
      */
     private void rejoin(String former) throws IOException {
         Path aside = stateDir.resolve(former);
-        if (Files.exists(database) && !Files.exists(aside.resolve(database.getFileName()))) {
+        if (Files.exists(database) && !isSetAside(former)) {
             move(aside, stateDir);
         }
     }

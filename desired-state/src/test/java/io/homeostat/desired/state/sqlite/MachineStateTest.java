@@ -79,6 +79,21 @@ class MachineStateTest {
         assertEquals(Optional.empty(), state.owner());
     }
 
+    @Test
+    void aDatabaseIsKeptOfWhomItIsInUseOrSetAside() throws IOException {
+        claim("a", A);
+        assertFalse(state.isKept("a"), "nothing was opened yet");
+        remember("process/of-a");
+        assertTrue(state.isKept("a"));
+        assertFalse(state.isKept("b"));
+        claim("a", B);
+        assertTrue(state.isKept("a"));
+        assertFalse(state.isKept("b"));
+        Files.delete(layout.machineFile());
+        remember("process/of-nobody");
+        assertFalse(state.isKept("b"));
+    }
+
     private void installed(String id) throws IOException {
         Files.createDirectories(layout.of(id).installs(Kind.PLUGIN));
     }
