@@ -146,6 +146,86 @@ final class RestoredStateTest {
         assertConverges(before);
     }
 
+    /** Nobody who makes it anew has to know what the machine was called. */
+    @Test
+    void whereTheStateWasDeletedTheNextAgentEndsWhatAnotherIdLaunched() throws Exception {
+        launchedUnderAnotherId();
+        List<Long> before = pids();
+        shell("rm", "-r", homeostat.stateDir().toString());
+
+        assertEquals(
+                List.of("process/ghost stop PROCESS_UNKNOWN", "process/web stop PROCESS_UNKNOWN"),
+                planned(homeostat.plan()));
+        homeostat.withdraw("ghost.yaml");
+        homeostat.declare("web.yaml", web("new"));
+        homeostat.agent();
+
+        assertConverges(before);
+        homeostat.run("plan", "--detailed-exitcode").exits(0);
+    }
+
+    /** Somebody has made the directory again meanwhile. */
+    @Test
+    void whereTheStateWasEmptiedTheNextApplyEndsWhatAnotherIdLaunched() throws Exception {
+        launchedUnderAnotherId();
+        List<Long> before = pids();
+        emptyTheState();
+
+        homeostat.applied(web("new")).says("process/ghost  stopped (running, but unknown to the state: ");
+
+        assertConverges(before);
+    }
+
+    @Test
+    void whereTheStateWasEmptiedWhatRunsIsShownAndAStopOfAllEndsIt() throws Exception {
+        launchedUnderAnotherId();
+        emptyTheState();
+
+        homeostat.run("status").exits(1).says("process/ghost  RUNNING").says("process/web    RUNNING");
+        assertEquals(
+                List.of("process/ghost stop PROCESS_UNKNOWN", "process/web stop PROCESS_UNKNOWN"),
+                planned(homeostat.plan()));
+        homeostat.run("stop", "--all").exits(0).says("2 repaired, 0 removed");
+
+        assertEquals(List.of(), homeostat.everyProcess());
+    }
+
+    /** What is set aside belongs to a machine that may be back, and is not unknown. */
+    @Test
+    void whatAnotherIdLaunchedIsLeftAloneWhileItsStateIsSetAside() throws Exception {
+        launchedUnderAnotherId();
+        List<Long> before = pids();
+        homeostat.withdraw("ghost.yaml");
+        homeostat.withdraw("web.yaml");
+        homeostat
+                .agent(AgentConfig.of(homeostat.desired()).with("instanceId", "vm-2"))
+                .terminate()
+                .exits(0);
+
+        assertEquals(List.of(), planned(homeostat.plan()));
+        homeostat.run("stop", "--all").exits(0);
+        assertEquals(before, pids());
+
+        homeostat
+                .agent(AgentConfig.of(homeostat.desired()).with("instanceId", "vm-1"))
+                .terminate()
+                .exits(0);
+        eventually().until(() -> homeostat.everyProcess().isEmpty());
+    }
+
+    private void launchedUnderAnotherId() {
+        homeostat.declare("web.yaml", web("old"));
+        homeostat.declare("ghost.yaml", Document.script("ghost", SCRIPT));
+        Agent agent = homeostat.agent(AgentConfig.of(homeostat.desired()).with("instanceId", "vm-1"));
+        homeostat.awaitRunning("process/ghost");
+        homeostat.awaitRunning("process/web");
+        agent.terminate().exits(0);
+    }
+
+    private void emptyTheState() throws Exception {
+        shell("find", homeostat.stateDir().toString(), "-mindepth", "1", "-delete");
+    }
+
     /** As the removal of a package does it. */
     @Test
     void statusListsItAndAStopByNameEndsIt() throws Exception {

@@ -272,6 +272,41 @@ class InvalidConfigTest {
         done("delete", "--all");
     }
 
+    /** Nor is it read then what the machine was called. */
+    @Test
+    void whatRunsWhereTheStateWasDeletedIsShownAndStopped() throws Exception {
+        configure("instanceId: first\n");
+        done("apply", "-f", both());
+        ProcessHandle a = ProcessHandle.of(shell.pid(A)).orElseThrow();
+        ProcessHandle b = ProcessHandle.of(shell.pid(B)).orElseThrow();
+        try {
+            MoreFiles.deleteRecursively(shell.state(), RecursiveDeleteOption.ALLOW_INSECURE);
+            configure("instanceId: first\n" + TYPO);
+
+            for (int i = 0; i < 2; i++) {
+                Result status = shell.plain("status");
+                assertTrue(status.out().contains("process/a  RUNNING"), status.out());
+                // As whoever takes the lock does.
+                Files.createDirectories(shell.state());
+            }
+            done("stop", "process/a");
+            assertFalse(a.isAlive());
+            assertTrue(b.isAlive());
+            done("stop", "--all");
+            assertFalse(b.isAlive());
+
+            configure("instanceId: first\n");
+            Result applied = shell.plain("apply", "-f", both());
+            assertTrue(applied.out().contains("process/a  waiting: stopped by request since "), applied.out());
+            done("start", "--all");
+            done("delete", "--all");
+        } finally {
+            // Nobody else finds them any more where this fails.
+            a.destroyForcibly();
+            b.destroyForcibly();
+        }
+    }
+
     @Test
     void whateverOnlyTellsLooksWhereTheFileSays() throws IOException {
         applyBoth();
