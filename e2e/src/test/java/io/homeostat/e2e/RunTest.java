@@ -136,7 +136,7 @@ final class RunTest {
         homeostat
                 .run("status")
                 .exits(1)
-                .says("agent: ")
+                .says("agent.yaml is not valid: ")
                 .says("agent.yaml:2:1")
                 .says("what was read before stays in force");
         homeostat.run("status", "-o", "json").exits(1).says("unknown key 'resinc'");

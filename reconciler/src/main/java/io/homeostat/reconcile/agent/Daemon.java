@@ -321,7 +321,9 @@ public final class Daemon {
             LOG.info("{} was read again", file.path());
             record(store, EventType.AGENT_CONFIG_LOADED, file.path() + " was read again");
         } catch (CommandFailure | ActuationFailure e) {
-            invalid = Text.oneLine(String.valueOf(e.getMessage())) + "; what was read before stays in force";
+            // The file's errors are on lines of their own.
+            invalid = Text.oneLine(String.valueOf(e.getMessage()).replaceFirst("\n", ": "))
+                    + "; what was read before stays in force";
             LOG.error("{}", invalid);
             record(store, EventType.AGENT_CONFIG_INVALID, e.getMessage() + "\nwhat was read before stays in force");
         }

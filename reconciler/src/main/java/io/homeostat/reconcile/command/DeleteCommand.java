@@ -179,6 +179,9 @@ public record DeleteCommand(Selection selection, Duration timeout) implements Co
                 .filter(declaration -> declaration.source() == SourceName.APPLIED)
                 .map(declaration -> declaration.workload().id())
                 .collect(ImmutableSortedSet.toImmutableSortedSet(WorkloadId::compareTo));
+        ImmutableSortedSet<WorkloadId> declared = declarations.stream()
+                .map(declaration -> declaration.workload().id())
+                .collect(ImmutableSortedSet.toImmutableSortedSet(WorkloadId::compareTo));
         ImmutableSet<WorkloadId> abandoned = abandoned(workspace, declarations);
         Set<WorkloadId> found = new HashSet<>(workspace.traces());
         // A process can run on though all of its files are gone.
@@ -192,7 +195,7 @@ public record DeleteCommand(Selection selection, Duration timeout) implements Co
                     || (others.isEmpty() && found.contains(id))) {
                 deletable.add(id);
             } else if (others.isEmpty()) {
-                refused.put(id, Text.declared(others(applied)));
+                refused.put(id, Text.declared(others(declared)));
             } else {
                 refused.put(
                         id,
@@ -250,8 +253,8 @@ public record DeleteCommand(Selection selection, Duration timeout) implements Co
     }
 
     /** Without those that are deleted with it. */
-    private ImmutableSortedSet<WorkloadId> others(ImmutableSortedSet<WorkloadId> applied) {
-        return applied.stream()
+    private ImmutableSortedSet<WorkloadId> others(ImmutableSortedSet<WorkloadId> declared) {
+        return declared.stream()
                 .filter(id -> !selection.names().contains(id))
                 .collect(ImmutableSortedSet.toImmutableSortedSet(WorkloadId::compareTo));
     }

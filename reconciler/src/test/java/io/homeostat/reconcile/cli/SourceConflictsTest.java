@@ -77,6 +77,17 @@ class SourceConflictsTest {
     }
 
     @Test
+    void whoDeletesWhatNobodyDeclaresIsToldWhatAnySourceDoes() {
+        declare(SourceName.FILES, Shell.sleeper("a", 600));
+
+        Result deleted = shell.run("delete", "process/b");
+
+        assertEquals(
+                "homeostat: delete: process/b was not applied, so nothing was deleted; declared are: process/a\n",
+                deleted.err());
+    }
+
+    @Test
     void whatIsAppliedOverrulesTheFilesAndStatusSaysSo() throws IOException {
         declare(SourceName.FILES, Shell.sleeper("a", 600));
 
