@@ -2,6 +2,7 @@ package io.homeostat.desired.yaml;
 
 import com.google.common.base.CharMatcher;
 import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.yaml.Node.Entry;
 import io.homeostat.desired.yaml.Node.Mapping;
@@ -16,19 +17,30 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /** Reads {@code agent.yaml}, with the same rules and the same errors as documents. */
 public final class AgentConfigReader {
+    /** In a text that may be no YAML. */
+    private static final Pattern KEY = Pattern.compile("([\\w-]+)[\"']?\\s*:");
+
+    private static final Pattern TOP_KEY = Pattern.compile("^[{\"']*([\\w-]+)[\"']?\\s*:");
+
     private AgentConfigReader() {}
 
     /**
      * The configuration, or errors sorted by place.
      *
      * @param places where the agent is, also of a file with errors; null: it can't tell, as it may mean another place by what is wrong
+     * @param namesPlace whether something in a file that can't tell looks as if it named a place, or nobody knows what is in it
      */
     public record Result(
-            @Nullable AgentConfig config, @Nullable Places places, ImmutableList<Problem> errors) {}
+            @Nullable AgentConfig config, @Nullable Places places, boolean namesPlace, ImmutableList<Problem> errors) {
+        private static Result unreadable(Report report) {
+            return new Result(null, null, true, ImmutableList.copyOf(report.errors()));
+        }
+    }
 
     /** The directories of an agent as its file names them; the default holds for what is null. */
     public record Places(
@@ -54,13 +66,13 @@ public final class AgentConfigReader {
         Report report = new Report(file.toString());
         if (Files.exists(file) && !Files.isRegularFile(file) && !DocumentFiles.isOpen(file)) {
             report.error(Problem.Kind.NO_FILE, "not a file; name another path");
-            return new Result(null, null, ImmutableList.copyOf(report.errors()));
+            return Result.unreadable(report);
         }
         try (InputStream in = Files.newInputStream(file)) {
             return read(in, report, file.toAbsolutePath().getParent());
         } catch (IOException e) {
             report.error(Problem.Kind.UNREADABLE, "can't be read: " + IoReason.of(e));
-            return new Result(null, null, ImmutableList.copyOf(report.errors()));
+            return Result.unreadable(report);
         }
     }
 
@@ -72,19 +84,31 @@ public final class AgentConfigReader {
             report.error(Problem.Kind.DUPLICATE, roots.get(1), "", "a second document; agent.yaml is only one");
         }
         Node root = roots.isEmpty() ? new Mapping(1, 1, ImmutableList.of()) : roots.getFirst();
-        Places places = roots.size() <= 1 && isReadable(text.orElse(""), report) ? places(root, base) : null;
+        boolean worded = text.map(AgentConfigReader::namesPlace).orElse(true);
+        boolean readable = roots.size() <= 1 && isReadable(worded, report);
+        Places places = readable ? places(root, base) : null;
         Object config = new Binder(report, base).record(Shape.of(AgentConfig.class), root, root);
         boolean valid = report.errors().isEmpty() && config != null;
-        return new Result(valid ? (AgentConfig) config : null, places, ImmutableList.sortedCopyOf(report.errors()));
+        return new Result(
+                valid ? (AgentConfig) config : null,
+                places,
+                readable ? places == null : worded,
+                ImmutableList.sortedCopyOf(report.errors()));
     }
 
     /** Whether what was found in the text is all of it; what stands there twice is found once. */
-    private static boolean isReadable(String text, Report report) {
+    private static boolean isReadable(boolean namesPlace, Report report) {
         return report.errors().stream().allMatch(problem -> problem.kind() == Problem.Kind.DUPLICATE)
-                && (report.errors().isEmpty()
-                        || text.lines()
-                                .filter(line -> !line.strip().startsWith("#"))
-                                .noneMatch(line -> Places.KEYS.stream().anyMatch(line::contains)));
+                && (report.errors().isEmpty() || !namesPlace);
+    }
+
+    /** Whether a text that may be no YAML has one of their names anywhere, or a key that may stand for one. */
+    private static boolean namesPlace(String text) {
+        return text.lines()
+                .filter(line -> !line.strip().startsWith("#"))
+                .anyMatch(line -> Places.KEYS.stream().anyMatch(line::contains)
+                        || KEY.matcher(line).results().anyMatch(key -> Places.mayBeMeant(key.group(1)))
+                        || TOP_KEY.matcher(line).results().anyMatch(key -> mayNameAPlace(key.group(1))));
     }
 
     /** Null when they are wrong, or something else is that may mean one of them. */
@@ -104,18 +128,25 @@ public final class AgentConfigReader {
                     return null;
                 }
                 found.put(key, (String) value);
-            } else if (mayNameAPlace(entry.value())
+            } else if (mayNameAPlace(key)
+                    || mayNameAPlace(entry.value())
                     || (!shape.keys().contains(key)
-                            && (Places.mayBeMeant(key)
-                                    || (entry.value() instanceof Scalar scalar
-                                            && scalar.text().startsWith("/"))))) {
+                            && entry.value() instanceof Scalar scalar
+                            && scalar.text().startsWith("/"))) {
                 return null;
             }
         }
         return new Places(found.get(Places.STATE_DIR), found.get(Places.RUN_DIR));
     }
 
-    /** Nothing within another key is called like one of them. */
+    /** Unless it is another key of the format, or one of these mistyped. */
+    private static boolean mayNameAPlace(String topKey) {
+        ImmutableSet<String> known = Shape.of(AgentConfig.class).keys();
+        return !known.contains(topKey)
+                && (Places.mayBeMeant(topKey) || Suggestion.of(topKey, known).isEmpty());
+    }
+
+    /** Whether something within another key is called like one of them. */
     private static boolean mayNameAPlace(Node node) {
         return switch (node) {
             case Mapping mapping ->

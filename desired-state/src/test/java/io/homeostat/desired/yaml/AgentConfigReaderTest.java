@@ -1,7 +1,9 @@
 package io.homeostat.desired.yaml;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.common.collect.ImmutableList;
 import com.networknt.schema.InputFormat;
@@ -295,6 +297,10 @@ class AgentConfigReaderTest {
             "state: s\n",
             "run-dir: /r\n",
             "data: /s\n",
+            "stateDirectory: data\n",
+            "dir: ~/homeostat\n",
+            "storage: {path: /s}\n",
+            "metrcs: /s\n",
             "log:\n  stateDir: /s\n",
             "notify: [{runDir: /r}]\n",
             "stateDir: s\n",
@@ -326,10 +332,38 @@ class AgentConfigReaderTest {
     }
 
     @Test
+    void aFileThatCannotTellMayStillLookAsIfItNamedNoPlace() throws IOException {
+        String rest = Files.readString(Path.of("..", "examples", "agent", "agent.yaml"))
+                .replace("stateDir:", "#")
+                .replace("runDir:", "#");
+        for (String wrong : new String[] {"log: {\n", "# stateDir: /s\nlog: {}\n\tresync: 1s\n", rest + "log: {\n"}) {
+            assertNull(placesOf(wrong), wrong);
+            assertFalse(read(wrong).namesPlace(), wrong);
+        }
+        for (String wrong : new String[] {
+            "stateDir: /s\nlog: {\n",
+            "log: {\n  state-dir: s\n",
+            "\"rundir\" : r\nlog: {\n",
+            "storage: {path: /s}\nlog: {\n",
+            "{storage: {path: /s}, log: {\n",
+            "{}\n---\nstateDir: /s\n",
+            "stateDirectory: data\n",
+            "stateDir: s\n",
+            "log: \u0000\n"
+        }) {
+            assertTrue(read(wrong).namesPlace(), wrong);
+        }
+        assertTrue(AgentConfigReader.read(directory).namesPlace());
+        assertTrue(AgentConfigReader.read(directory.resolve("missing.yaml")).namesPlace());
+        assertFalse(read("stateDir: /s\nmetrcs: {}\n").namesPlace(), "it tells");
+        assertFalse(read("stateDir: /s\n").namesPlace(), "it tells");
+    }
+
+    @Test
     void noKeyOfTheFormatIsTakenForAnotherPlace() throws IOException {
         String example = Files.readString(Path.of("..", "examples", "agent", "agent.yaml"));
 
-        assertEquals(new Places("/var/lib/homeostat", "/run/homeostat"), placesOf(example + "wrong: 1\n"));
+        assertEquals(new Places("/var/lib/homeostat", "/run/homeostat"), placesOf(example + "metrcs: 1\n"));
     }
 
     /** As a file with errors tells them. */
@@ -340,7 +374,8 @@ class AgentConfigReaderTest {
     }
 
     private static AgentConfigReader.Result valid(AgentConfig config) {
-        return new AgentConfigReader.Result(config, new Places(config.stateDir(), config.runDir()), ImmutableList.of());
+        return new AgentConfigReader.Result(
+                config, new Places(config.stateDir(), config.runDir()), false, ImmutableList.of());
     }
 
     private void assertErrors(String yaml, String... expected) throws IOException {

@@ -219,23 +219,50 @@ class InvalidConfigTest {
     }
 
     @Test
-    void anAgentOnTheUsualDirectoriesIsAskedWhateverTheFileIs() throws IOException {
-        Files.createDirectories(directory.resolve("usual"));
-        Files.createSymbolicLink(directory.resolve("usual").resolve("homeostat"), shell.state());
-        for (String wrong : List.of(NO_YAML, "stateDir: state\n")) {
+    void anAgentOnTheUsualDirectoriesIsAskedWhereNothingInTheFileLooksLikeAPlace() throws IOException {
+        linkUsual();
+        Files.writeString(config, NO_YAML);
+        try (TestAgent agent = TestAgent.start(shell)) {
+            done("apply", "-f", both());
+            Result told = done("status");
+            assertEquals(2, agent.calls());
+            assertTrue(
+                    told.err()
+                            .contains("going on with what is in " + directory.resolve("usual/homeostat") + " and "
+                                    + shell.layout().runDir()),
+                    told.err());
+            assertEquals(0, shell.plain("status", "--state-dir", "state").status());
+        }
+        assertEquals(1, shell.plain("status").status());
+    }
+
+    /** A second one would launch what the other has launched. */
+    @Test
+    void anAgentOnTheUsualDirectoriesIsNotAskedForAnotherThatTheFileMayName() throws IOException {
+        linkUsual();
+        for (String wrong : List.of(
+                "stateDir: /elsewhere\n" + NO_YAML,
+                "storage: {path: /elsewhere}\n" + NO_YAML,
+                "stateDirectory: data\n",
+                "storage: {path: /elsewhere}\n",
+                "stateDir: state\n")) {
             Files.writeString(config, wrong);
             try (TestAgent agent = TestAgent.start(shell)) {
-                done("apply", "-f", both());
-                Result told = done("status");
-                assertEquals(2, agent.calls());
-                assertTrue(
-                        told.err()
-                                .contains("going on with what is in " + directory.resolve("usual/homeostat") + " and "
-                                        + shell.layout().runDir()),
-                        told.err());
-                assertEquals(0, shell.plain("status", "--state-dir", "state").status());
+                for (List<String> words : List.of(
+                        List.of("apply", "-f", both()), List.of("status"), List.of("status", "--run-dir", "run"))) {
+                    Result refused = plain(words);
+
+                    assertEquals(1, refused.status(), wrong + words + refused.out() + refused.err());
+                    assertTrue(
+                            refused.err().contains(", where an agent runs that may be another one; "), refused.err());
+                    assertTrue(
+                            refused.err().contains("say where the state is: --state-dir DIR\n" + config + ":"),
+                            refused.err());
+                }
+                assertEquals(0, agent.calls());
+                done("apply", "-f", both(), "--state-dir", "state");
+                assertEquals(1, agent.calls());
             }
-            assertEquals(1, shell.plain("status").status());
         }
     }
 
@@ -329,6 +356,11 @@ class InvalidConfigTest {
         assertEquals(":words\n", shell.plain("complete", "stop", "").out());
         assertTrue(
                 shell.plain("doctor").out().contains(directory.resolve("usual").toString()));
+    }
+
+    private void linkUsual() throws IOException {
+        Files.createDirectories(directory.resolve("usual"));
+        Files.createSymbolicLink(directory.resolve("usual").resolve("homeostat"), shell.state());
     }
 
     private Result done(String... words) {

@@ -35,6 +35,6 @@ public record ConfigFile(Path path, boolean required) {
             throw new CommandFailure(path + " does not exist; correct --config or " + UserDirectories.CONFIG);
         }
         return new AgentConfigReader.Result(
-                AgentConfigReader.defaults(), new AgentConfigReader.Places(null, null), ImmutableList.of());
+                AgentConfigReader.defaults(), new AgentConfigReader.Places(null, null), false, ImmutableList.of());
     }
 }

@@ -5,6 +5,7 @@ import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.yaml.AgentConfigReader;
 import io.homeostat.desired.yaml.AgentConfigReader.Places;
 import io.homeostat.desired.yaml.Problem;
+import java.util.Optional;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
@@ -15,18 +16,21 @@ import org.jspecify.annotations.Nullable;
 public final class InvalidConfig {
     private final ConfigFile file;
     private final @Nullable Places places;
+    private final boolean namesPlace;
     private final ImmutableList<Problem> errors;
 
     /** @param read the file, with errors */
     public InvalidConfig(ConfigFile file, AgentConfigReader.Result read) {
         this.file = file;
         this.places = read.places();
+        this.namesPlace = read.namesPlace();
         this.errors = read.errors();
     }
 
     /**
-     * The directories to work on. What the file may name and nobody can read is taken from the options, or is where an agent runs: never
-     * the default for want of another, where a second copy of everything might be started.
+     * The directories to work on. What the file may name and nobody can read is taken from the options; where nothing in it looks like a
+     * place, from the agent that runs on the usual directories. Never is it the default for want of another, nor the agent there beside
+     * another one: a second copy of everything might be started.
      *
      * @throws CommandFailure when nothing says where they are
      */
@@ -38,13 +42,20 @@ public final class InvalidConfig {
         if (options.stateDir().isPresent() && options.runDir().isPresent()) {
             return usual;
         }
-        return AgentFile.running(usual)
-                .map(agent -> options.runDir().isPresent() ? usual : agent.at(usual))
-                .orElseThrow(
-                        () -> new CommandFailure(file.path() + " is not valid, and may name other directories than "
-                                + usual.stateDir() + " and " + usual.runDir()
-                                + ", where no agent runs; correct it, or say where the state is: --state-dir DIR --run-dir DIR\n"
-                                + errors.stream().map(Problem::toString).collect(Collectors.joining("\n"))));
+        Optional<AgentFile> agent = AgentFile.running(usual);
+        if (agent.isEmpty()) {
+            throw elsewhere(usual, "where no agent runs", "--state-dir DIR --run-dir DIR");
+        }
+        if (namesPlace && options.stateDir().isEmpty()) {
+            throw elsewhere(usual, "where an agent runs that may be another one", "--state-dir DIR");
+        }
+        return options.runDir().isPresent() ? usual : agent.get().at(usual);
+    }
+
+    private CommandFailure elsewhere(Layout usual, String what, String options) {
+        return new CommandFailure(file.path() + " is not valid, and may name other directories than " + usual.stateDir()
+                + " and " + usual.runDir() + ", " + what + "; correct it, or say where the state is: " + options + "\n"
+                + errors.stream().map(Problem::toString).collect(Collectors.joining("\n")));
     }
 
     /** For whoever goes on all the same. */
