@@ -35,8 +35,7 @@ record Invocation(String word, Environment environment, Console console, Argumen
         ConfigFile file = configFile();
         if (!file.exists()) {
             // Defaults take 25 ms to be found out, and whoever asks an agent needs none of them.
-            return workspace(
-                    directories.layout(arguments.global()), DirectEnforcer.withDefaults(Suppliers.memoize(file::read)));
+            return workspace(directories.layout(arguments.global()), new DirectEnforcer(Suppliers.memoize(file::read)));
         }
         AgentConfigReader.Result read = file.look();
         AgentConfig config = read.config();

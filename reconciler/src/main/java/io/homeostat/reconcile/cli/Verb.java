@@ -95,15 +95,18 @@ public enum Verb {
                     .prune()
                     .config()
                     .flag(Syntax.DETAILED_EXIT_CODE, "Exit with 2 when there are changes."),
-            typed -> new PlanCommand(typed.documents(""), typed.arguments().flag(Syntax.DETAILED_EXIT_CODE)),
+            typed -> new PlanCommand(
+                    typed.documents(""),
+                    typed.arguments().flag(Syntax.DETAILED_EXIT_CODE),
+                    typed.arguments().config().isPresent()),
             asked -> PlanCommand.of(asked.getPlan()),
             "Show what apply would change, and why; touch nothing.",
             "Without -f: against the stored desired state, and, where no agent runs, what run would read at its start.",
-            "With --config FILE: of an agent that run would start with it.",
+            "With --config FILE: of an agent that run would start with it; one that runs goes by its own.",
             "Exit status: 0, 1 something could not be looked at; with --detailed-exitcode 0 no changes, 1 error, 2 changes."),
     DIFF(
             syntax -> syntax.files(true).prune(),
-            typed -> new PlanCommand(typed.documents(""), true),
+            typed -> new PlanCommand(typed.documents(""), true, false),
             asked -> PlanCommand.of(asked.getPlan()),
             "Show what plan -f shows, for those who are used to kubectl diff.",
             "Exit status: 0 no difference, 1 differences, 2 an error."),
@@ -515,6 +518,10 @@ public enum Verb {
 
     /** By the agent when one runs on the state directory; then only what speaks to it has to be loaded, else only what does it. */
     private int runOnStateDirectory(Invocation invocation) throws InterruptedException {
+        if (invocation.arguments().config().isPresent()) {
+            // Whoever names a file wants that one to be read, also where an agent could do without.
+            invocation.configFile().read();
+        }
         Workspace workspace = invocation.workspace();
         Command command = typed(invocation);
         try (OverwriteGuard _ = new OverwriteGuard(workspace, this::exitStatus)) {

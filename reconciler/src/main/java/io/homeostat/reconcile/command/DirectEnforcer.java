@@ -52,23 +52,16 @@ import java.util.function.Supplier;
 /** Changes what is declared and converges once, alone: under the state directory's lock, with a loop that ends when nothing is under way. */
 public final class DirectEnforcer implements Enforcer {
     private final Supplier<AgentConfig> config;
-    private final boolean hasFile;
     private final Optional<CommandFailure> unconfigured;
 
-    private DirectEnforcer(Supplier<AgentConfig> config, boolean hasFile, Optional<CommandFailure> unconfigured) {
+    private DirectEnforcer(Supplier<AgentConfig> config, Optional<CommandFailure> unconfigured) {
         this.config = config;
-        this.hasFile = hasFile;
         this.unconfigured = unconfigured;
     }
 
     /** @param config of the agent that would run here, read when it is needed */
     public DirectEnforcer(Supplier<AgentConfig> config) {
-        this(config, true, Optional.empty());
-    }
-
-    /** Where there is no file that configures an agent. */
-    public static DirectEnforcer withDefaults(Supplier<AgentConfig> defaults) {
-        return new DirectEnforcer(defaults, false, Optional.empty());
+        this(config, Optional.empty());
     }
 
     /** Where nobody knows what is configured, nor for which machine: what was launched ends there, and nothing else is done. */
@@ -77,18 +70,12 @@ public final class DirectEnforcer implements Enforcer {
                 () -> {
                     throw why;
                 },
-                true,
                 Optional.of(why));
     }
 
     @Override
     public AgentConfig config() {
         return config.get();
-    }
-
-    @Override
-    public boolean hasConfigFile() {
-        return hasFile;
     }
 
     @Override

@@ -154,11 +154,6 @@ public interface Enforcer {
      */
     AgentConfig config();
 
-    /** Whether a file says how the agent is configured; where none does, the last agent may have been given one of its own. */
-    default boolean hasConfigFile() {
-        return true;
-    }
-
     /** Why nobody knows what is configured here, so that nothing can be launched; empty when it is known. */
     default Optional<CommandFailure> unconfigured() {
         return Optional.empty();

@@ -2,8 +2,10 @@ package io.homeostat.reconcile.command;
 
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
+import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.model.DesiredState;
 import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.platform.FileOwner;
 import io.homeostat.desired.source.MachineSources;
 import io.homeostat.desired.source.StoredState;
 import io.homeostat.desired.state.StateReader;
@@ -11,9 +13,11 @@ import io.homeostat.desired.state.StateReader.SourceProblem;
 import io.homeostat.desired.state.StateReader.StoredDeclaration;
 import io.homeostat.desired.state.StateStore.SourceContent;
 import io.homeostat.desired.state.history.Reason;
+import io.homeostat.desired.yaml.AgentConfigReader;
 import io.homeostat.proto.agent.CommandRequest;
 import io.homeostat.proto.agent.PlanRequest;
 import io.homeostat.reconcile.command.environment.ExitStatus;
+import io.homeostat.reconcile.command.environment.ForeignState;
 import io.homeostat.reconcile.command.environment.UserDirectories;
 import io.homeostat.reconcile.command.output.Console;
 import io.homeostat.reconcile.command.output.Json;
@@ -26,20 +30,26 @@ import io.homeostat.reconcile.plan.Plan;
 import io.homeostat.reconcile.plan.Situations;
 import io.homeostat.reconcile.status.Survey.Finding;
 import io.homeostat.reconcile.status.Survey.Memory;
+import java.util.Optional;
 
 /**
  * Shows what apply would do; touches nothing. Without documents the plan is against the stored desired state, and, where no agent runs, what
  * the next one will read at its start.
+ *
+ * @param configNamed whether somebody has named the configuration that counts where no agent runs
  */
-public record PlanCommand(DocumentTexts documents, boolean detailedExitCode) implements Command {
+public record PlanCommand(DocumentTexts documents, boolean detailedExitCode, boolean configNamed) implements Command {
     public static PlanCommand of(PlanRequest request) {
-        return new PlanCommand(DocumentTexts.of(request.getDocuments()), request.getDetailedExitStatus());
+        return new PlanCommand(
+                DocumentTexts.of(request.getDocuments()), request.getDetailedExitStatus(), request.getConfigNamed());
     }
 
     @Override
     public void write(CommandRequest.Builder request) {
-        request.setPlan(
-                PlanRequest.newBuilder().setDocuments(documents.request()).setDetailedExitStatus(detailedExitCode));
+        request.setPlan(PlanRequest.newBuilder()
+                .setDocuments(documents.request())
+                .setDetailedExitStatus(detailedExitCode)
+                .setConfigNamed(configNamed));
     }
 
     /** It says what apply would do, which does nothing then. */
@@ -52,6 +62,15 @@ public record PlanCommand(DocumentTexts documents, boolean detailedExitCode) imp
     public int run(Workspace workspace) throws InterruptedException {
         Console console = workspace.console();
         DocumentSet valid = documents.parse(workspace, "");
+        if (configNamed) {
+            workspace
+                    .enforcer()
+                    .agent()
+                    .ifPresent(
+                            agent -> console.say(
+                                    "the agent (pid " + agent.pid()
+                                            + ") goes by the configuration that it has read, and so does this plan; --config counts where no agent runs"));
+        }
         ImmutableList<SourceContent> unread = unread(workspace);
         Workspace.View view = workspace.survey(
                 stored -> desired(valid, unread, stored),
@@ -95,18 +114,30 @@ public record PlanCommand(DocumentTexts documents, boolean detailedExitCode) imp
 
     /**
      * What the next agent will read at its start. Nothing when one runs, which has read it; nor beside documents, as apply leaves to an agent
-     * what files declare. Which files an agent reads that is given a configuration of its own is not known here: what it has read stays.
+     * what files declare; nor of another user, whose agent reads other files than ours. Which files an agent reads that is given a
+     * configuration of its own is not known where nobody names that, and the usual one says nothing of files: what it has read stays.
      */
     private ImmutableList<SourceContent> unread(Workspace workspace) {
         if (!documents.isNone() || workspace.enforcer().agent().isPresent()) {
             return ImmutableList.of();
         }
-        MachineSources sources = new MachineSources(
-                workspace.enforcer().config(), new UserDirectories(workspace.environment()).desiredFiles());
+        Optional<FileOwner> owner = ForeignState.owner(workspace.environment(), workspace.layout());
+        if (owner.isPresent()) {
+            workspace
+                    .console()
+                    .say("the state in " + workspace.layout().stateDir() + " belongs to "
+                            + owner.get().words()
+                            + "; what an agent of that user would newly read of files is not in this plan");
+            return ImmutableList.of();
+        }
+        AgentConfig config = workspace.enforcer().config();
+        MachineSources sources =
+                new MachineSources(config, new UserDirectories(workspace.environment()).desiredFiles());
         ImmutableList<StoredDeclaration> stored =
                 workspace.remembered(StateReader::declarations).orElse(ImmutableList.of());
-        ImmutableSet<String> others =
-                workspace.enforcer().hasConfigFile() ? ImmutableSet.of() : sources.readByOthers(stored);
+        boolean told = configNamed
+                || !config.sources().equals(AgentConfigReader.defaults().sources());
+        ImmutableSet<String> others = told ? ImmutableSet.of() : sources.readByOthers(stored);
         others.stream()
                 .findFirst()
                 .ifPresent(file -> workspace

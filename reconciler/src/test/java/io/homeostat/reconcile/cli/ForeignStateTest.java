@@ -93,6 +93,22 @@ class ForeignStateTest {
         assertFalse(Files.exists(shell.layout().workloadState(A)));
     }
 
+    /** Root's files are none of an agent that only their owner can run. */
+    @Test
+    void aPlanReadsNoFilesOfRootsForAnother() throws IOException {
+        Path declared = Files.createDirectory(directory.resolve("declared"));
+        Files.writeString(declared.resolve("c.yaml"), Shell.sleeper("c", 300));
+        Path config = shell.write("agent.yaml", "sources: {files: [%s]}%n".formatted(declared));
+
+        Result planned = shell.run("plan", "--config", config.toString());
+
+        assertEquals(0, planned.status(), planned.err());
+        assertTrue(planned.out().contains("0 to install"), planned.out());
+        assertTrue(planned.out().contains("2 unchanged"), planned.out());
+        assertTrue(planned.err().contains("the state in " + shell.state() + " belongs to "), planned.err());
+        assertFalse(shell.run("plan", "-f", file.toString()).err().contains("belongs to"), "it reads no files anyway");
+    }
+
     @Test
     void nothingIsLaunchedBesideADeletion() throws Exception {
         ProcessHandle other = ProcessHandle.of(shell.pid(B)).orElseThrow();

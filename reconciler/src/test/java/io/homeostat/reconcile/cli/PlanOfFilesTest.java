@@ -5,6 +5,8 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.common.collect.ImmutableList;
+import com.google.common.io.MoreFiles;
+import com.google.common.io.RecursiveDeleteOption;
 import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.source.FilesSource;
 import io.homeostat.desired.source.StoredWorkloads;
@@ -15,26 +17,38 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Clock;
+import java.util.List;
+import java.util.Map;
 import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.io.TempDir;
 
 /** What {@code plan} says of files that no agent has read. */
 @Timeout(value = 60, unit = TimeUnit.SECONDS)
 class PlanOfFilesTest {
-    @TempDir
-    Path directory;
+    private static final int NOBODY = 65534;
 
+    private Path directory;
     private Path declared;
     private Shell shell;
 
+    /** Of an ordinary user: root's configuration has a fixed place. Not in JUnit's directory: sockets need a short path. */
     @BeforeEach
     void openShell() throws IOException {
+        directory = Files.createTempDirectory("hp").toRealPath();
+        if (((Number) Files.getAttribute(directory, "unix:uid")).intValue() == 0) {
+            Files.setAttribute(directory, "unix:uid", NOBODY);
+        }
         declared = Files.createDirectory(directory.resolve("declared"));
-        shell = new Shell(directory);
+        shell = new Shell(directory).with(Map.of("XDG_CONFIG_HOME", directory + "/config"));
         shell.write("agent.yaml", "sources: {files: [%s]}%n".formatted(declared));
+    }
+
+    @AfterEach
+    void cleanUp() throws IOException {
+        MoreFiles.deleteRecursively(directory, RecursiveDeleteOption.ALLOW_INSECURE);
     }
 
     @Test
@@ -105,6 +119,63 @@ class PlanOfFilesTest {
         assertFalse(plan().out().contains("process/a "), "its file is gone");
     }
 
+    /** The usual file of a package has nothing but comments. */
+    @Test
+    void aConfigurationThatSaysNothingOfSourcesDoesNotTellEitherUnlessItIsNamed() throws IOException {
+        Path a = Files.writeString(declared.resolve("a.yaml"), Shell.sleeper("a", 600));
+        readAsAnAgent();
+        Files.delete(a);
+        Path silent = shell.write("silent.yaml", "resync: 10s\n");
+        Path usual = configure("# sources: {}\nresync: 10s\n");
+        Files.createDirectory(usual.resolveSibling("desired.d"));
+
+        Result planned = shell.run("plan");
+
+        assertEquals(0, planned.status(), planned.err());
+        assertTrue(planned.out().contains("+ process/a "), planned.out());
+        assertTrue(planned.err().contains(a + " was read by an agent with another configuration"), planned.err());
+        for (Path named : List.of(silent, usual)) {
+            Result read = shell.run("plan", "--config", named.toString());
+            assertFalse(read.out().contains("process/a "), named + read.out());
+            assertFalse(read.err().contains("was read by"), named + read.err());
+        }
+        configure("sources: {files: []}\n");
+        assertFalse(shell.run("plan").out().contains("process/a "), "it says that there are no files");
+    }
+
+    @Test
+    void anAgentThatRunsSaysThatItsOwnConfigurationCounts() throws IOException {
+        Files.writeString(declared.resolve("a.yaml"), Shell.sleeper("a", 600));
+        String says = "the agent (pid " + ProcessHandle.current().pid()
+                + ") goes by the configuration that it has read, and so does this plan; --config counts where no agent runs";
+        try (TestAgent agent = TestAgent.start(shell)) {
+            Result planned = plan();
+
+            assertEquals(0, planned.status(), planned.err());
+            assertFalse(planned.out().contains("process/a "), planned.out());
+            assertTrue(planned.err().contains(says), planned.err());
+            assertFalse(shell.run("plan").err().contains(says), "nothing is named");
+            assertEquals(2, agent.calls());
+        }
+        assertFalse(plan().err().contains(says), "no agent runs");
+    }
+
+    @Test
+    void aNamedConfigurationThatIsWrongIsAnErrorAlsoWhereAnAgentRuns() throws IOException {
+        try (TestAgent agent = TestAgent.start(shell)) {
+            for (String wrong : List.of("log: {\nstateDir: /elsewhere\n", "metrcs: {}\n")) {
+                Path config = shell.write("agent.yaml", wrong);
+
+                Result planned = plan();
+
+                assertEquals(1, planned.status(), planned.out());
+                assertEquals("", planned.out());
+                assertTrue(planned.err().contains("plan: " + config + " is not valid\n" + config + ":"), planned.err());
+            }
+            assertEquals(0, agent.calls());
+        }
+    }
+
     @Test
     void besideDocumentsTheFilesAreLeftToTheAgentAsByApply() throws IOException {
         Files.writeString(declared.resolve("a.yaml"), Shell.sleeper("a", 600));
@@ -122,6 +193,14 @@ class PlanOfFilesTest {
                 .add(words)
                 .build()
                 .toArray(String[]::new));
+    }
+
+    /** Writes the configuration of whoever names none. */
+    private Path configure(String text) throws IOException {
+        return Files.writeString(
+                Files.createDirectories(directory.resolve("config").resolve("homeostat"))
+                        .resolve("agent.yaml"),
+                text);
     }
 
     private void readAsAnAgent() {

@@ -174,7 +174,7 @@ public final class DiagnosticsBundle {
         archive.add(
                 "status.json",
                 () -> answer("status.json", new StatusCommand(ImmutableList.of(), ImmutableMap.of(), false)));
-        archive.add("plan.json", () -> answer("plan.json", new PlanCommand(DocumentTexts.NONE, false)));
+        archive.add("plan.json", () -> answer("plan.json", new PlanCommand(DocumentTexts.NONE, false, false)));
         archive.add("events.json", () -> answer("events.json", EventsCommand.ALL));
         Optional<AgentFile> agent = agent();
         if (agent.isEmpty()) {
