@@ -88,7 +88,11 @@ public record PlanCommand(DocumentTexts documents, boolean detailedExitCode, boo
                     .forEach(console::say);
         }
         ImmutableList<SourceProblem> problems =
-                unread.stream().flatMap(source -> source.problems().stream()).collect(ImmutableList.toImmutableList());
+                valid.isNone() && workspace.enforcer().agent().isPresent()
+                        ? view.problems()
+                        : unread.stream()
+                                .flatMap(source -> source.problems().stream())
+                                .collect(ImmutableList.toImmutableList());
         problems.forEach(problem -> console.say(StatusText.problem(problem, view.declarations())));
         // As of apply: it speaks of what is given, and what that depends on.
         ImmutableSet<WorkloadId> asked = DependencyGraph.withNeeds(valid.ids(), view.desired());

@@ -177,6 +177,20 @@ class PlanOfFilesTest {
     }
 
     @Test
+    void whatAnAgentHasFoundWrongIsNamedByItsPlanToo() throws IOException {
+        Path a = Files.writeString(declared.resolve("a.yaml"), "kind: Nonsense\n");
+        readAsAnAgent();
+        try (TestAgent _ = TestAgent.start(shell)) {
+            Result planned = shell.run("plan");
+
+            assertEquals(1, planned.status(), planned.out());
+            assertTrue(planned.err().contains("files: " + a + ":1:"), planned.err());
+            Path b = shell.write("b.yaml", Shell.sleeper("b", 600));
+            assertEquals(0, shell.run("plan", "-f", b.toString()).status(), "nobody asked for the files");
+        }
+    }
+
+    @Test
     void besideDocumentsTheFilesAreLeftToTheAgentAsByApply() throws IOException {
         Files.writeString(declared.resolve("a.yaml"), Shell.sleeper("a", 600));
         Path b = shell.write("b.yaml", Shell.sleeper("b", 600));
