@@ -160,6 +160,9 @@ public record StatusCommand(ImmutableList<WorkloadId> workloads, ImmutableMap<St
                         && shown.stream().allMatch(WorkloadStatus::isWell)
                         && view.problems().isEmpty()
                         && agentProblems.isEmpty()
+                        // No agent could be started that looks after it.
+                        && (shown.isEmpty()
+                                || workspace.enforcer().unconfigured().isEmpty())
                 ? ExitStatus.OK
                 : ExitStatus.FAILED;
     }

@@ -61,16 +61,14 @@ public final class InvalidConfig {
     /** For whoever goes on all the same. */
     public String warning(Layout layout) {
         String more = errors.size() > 1 ? " (the first of " + errors.size() + " errors)" : "";
-        return "warning: " + file.path() + " is not valid: " + errors.getFirst() + more + "; going on with what is in "
-                + layout.stateDir() + " and " + layout.runDir()
-                + "; correct the file, and check it: homeostat validate --config "
-                + file.path();
+        return "warning: " + errors.getFirst() + more
+                + "; the file is not valid, and of it counts only where the state is: " + layout.stateDir() + " and "
+                + layout.runDir() + "; correct it, and check it: homeostat validate --config " + file.path();
     }
 
     /** For whoever would have to know the rest. */
     public CommandFailure failure() {
-        return new CommandFailure("what may be done here without an agent is not known while " + file.path()
-                + " is not valid, and nothing was done; correct it, and check it: homeostat validate --config "
-                + file.path());
+        return new CommandFailure("no agent runs, and what may be launched here is in " + file.path()
+                + ", which is not valid; nothing was done; correct it first");
     }
 }
