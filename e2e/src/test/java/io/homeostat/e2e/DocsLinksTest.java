@@ -80,7 +80,6 @@ final class DocsLinksTest {
             Map.entry("exec -it", "ExecTest and ContainerTest, at a terminal"),
             Map.entry("logs -f", "FollowTest and AgentCommandsTest: it goes on for ever"),
             Map.entry("status --watch", "FollowTest: it goes on for ever"),
-            Map.entry("status --state-dir", "DocsTest, which gives both to each command of a page"),
             Map.entry("status --run-dir", "DocsTest, which gives both to each command of a page"));
 
     /** Homeostat, and what it is told. */
