@@ -526,9 +526,13 @@ public enum Verb {
         Command command = typed(invocation);
         try (OverwriteGuard _ = new OverwriteGuard(workspace, this::exitStatus)) {
             try {
-                return Files.exists(workspace.layout().agentFile())
-                        ? new AgentSession(workspace).run(command)
-                        : workspace.run(command);
+                if (Files.exists(workspace.layout().agentFile())) {
+                    return new AgentSession(workspace).run(command);
+                }
+                if (Files.exists(workspace.layout().agentSocket())) {
+                    OtherAgent.tell(workspace);
+                }
+                return workspace.run(command);
             } catch (AgentStarted e) {
                 return askTheNewOne(workspace, command);
             }

@@ -80,6 +80,33 @@ class AgentCommandsTest {
     }
 
     @Test
+    void anAgentOfAnotherStateDirectoryIsToldOf() throws IOException {
+        String other = directory.resolve("other").toString();
+
+        Result status = shell.plain(
+                "status",
+                "--state-dir",
+                other,
+                "--run-dir",
+                shell.layout().runDir().toString());
+
+        String warning = "homeostat: warning: the agent that listens at "
+                + shell.layout().agentSocket() + " works on another state directory than " + other + "; ";
+        assertTrue(status.err().startsWith(warning), status.err());
+        assertEquals(3, status.status());
+        assertEquals(0, agent.calls());
+        agent.close();
+        Files.writeString(shell.layout().agentSocket(), "left by one that was killed");
+        Result alone = shell.plain(
+                "status",
+                "--state-dir",
+                other,
+                "--run-dir",
+                shell.layout().runDir().toString());
+        assertFalse(alone.err().contains("warning"), alone.err());
+    }
+
+    @Test
     void anApplyThroughAnAgentParsesAndPrintsEachDocumentOnce() throws IOException {
         Path documents = Files.createDirectory(directory.resolve("d"));
         Files.writeString(documents.resolve("a.yaml"), Shell.sleeper("a", 600));
