@@ -161,10 +161,19 @@ final class GuestServerTest extends KataAgentContract {
             first = calls.piece("loud", "loud", false);
             crash("run");
             write(calls, "quiet", "the end\n");
-            Empty _ = calls.agent()
-                    .closeStdin(CloseStdinRequest.newBuilder()
-                            .setContainerId("quiet")
-                            .build());
+            // As long as its agent is not back, it says so, and hosts ask again.
+            eventually().until(() -> {
+                try {
+                    Empty _ = calls.agent()
+                            .closeStdin(CloseStdinRequest.newBuilder()
+                                    .setContainerId("quiet")
+                                    .build());
+                    return true;
+                } catch (StatusRuntimeException e) {
+                    assertEquals(Status.Code.UNAVAILABLE, e.getStatus().getCode());
+                    return false;
+                }
+            });
 
             assertEquals(3, calls.await("loud", "loud"));
             assertEquals(4, calls.await("quiet", "quiet"));
