@@ -521,10 +521,14 @@ final class ContainerTest {
 
     @Test
     void oneThatCanNotBeStoppedIsNotReplaced() throws IOException {
-        Agent _ = running(idle().with("revision", "1").with("stop.timeout", "1s"));
+        // It is not lost before the stop is tried again, however long that takes.
+        Document sandbox = guest.sandbox().with("health.failureThreshold", 100);
+        homeostat.declare("all.yaml", sandbox, idle().with("revision", "1").with("stop.timeout", "1s"));
+        Agent _ = homeostat.agent();
+        homeostat.awaitRunning(APP);
         // Its stop has begun: while a sandbox is seen without its guest, what is in it is not replaced.
         guest.fake().faults().hang("SignalProcess");
-        homeostat.declare("all.yaml", guest.sandbox(), idle().with("revision", "2"));
+        homeostat.declare("all.yaml", sandbox, idle().with("revision", "2"));
         eventually().until(() -> guest.fake().calls().count("SignalProcess") > 0);
         guest.fake().stopListening();
         guest.fake().faults().clear();
