@@ -79,16 +79,21 @@ class AgentCommandsTest {
         assertEquals(logs, shell.run("logs", "process/a"));
     }
 
+    /** Of another state directory, where the agent listens. */
+    private Result statusOf(String stateDir) {
+        return shell.plain(
+                "status",
+                "--state-dir",
+                stateDir,
+                "--run-dir",
+                shell.layout().runDir().toString());
+    }
+
     @Test
     void anAgentOfAnotherStateDirectoryIsToldOf() throws IOException {
         String other = directory.resolve("other").toString();
 
-        Result status = shell.plain(
-                "status",
-                "--state-dir",
-                other,
-                "--run-dir",
-                shell.layout().runDir().toString());
+        Result status = statusOf(other);
 
         String warning = "homeostat: warning: the agent that listens at "
                 + shell.layout().agentSocket() + " works on another state directory than " + other + "; ";
@@ -97,12 +102,7 @@ class AgentCommandsTest {
         assertEquals(0, agent.calls());
         agent.close();
         Files.writeString(shell.layout().agentSocket(), "left by one that was killed");
-        Result alone = shell.plain(
-                "status",
-                "--state-dir",
-                other,
-                "--run-dir",
-                shell.layout().runDir().toString());
+        Result alone = statusOf(other);
         assertFalse(alone.err().contains("warning"), alone.err());
     }
 
