@@ -1,11 +1,13 @@
 package io.homeostat.desired.model;
 
 import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSortedMap;
 import io.homeostat.desired.model.schema.Cpu;
 import io.homeostat.desired.model.schema.Fields;
 import io.homeostat.desired.model.schema.Fields.Default;
 import io.homeostat.desired.model.schema.Fields.Doc;
 import io.homeostat.desired.model.schema.Fields.Key;
+import io.homeostat.desired.model.schema.Fields.Keys;
 import io.homeostat.desired.model.schema.Fields.Matches;
 import io.homeostat.desired.model.schema.Fields.Range;
 import io.homeostat.desired.model.schema.Fields.Secret;
@@ -37,6 +39,12 @@ public record AgentConfig(
 
         @Doc("How long until everything is looked at again, whatever else happens.") @Default("30s") @Range(min = 1000)
         Duration resync,
+
+        @Doc("What this machine is: what placement of documents goes by, beside facts of the host.")
+        @Keys(
+                value = "[A-Za-z0-9]([A-Za-z0-9._/-]{0,126}[A-Za-z0-9])?",
+                words = "letters, digits, '.', '_', '/' or '-'")
+        ImmutableSortedMap<String, String> labels,
 
         @Doc("Who may declare workloads.") Sources sources,
 
@@ -98,7 +106,143 @@ public record AgentConfig(
             @Doc("Plugins that packages installed.") Local local,
 
             @Doc("A control plane that speaks the agent communication protocol; none when left out.") @Nullable
-            ControlPlane controlPlane) {}
+            ControlPlane controlPlane,
+
+            @Doc("Sets of documents that are published into etcd; rollouts and reports are there, too.") @Nullable
+            Etcd etcd,
+
+            @Doc("A set of documents in a bucket of Google Cloud Storage or S3.") @Nullable
+            Bucket bucket,
+
+            @Doc("A set of documents, or YAML, that a web server has.") @Nullable
+            Https https,
+
+            @Doc("A directory of YAML in a git repository.") @Nullable
+            Git git) {}
+
+    /** A cluster of etcd. */
+    public record Etcd(
+            @Doc("The members, each as http://HOST:PORT or https://HOST:PORT; the first that answers is asked.")
+            @Matches(
+                    value = "https?://[^\\u0000-\\u0020/@]+:" + Fields.PORT_OF_OTHERS,
+                    words = "http://HOST:PORT or https://HOST:PORT")
+            @Range(min = 1)
+            ImmutableList<String> endpoints,
+
+            @Doc("What all keys of this fleet begin with.")
+            @Default("/homeostat")
+            @Matches(value = "/[A-Za-z0-9._/-]{0,254}[A-Za-z0-9._-]", words = "a path that does not end with '/'")
+            String prefix,
+
+            @Doc("Who this machine says it is, where etcd asks for a password.") @Nullable
+            Login login,
+
+            @Doc("Certificates; the system's authorities and no certificate of our own when left out.") @Nullable
+            Tls tls) {}
+
+    /** A name and where its password is. */
+    public record Login(
+            @Doc("The user's name.") @Range(min = 1) String user,
+
+            @Doc("A file with the password, read at each connection; white space at its end does not count.")
+            @Matches(value = "/[^\\u0000]*", words = "an absolute path")
+            String passwordFile) {}
+
+    /** A set in a bucket. */
+    public record Bucket(
+            @Doc(
+                    "gs://BUCKET/OBJECT or s3://BUCKET/OBJECT, of a set that homeostat publish has written; or its signed https URL.")
+            @Secret
+            @Matches(value = "(gs|s3|https?)://[^\\u0000-\\u0020]+", words = "a gs, s3 or https URL")
+            String url,
+
+            @Doc(
+                    "gs://BUCKET/PREFIX or s3://BUCKET/PREFIX below which this machine writes its report; none when left out.")
+            @Matches(value = "(gs|s3)://[^\\u0000-\\u0020]+", words = "a gs or s3 URL")
+            @Nullable
+            String reports,
+
+            @Doc(
+                    "metadata: a token or keys of the metadata server. none. {file: PATH}: a token, or for S3 a line with the id of the access key and one with the key.")
+            @Default("metadata")
+            Identity credentials,
+
+            @Doc("The server, where it is not that of Google or Amazon.")
+            @Matches(value = "https?://[^\\u0000-\\u0020]+", words = "an http or https URL")
+            @Nullable
+            String endpoint,
+
+            @Doc("The region of a bucket of S3.")
+            @Default("us-east-1")
+            @Matches(value = "[a-z0-9-]{1,63}", words = "a region such as eu-central-1")
+            String region,
+
+            @Doc(
+                    "How long between two looks; each is up to a tenth sooner or later, so that machines do not come together.")
+            @Default("60s")
+            @Range(min = 1000)
+            Duration interval) {}
+
+    /** A set, or YAML, of a web server. */
+    public record Https(
+            @Doc(
+                    "An https URL, of a set that homeostat publish has written, or of YAML; http only for this machine's own addresses.")
+            @Secret
+            @Matches(value = "https?://[^\\u0000-\\u0020]+", words = "an http or https URL")
+            String url,
+
+            @Doc("A file with a bearer token, read at each request; none when left out.")
+            @Matches(value = "/[^\\u0000]*", words = "an absolute path")
+            @Nullable
+            String tokenFile,
+
+            @Doc("Certificates; the system's authorities and no certificate of our own when left out.") @Nullable
+            Tls tls,
+
+            @Doc(
+                    "How long between two looks; each is up to a tenth sooner or later, so that machines do not come together.")
+            @Default("60s")
+            @Range(min = 1000)
+            Duration interval) {}
+
+    /** A directory of a git repository. */
+    public record Git(
+            @Doc("The repository, as an https or file URL.")
+            @Secret
+            @Matches(value = "(https?|file)://[^\\u0000-\\u0020]+", words = "an https or file URL")
+            String url,
+
+            @Doc("The branch whose newest commit counts; its default branch when this and tag are left out.")
+            @Matches(value = "[^\\u0000-\\u0020~^:?*\\[\\\\]+", words = "the name of a branch")
+            @Nullable
+            String branch,
+
+            @Doc("The tag that counts, in place of a branch.")
+            @Matches(value = "[^\\u0000-\\u0020~^:?*\\[\\\\]+", words = "the name of a tag")
+            @Nullable
+            String tag,
+
+            @Doc("The directory in the repository; all of it when left out.")
+            @Default("")
+            @Matches(value = "|[^/\\u0000][^\\u0000]*", words = "a relative path")
+            String path,
+
+            @Doc("The user and password or token for the repository.") @Nullable
+            Login login,
+
+            @Doc("Certificates; the system's authorities and no certificate of our own when left out.") @Nullable
+            Tls tls,
+
+            @Doc(
+                    "Files with the SSH keys (Ed25519, one a line as in authorized_keys) of which one must have signed the commit; unsigned ones count, too, when left out.")
+            @Matches(value = "/[^\\u0000]*", words = "an absolute path")
+            ImmutableList<String> signedBy,
+
+            @Doc(
+                    "How long between two looks; each is up to a tenth sooner or later, so that machines do not come together.")
+            @Default("60s")
+            @Range(min = 1000)
+            Duration interval) {}
 
     /** Binary manifests that packages install. */
     public record Local(
@@ -180,7 +324,28 @@ public record AgentConfig(
 
             @Doc("Files with public keys that archives may be signed with.")
             @Matches(value = "/[^\\u0000]*", words = "an absolute path")
-            ImmutableList<String> keys) {}
+            ImmutableList<String> keys,
+
+            @Doc("Whether published sets have to be signed, and by whom.")
+            SignedSets documents) {}
+
+    /** Signed sets of documents. */
+    public record SignedSets(
+            @Doc("true: a set without a good signature is not taken, from whatever source of sets. Needs keys.")
+            @Default("false")
+            boolean require,
+
+            @Doc("Files with public keys (Ed25519, in PEM) that sets may be signed with.")
+            @Matches(value = "/[^\\u0000]*", words = "an absolute path")
+            ImmutableList<String> keys,
+
+            @Doc(
+                    "The fleet that sets must have been published for, so that one for another fleet that trusts the same key is not taken.")
+            @Default("default")
+            @Matches(
+                    value = "[A-Za-z0-9][A-Za-z0-9._-]{0,62}",
+                    words = "a letter or digit, then up to 62 letters, digits, '.', '_' or '-'")
+            String fleet) {}
 
     /** The agent's own metrics. */
     public record Exporter(

@@ -12,6 +12,14 @@ public enum SourceName {
     /** Containers that whoever runs a virtual machine has asked {@code homeostat guest} for in it. */
     GUEST("guest"),
     FILES("files"),
+    /** A set that was published into etcd; the sources of sets are weaker than files, so that somebody on the machine has the last word. */
+    ETCD("etcd"),
+    /** A set in a bucket. */
+    BUCKET("bucket"),
+    /** A set that a web server has. */
+    HTTPS("https"),
+    /** A directory of a git repository. */
+    GIT("git"),
     LOCAL("local");
 
     private final String word;

@@ -154,6 +154,7 @@ final class Binder {
             case FieldType.Time time -> scalars.time(time, node);
             case FieldType.Bytes bytes -> scalars.bytes(bytes, node);
             case FieldType.Share share -> scalars.share(node);
+            case FieldType.Part part -> scalars.portion(node);
             case FieldType.Items items -> items(items, secret, node);
             case FieldType.Entries entries -> entries(entries, secret, node);
             case FieldType.Free free ->

@@ -10,6 +10,7 @@ import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.schema.Cpu;
 import io.homeostat.desired.model.schema.Fields.Bare;
 import io.homeostat.desired.model.schema.Notation;
+import io.homeostat.desired.model.schema.Portion;
 import io.homeostat.desired.model.schema.Size;
 import io.homeostat.desired.yaml.DocumentTree.JsonText;
 import io.homeostat.desired.yaml.FieldType.Word;
@@ -103,6 +104,7 @@ public final class DocumentCodec {
             case Duration duration -> json.writeString(Notation.text(duration));
             case Size size -> json.writeString(Notation.text(size));
             case Cpu cpu -> json.writeString(Notation.text(cpu));
+            case Portion portion -> json.writeString(portion.toString());
             case ObjectNode object -> free(object, json);
             case Record bare
             when bare.getClass().isAnnotationPresent(Bare.class) ->

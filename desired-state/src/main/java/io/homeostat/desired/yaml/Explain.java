@@ -237,6 +237,7 @@ public final class Explain {
             case FieldType.Time time -> "duration";
             case FieldType.Bytes bytes -> "size";
             case FieldType.Share share -> "percent";
+            case FieldType.Part part -> "number or percent";
             case FieldType.Items items -> "list of " + name(items.element());
             case FieldType.Entries entries -> "map of string to " + name(entries.value());
             case FieldType.Free free -> "any object";

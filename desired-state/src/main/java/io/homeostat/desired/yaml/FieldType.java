@@ -61,6 +61,9 @@ sealed interface FieldType {
     /** A share of a processor. */
     record Share() implements FieldType {}
 
+    /** A number of things, or a percentage of them. */
+    record Part() implements FieldType {}
+
     record Items(FieldType element, int min) implements FieldType {}
 
     /** A mapping with keys of the author's choice. */

@@ -178,6 +178,12 @@ public final class JsonSchema {
             }
             case FieldType.Share share ->
                 schema.put("type", "string").put("pattern", "^(?=[0-9]*[1-9])" + Notation.CPU + "$");
+            case FieldType.Part part -> {
+                ArrayNode anyOf = schema.putArray("anyOf");
+                bounded(anyOf.addObject().put("type", "integer"), 0, 999_999_999);
+                anyOf.addObject().put("type", "string").put("pattern", whole(Notation.PORTION));
+                yield schema;
+            }
             case FieldType.Items items -> {
                 schema.put("type", "array").set("items", type(items.element()));
                 yield items.min() > 0 ? schema.put("minItems", items.min()) : schema;

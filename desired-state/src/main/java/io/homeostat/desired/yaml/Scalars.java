@@ -2,6 +2,7 @@ package io.homeostat.desired.yaml;
 
 import io.homeostat.desired.model.schema.Cpu;
 import io.homeostat.desired.model.schema.Notation;
+import io.homeostat.desired.model.schema.Portion;
 import io.homeostat.desired.model.schema.Size;
 import io.homeostat.desired.yaml.FieldType.Bytes;
 import io.homeostat.desired.yaml.FieldType.Form;
@@ -23,6 +24,7 @@ import org.jspecify.annotations.Nullable;
 /** Reads single values for a {@link Binder}: null when one is wrong, which is reported then. */
 final class Scalars {
     private static final String DURATIONS = "write a duration such as 500ms, 10s, 5m or 1h30m";
+    private static final String PORTION = "write how many such as 3, or a percentage up to 100% such as 25%";
     private static final String CPU = "write a percentage of one core such as 20%, above 100% for several cores";
 
     private static final Pattern DAYS = Pattern.compile("[0-9.]{1,40} ?d(?:ays?)?");
@@ -217,6 +219,18 @@ final class Scalars {
         return LARGE_SHARE.matcher(scalar.text()).matches()
                 ? tooMuch(scalar, "large", "999999999%")
                 : binder.error(node, "'" + Binder.shown(scalar.text()) + "' is not a share of a core; " + CPU);
+    }
+
+    @Nullable
+    Object portion(Node node) {
+        if (!(node instanceof Scalar scalar) || scalar.meaning() == Plain.NULL) {
+            return binder.wrong(node, "a number or a percentage", PORTION);
+        }
+        Optional<Portion> portion = Notation.portion(scalar.text());
+        return portion.isPresent()
+                ? portion.get()
+                : binder.error(
+                        node, "'" + Binder.shown(scalar.text()) + "' is no number and no percentage; " + PORTION);
     }
 
     private static @Nullable Long number(Scalar scalar) {

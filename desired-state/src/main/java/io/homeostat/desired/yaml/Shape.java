@@ -19,6 +19,7 @@ import io.homeostat.desired.model.schema.Fields.Matches;
 import io.homeostat.desired.model.schema.Fields.NamesWorkload;
 import io.homeostat.desired.model.schema.Fields.Range;
 import io.homeostat.desired.model.schema.Fields.Secret;
+import io.homeostat.desired.model.schema.Portion;
 import io.homeostat.desired.model.schema.Size;
 import io.homeostat.desired.yaml.Constraints.Constraint;
 import io.homeostat.desired.yaml.FieldType.Entries;
@@ -284,6 +285,8 @@ final class Shape {
                     return new FieldType.Bytes(min, max);
                 } else if (type == Cpu.class) {
                     return new FieldType.Share();
+                } else if (type == Portion.class) {
+                    return new FieldType.Part();
                 } else if (type == ObjectNode.class) {
                     return new FieldType.Free();
                 } else if (type.isEnum()) {

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSortedMap;
 import com.networknt.schema.InputFormat;
 import com.networknt.schema.Schema;
 import com.networknt.schema.SchemaRegistry;
@@ -35,12 +36,18 @@ class AgentConfigReaderTest {
             null,
             "auto",
             Duration.ofSeconds(30),
+            ImmutableSortedMap.of(),
             new AgentConfig.Sources(
                     null,
                     new AgentConfig.Local(ImmutableList.of("/usr/lib/google/guest_agent"), ImmutableList.of()),
+                    null,
+                    null,
+                    null,
+                    null,
                     null),
             ImmutableList.of("GuestAgentCorePlugin"),
-            new AgentConfig.Signatures(false, ImmutableList.of()),
+            new AgentConfig.Signatures(
+                    false, ImmutableList.of(), new AgentConfig.SignedSets(false, ImmutableList.of(), "default")),
             new AgentConfig.Exporter("127.0.0.1:9464"),
             new AgentConfig.Ui("", false),
             new AgentConfig.Log(AgentConfig.Log.Format.TEXT, AgentConfig.Log.Level.INFO, AgentConfig.Log.Target.FILES),
@@ -55,6 +62,8 @@ class AgentConfigReaderTest {
                     new Size(512L << 20),
                     new Cpu(100)),
             ImmutableList.of());
+
+    private static final AgentConfig.Tls CA = new AgentConfig.Tls("/ca.pem", null, null);
 
     @TempDir
     Path directory;
@@ -73,6 +82,7 @@ class AgentConfigReaderTest {
                 runDir: /r
                 instanceId: i-1
                 resync: 1m
+                labels: {role: web, example.com/tier: "1"}
                 sources:
                   files: [/a, /b]
                   local: {directories: [], disabled: [x]}
@@ -83,8 +93,29 @@ class AgentConfigReaderTest {
                     identity: {file: /token}
                     tls: {ca: /ca.pem, certificate: /c.pem, key: /k.pem}
                     allowUnverified: true
+                  etcd:
+                    endpoints: ["https://a:2379", "http://[::1]:2379"]
+                    prefix: /fleet
+                    login: {user: m, passwordFile: /p}
+                    tls: {ca: /ca.pem}
+                  bucket:
+                    url: s3://b/set.json
+                    reports: s3://b/reports
+                    credentials: {file: /keys}
+                    endpoint: http://127.0.0.1:9000
+                    region: eu-central-1
+                    interval: 10s
+                  https: {url: "https://h/set", tokenFile: /t, tls: {ca: /ca.pem}, interval: 1s}
+                  git:
+                    url: https://h/r.git
+                    branch: main
+                    path: fleet
+                    login: {user: u, passwordFile: /p}
+                    tls: {ca: /ca.pem}
+                    signedBy: [/signers]
+                    interval: 5m
                 protectedPlugins: []
-                signatures: {require: true, keys: [/k.pub]}
+                signatures: {require: true, keys: [/k.pub], documents: {require: true, keys: [/s.pub], fleet: staging}}
                 metrics: {listen: ""}
                 ui: {listen: "127.0.0.1:9465", operations: true}
                 log: {format: json, level: debug}
@@ -99,6 +130,7 @@ class AgentConfigReaderTest {
                 "/r",
                 "i-1",
                 Duration.ofMinutes(1),
+                ImmutableSortedMap.of("role", "web", "example.com/tier", "1"),
                 new AgentConfig.Sources(
                         ImmutableList.of("/a", "/b"),
                         new AgentConfig.Local(ImmutableList.of(), ImmutableList.of("x")),
@@ -108,9 +140,34 @@ class AgentConfigReaderTest {
                                 "projects/1/zones/z/instances/1",
                                 new AgentConfig.Identity.TokenFile("/token"),
                                 new AgentConfig.Tls("/ca.pem", "/c.pem", "/k.pem"),
-                                true)),
+                                true),
+                        new AgentConfig.Etcd(
+                                ImmutableList.of("https://a:2379", "http://[::1]:2379"),
+                                "/fleet",
+                                new AgentConfig.Login("m", "/p"),
+                                CA),
+                        new AgentConfig.Bucket(
+                                "s3://b/set.json",
+                                "s3://b/reports",
+                                new AgentConfig.Identity.TokenFile("/keys"),
+                                "http://127.0.0.1:9000",
+                                "eu-central-1",
+                                Duration.ofSeconds(10)),
+                        new AgentConfig.Https("https://h/set", "/t", CA, Duration.ofSeconds(1)),
+                        new AgentConfig.Git(
+                                "https://h/r.git",
+                                "main",
+                                null,
+                                "fleet",
+                                new AgentConfig.Login("u", "/p"),
+                                CA,
+                                ImmutableList.of("/signers"),
+                                Duration.ofMinutes(5))),
                 ImmutableList.of(),
-                new AgentConfig.Signatures(true, ImmutableList.of("/k.pub")),
+                new AgentConfig.Signatures(
+                        true,
+                        ImmutableList.of("/k.pub"),
+                        new AgentConfig.SignedSets(true, ImmutableList.of("/s.pub"), "staging")),
                 new AgentConfig.Exporter(""),
                 new AgentConfig.Ui("127.0.0.1:9465", true),
                 new AgentConfig.Log(

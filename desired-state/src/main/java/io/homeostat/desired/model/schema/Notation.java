@@ -14,6 +14,9 @@ public final class Notation {
     /** {@code 20%}. */
     public static final String CPU = "[0-9]{1,9}%";
 
+    /** {@code 3}, {@code 25%}. */
+    public static final String PORTION = "0*(?:100|[0-9]{1,2})%|[0-9]{1,9}";
+
     private static final String[] DURATION_UNITS = {"h", "m", "s", "ms"};
     private static final long[] DURATION_MILLIS = {3_600_000, 60_000, 1000, 1};
     private static final int DURATION_DIGITS = 9;
@@ -107,6 +110,16 @@ public final class Notation {
     /** Writes a share of a processor. */
     public static String text(Cpu cpu) {
         return cpu.percentOfOneCore() + "%";
+    }
+
+    /** The portion that is written so; empty when it isn't one. */
+    public static Optional<Portion> portion(String text) {
+        if (!text.matches(PORTION)) {
+            return Optional.empty();
+        }
+        boolean percent = text.endsWith("%");
+        return Optional.of(new Portion(
+                Integer.parseInt(percent ? text.substring(0, text.length() - 1) : text), percent));
     }
 
     private static int shiftOf(String text, int from) {

@@ -266,6 +266,9 @@ sealed class SqliteStateReader implements StateReader permits SqliteStateStore {
                         case CONTROL_PLANE -> "move the database away; what can be observed is adopted again";
                         case NOMAD -> "stop the task in Nomad; its driver withdraws " + id;
                         case GUEST -> "remove the container where it is declared; then it is withdrawn here, too";
+                        case ETCD, BUCKET, HTTPS, GIT ->
+                            "move the database away; the agent gets " + source.word()
+                                    + " again, and what can be observed is adopted";
                         case FILES, LOCAL ->
                             "move the database away; the agent reads " + row.getString("origin")
                                     + " again, and what can be observed is adopted";

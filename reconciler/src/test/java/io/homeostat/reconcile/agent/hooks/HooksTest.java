@@ -437,6 +437,7 @@ class HooksTest {
                 config.runDir(),
                 config.instanceId(),
                 config.resync(),
+                config.labels(),
                 config.sources(),
                 config.protectedPlugins(),
                 config.signatures(),

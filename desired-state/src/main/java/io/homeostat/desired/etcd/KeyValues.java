@@ -1,0 +1,104 @@
+package io.homeostat.desired.etcd;
+
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSortedMap;
+import com.google.protobuf.ByteString;
+import java.time.Duration;
+import java.util.OptionalLong;
+
+/**
+ * What a fleet needs of etcd: keys with values, of which every change has a revision, the same for all who look. Methods wait for an answer,
+ * and throw {@link KeyValuesException} when there is none in time or it is an error; whether a write that failed so has happened is not known.
+ */
+public interface KeyValues extends AutoCloseable {
+    /** Lives without a lease. */
+    long NO_LEASE = 0;
+
+    /** All keys that begin so, as of one moment. */
+    Listing list(String prefix) throws KeyValuesException, InterruptedException;
+
+    /**
+     * Tells of every change of keys that begin so, in order and without a gap, until it is closed or has failed. Call again with the last
+     * revision that was told.
+     *
+     * @param after the changes that come after this revision are told
+     */
+    Watching watch(String prefix, long after, Listener listener);
+
+    /**
+     * Does all of this if all of that holds, in one step.
+     *
+     * @return the revision of it; empty when a condition does not hold, and then nothing was done
+     */
+    OptionalLong commit(ImmutableList<Condition> conditions, ImmutableList<Write> writes)
+            throws KeyValuesException, InterruptedException;
+
+    /** Makes a lease, without which nothing is removed that was written with it. */
+    long grant(Duration timeToLive) throws KeyValuesException, InterruptedException;
+
+    /** Has a lease begin anew; false when it is over. */
+    boolean renew(long lease) throws KeyValuesException, InterruptedException;
+
+    /** Ends a lease, and removes what was written with it. */
+    void revoke(long lease) throws KeyValuesException, InterruptedException;
+
+    @Override
+    void close();
+
+    /**
+     * A key and its value.
+     *
+     * @param created revision in which it came to be; it stays the same until it is removed
+     * @param modified revision in which it got this value
+     */
+    record Entry(String key, ByteString value, long created, long modified) {}
+
+    /** Keys as they were in one revision. */
+    record Listing(long revision, ImmutableSortedMap<String, Entry> entries) {}
+
+    /** Something that has to be true of a key. */
+    sealed interface Condition {
+        String key();
+
+        /** It came to be in this revision; 0: it is not there. */
+        record CreatedIn(String key, long revision) implements Condition {}
+
+        /** It got its value in this revision; 0: it is not there. */
+        record ModifiedIn(String key, long revision) implements Condition {}
+    }
+
+    /** Something that is done to a key. */
+    sealed interface Write {
+        String key();
+
+        /** Gives it a value, for as long as the lease lasts. */
+        record Put(String key, ByteString value, long lease) implements Write {}
+
+        /** Removes it if it is there. */
+        record Delete(String key) implements Write {}
+    }
+
+    /** Hears of changes, one at a time. */
+    interface Listener {
+        /**
+         * What has changed up to and with a revision.
+         *
+         * @param put in the order of its changes; of a key that changed twice maybe both
+         * @param deleted keys
+         */
+        void changed(ImmutableList<Entry> put, ImmutableList<String> deleted, long revision);
+
+        /**
+         * Nothing more is told: the connection is gone, or what comes next can't be told any more, because it was compacted.
+         *
+         * @param failure {@link KeyValuesException.Kind#COMPACTED}: list anew; else watch again
+         */
+        void ended(KeyValuesException failure);
+    }
+
+    /** A watch; nothing is told after it was closed. */
+    interface Watching extends AutoCloseable {
+        @Override
+        void close();
+    }
+}

@@ -1,0 +1,54 @@
+package io.homeostat.desired.fleet;
+
+import java.time.Instant;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * How far a rollout has come: written by the controller, read by every machine. A machine takes the new revision when its place is not
+ * behind {@code through} and it was registered by {@code asOf}; what it has to know is in here, so it goes on by this without a controller.
+ *
+ * @param digest of the rollout that this is about; for any other one nothing is open
+ * @param wave the one that is open, from 0; -1 before the first
+ * @param through the last place in the order that gets the new revision, see {@link Rollout#place}
+ * @param asOf the store's revision when that was decided: machines that came later wait for the next decision
+ * @param machines how many machines that lets in
+ * @param since when the phase or the wave began
+ * @param wellSince since when all machines of the wave have been well or may be counted as failed; null while they are not
+ * @param forgiven how many failures a resume has accepted
+ * @param reason why it is in this phase, for people
+ */
+public record RolloutState(
+        String digest,
+        Phase phase,
+        int wave,
+        String through,
+        long asOf,
+        int machines,
+        Instant since,
+        @Nullable Instant wellSince,
+        int forgiven,
+        String reason) {
+
+    /** What becomes of a rollout. */
+    public enum Phase {
+        /** Waves open one after the other. */
+        PROGRESSING,
+        /** Somebody has said that no wave opens for now. */
+        PAUSED,
+        /** Too many machines have failed, so no wave opens until somebody resumes it; those that have the new revision keep it. */
+        HALTED,
+        /** Somebody has ended it: no wave opens any more, and those that have the new revision keep it. */
+        ABORTED,
+        /** All machines go back to the old revision, or have done so. */
+        ROLLED_BACK,
+        /** Every machine may have the new revision. */
+        COMPLETED
+    }
+
+    /** Whether a machine is to have the new revision. */
+    public boolean admits(Rollout rollout, String instanceId, long registeredAt) {
+        return digest.equals(rollout.digest())
+                && (through.equals(Rollout.EVERYBODY)
+                        || (registeredAt <= asOf && rollout.place(instanceId).compareTo(through) <= 0));
+    }
+}
