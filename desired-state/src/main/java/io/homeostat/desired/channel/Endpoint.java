@@ -5,13 +5,12 @@ import io.grpc.ManagedChannel;
 import io.grpc.ManagedChannelBuilder;
 import io.grpc.netty.GrpcSslContexts;
 import io.homeostat.desired.model.AgentConfig.Tls;
+import io.homeostat.desired.platform.ClientTls;
 import io.homeostat.desired.platform.GrpcTransport;
 import io.netty.handler.ssl.SslContext;
 import io.netty.handler.ssl.SslContextBuilder;
 import io.netty.handler.ssl.SslProvider;
 import java.io.IOException;
-import java.io.InputStream;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
@@ -59,38 +58,11 @@ final class Endpoint implements AutoCloseable {
     }
 
     private SslContext context() throws IOException {
-        SslContextBuilder builder = GrpcSslContexts.configure(SslContextBuilder.forClient(), SslProvider.JDK);
-        String ca = tls == null ? null : tls.ca();
-        if (ca != null) {
-            try {
-                builder.trustManager(readable(ca).toFile());
-            } catch (IllegalArgumentException e) {
-                throw new IOException("could not use the authorities in " + ca + " (sources.controlPlane.tls.ca): "
-                        + e.getMessage() + "; it has to hold certificates in PEM");
-            }
-        }
-        String certificate = tls == null ? null : tls.certificate();
-        String key = tls == null ? null : tls.key();
-        if (certificate != null && key != null) {
-            try (InputStream chain = Files.newInputStream(readable(certificate));
-                    InputStream pkcs8 = KeyPem.pkcs8(readable(key))) {
-                builder.keyManager(chain, pkcs8);
-            } catch (IllegalArgumentException e) {
-                throw new IOException("could not use the certificate " + certificate + " with the key " + key
-                        + " (sources.controlPlane.tls): they have to belong together, in PEM, the key without a"
-                        + " password (openssl pkcs8 -topk8 -nocrypt makes it so)");
-            }
-        }
-        return builder.build();
-    }
-
-    private static Path readable(String file) throws IOException {
-        Path path = Path.of(file);
-        if (!Files.isReadable(path)) {
-            throw new IOException("could not read " + file + " (sources.controlPlane.tls); it has to be there and"
-                    + " readable for the agent");
-        }
-        return path;
+        return ClientTls.configure(
+                        GrpcSslContexts.configure(SslContextBuilder.forClient(), SslProvider.JDK),
+                        tls,
+                        "sources.controlPlane.tls")
+                .build();
     }
 
     @Override

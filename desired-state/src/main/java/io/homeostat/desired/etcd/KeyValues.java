@@ -42,8 +42,29 @@ public interface KeyValues extends AutoCloseable {
     /** Ends a lease, and removes what was written with it. */
     void revoke(long lease) throws KeyValuesException, InterruptedException;
 
+    /**
+     * Waits until it leads among all who campaign under this name: the one that began first, as long as its lease lasts. Interrupt it to
+     * give up.
+     *
+     * @param name of the election, a key
+     * @param candidate who campaigns, for people
+     */
+    Leadership campaign(String name, long lease, String candidate) throws KeyValuesException, InterruptedException;
+
     @Override
     void close();
+
+    /**
+     * That somebody leads. A write under the condition {@link #holds} happens only while it does.
+     *
+     * @param key that is there for as long as it leads
+     * @param revision in which that came to be
+     */
+    record Leadership(String key, long revision) {
+        public Condition holds() {
+            return new Condition.CreatedIn(key, revision);
+        }
+    }
 
     /**
      * A key and its value.

@@ -7,6 +7,7 @@ public final class KeyValuesException extends Exception {
     private static final long serialVersionUID = 1L;
 
     private final Kind kind;
+    private final String message;
 
     /** What went wrong. */
     public enum Kind {
@@ -25,6 +26,12 @@ public final class KeyValuesException extends Exception {
     public KeyValuesException(Kind kind, String message, @Nullable Throwable cause) {
         super(message, cause);
         this.kind = kind;
+        this.message = message;
+    }
+
+    @Override
+    public String getMessage() {
+        return message;
     }
 
     public Kind kind() {

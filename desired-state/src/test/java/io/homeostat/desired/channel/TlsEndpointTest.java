@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.homeostat.controlplane.FakeControlPlane;
 import io.homeostat.controlplane.TestAuthority;
 import io.homeostat.desired.model.AgentConfig.Tls;
+import io.homeostat.desired.platform.KeyPemTest;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

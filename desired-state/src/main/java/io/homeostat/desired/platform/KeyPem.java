@@ -1,4 +1,4 @@
-package io.homeostat.desired.channel;
+package io.homeostat.desired.platform;
 
 import com.google.common.io.BaseEncoding;
 import com.google.common.primitives.Bytes;

@@ -1,4 +1,4 @@
-package io.homeostat.desired.channel;
+package io.homeostat.desired.platform;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
@@ -20,7 +20,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** The forms in which private keys are written. */
-class KeyPemTest {
+public final class KeyPemTest {
     private static final int BYTES_OF_P256 = 32;
     /** Of a 2048 bit RSA key: what stands before the PKCS #1 form in the PKCS #8 form. */
     private static final int BEFORE_RSA = 26;
@@ -63,7 +63,7 @@ class KeyPemTest {
     }
 
     /** As RFC 5915 has it, on P-256. */
-    static String sec1(ECPrivateKey key) {
+    public static String sec1(ECPrivateKey key) {
         byte[] number = key.getS().toByteArray();
         byte[] padded = new byte[BYTES_OF_P256];
         int length = Math.min(number.length, BYTES_OF_P256);

@@ -1,0 +1,421 @@
+package io.homeostat.desired.etcd;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSortedMap;
+import com.google.common.collect.Iterables;
+import com.google.protobuf.ByteString;
+import io.etcd.jetcd.ByteSequence;
+import io.etcd.jetcd.Client;
+import io.etcd.jetcd.ClientBuilder;
+import io.etcd.jetcd.KeyValue;
+import io.etcd.jetcd.Watch;
+import io.etcd.jetcd.common.exception.CompactedException;
+import io.etcd.jetcd.common.exception.ErrorCode;
+import io.etcd.jetcd.common.exception.EtcdException;
+import io.etcd.jetcd.common.exception.EtcdExceptionFactory;
+import io.etcd.jetcd.kv.GetResponse;
+import io.etcd.jetcd.kv.TxnResponse;
+import io.etcd.jetcd.op.Cmp;
+import io.etcd.jetcd.op.CmpTarget;
+import io.etcd.jetcd.op.Op;
+import io.etcd.jetcd.options.DeleteOption;
+import io.etcd.jetcd.options.GetOption;
+import io.etcd.jetcd.options.PutOption;
+import io.etcd.jetcd.options.WatchOption;
+import io.etcd.jetcd.watch.WatchEvent;
+import io.etcd.jetcd.watch.WatchResponse;
+import io.grpc.netty.GrpcSslContexts;
+import io.homeostat.desired.model.AgentConfig.Etcd;
+import io.homeostat.desired.model.AgentConfig.Login;
+import io.homeostat.desired.platform.ClientTls;
+import io.netty.handler.ssl.SslContextBuilder;
+import io.netty.handler.ssl.SslProvider;
+import java.io.IOException;
+import java.net.URI;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.OptionalLong;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A cluster of etcd, over its version 3 protocol. It connects when it is asked the first time, and anew after it was not let in: passwords
+ * and certificates are replaced while agents run.
+ */
+public final class EtcdKeyValues implements KeyValues {
+    private static final String SETTING = "sources.etcd";
+    private static final String CHECK = "; is it running, and is this its address?";
+
+    /** An election of a member takes one to two seconds. */
+    private static final Duration ANSWER = Duration.ofSeconds(10);
+
+    private static final Duration CONNECTING = Duration.ofSeconds(5);
+
+    /** A connection that nothing comes through is found out after these two. */
+    private static final Duration KEEPALIVE = Duration.ofSeconds(10);
+
+    private static final Duration KEEPALIVE_ANSWER = Duration.ofSeconds(5);
+
+    /** Reports of a few kilobytes each: a page is far from what fits into a message. */
+    private static final int PAGE = 500;
+
+    private static final int MOST_BYTES = 64 << 20;
+
+    private final Etcd config;
+    private @Nullable Client client;
+    private boolean closed;
+
+    public EtcdKeyValues(Etcd config) {
+        this.config = config;
+    }
+
+    @Override
+    public Listing list(String prefix) throws KeyValuesException, InterruptedException {
+        ImmutableSortedMap.Builder<String, Entry> entries = ImmutableSortedMap.naturalOrder();
+        ByteSequence end = endOf(prefix);
+        ByteSequence from = bytes(prefix);
+        long revision = 0;
+        while (true) {
+            GetOption page = GetOption.builder()
+                    .withRange(end)
+                    .withLimit(PAGE)
+                    .withSortField(GetOption.SortTarget.KEY)
+                    .withSortOrder(GetOption.SortOrder.ASCEND)
+                    .withRevision(revision)
+                    .build();
+            ByteSequence first = from;
+            GetResponse answer = ask(
+                    "could not list " + prefix,
+                    connected -> connected.getKVClient().get(first, page));
+            // The first page says as of when all of them are.
+            revision = revision == 0 ? answer.getHeader().getRevision() : revision;
+            answer.getKvs().forEach(found -> entries.put(text(found.getKey()), entry(found)));
+            if (!answer.isMore() || answer.getKvs().isEmpty()) {
+                return new Listing(revision, entries.buildOrThrow());
+            }
+            from = after(Iterables.getLast(answer.getKvs()).getKey());
+        }
+    }
+
+    @Override
+    public Watching watch(String prefix, long after, Listener listener) {
+        Told told = new Told(prefix, listener);
+        try {
+            Watch.Watcher watcher = connected()
+                    .getWatchClient()
+                    .watch(
+                            bytes(prefix),
+                            WatchOption.builder()
+                                    .withRange(endOf(prefix))
+                                    .withRevision(after + 1)
+                                    // Without it a member that is cut off from the others tells nothing, and does not
+                                    // say so.
+                                    .withRequireLeader(true)
+                                    .build(),
+                            told);
+            return () -> {
+                told.end();
+                watcher.close();
+            };
+        } catch (KeyValuesException e) {
+            told.failed(e);
+            return () -> {};
+        }
+    }
+
+    @Override
+    public OptionalLong commit(ImmutableList<Condition> conditions, ImmutableList<Write> writes)
+            throws KeyValuesException, InterruptedException {
+        Cmp[] conditionsOfEtcd =
+                conditions.stream().map(EtcdKeyValues::condition).toArray(Cmp[]::new);
+        Op[] writesOfEtcd = writes.stream().map(EtcdKeyValues::write).toArray(Op[]::new);
+        String keys = String.join(", ", Iterables.transform(writes, Write::key));
+        TxnResponse answer = ask(
+                "could not write " + keys,
+                connected -> connected
+                        .getKVClient()
+                        .txn()
+                        .If(conditionsOfEtcd)
+                        .Then(writesOfEtcd)
+                        .commit());
+        return answer.isSucceeded() ? OptionalLong.of(answer.getHeader().getRevision()) : OptionalLong.empty();
+    }
+
+    @Override
+    public long grant(Duration timeToLive) throws KeyValuesException, InterruptedException {
+        return ask(
+                        "could not get a lease",
+                        connected -> connected.getLeaseClient().grant(timeToLive.toSeconds()))
+                .getID();
+    }
+
+    @Override
+    public boolean renew(long lease) throws KeyValuesException, InterruptedException {
+        try {
+            return ask(
+                                    "could not renew a lease",
+                                    connected -> connected.getLeaseClient().keepAliveOnce(lease))
+                            .getTTL()
+                    > 0;
+        } catch (KeyValuesException e) {
+            if (isNotFound(e)) {
+                return false;
+            }
+            throw e;
+        }
+    }
+
+    @Override
+    public void revoke(long lease) throws KeyValuesException, InterruptedException {
+        try {
+            ask("could not end a lease", connected -> connected.getLeaseClient().revoke(lease));
+        } catch (KeyValuesException e) {
+            if (!isNotFound(e)) {
+                throw e;
+            }
+        }
+    }
+
+    @Override
+    public Leadership campaign(String name, long lease, String candidate)
+            throws KeyValuesException, InterruptedException {
+        // Without a limit: it may be a long time until whoever leads does not any more.
+        var leader = answer(
+                        "could not campaign for " + name,
+                        connected().getElectionClient().campaign(bytes(name), lease, bytes(candidate)),
+                        null)
+                .getLeader();
+        return new Leadership(text(leader.getKey()), leader.getRevision());
+    }
+
+    private static Cmp condition(Condition condition) {
+        return switch (condition) {
+            case Condition.CreatedIn created ->
+                new Cmp(bytes(created.key()), Cmp.Op.EQUAL, CmpTarget.createRevision(created.revision()));
+            case Condition.ModifiedIn modified ->
+                new Cmp(bytes(modified.key()), Cmp.Op.EQUAL, CmpTarget.modRevision(modified.revision()));
+        };
+    }
+
+    private static Op write(Write write) {
+        return switch (write) {
+            case Write.Put put ->
+                Op.put(
+                        bytes(put.key()),
+                        ByteSequence.from(put.value()),
+                        PutOption.builder().withLeaseId(put.lease()).build());
+            case Write.Delete delete -> Op.delete(bytes(delete.key()), DeleteOption.DEFAULT);
+        };
+    }
+
+    private <T> T ask(String what, Function<Client, CompletableFuture<T>> question)
+            throws KeyValuesException, InterruptedException {
+        return answer(what, question.apply(connected()), ANSWER);
+    }
+
+    /** @param patience null: without end */
+    private <T> T answer(String what, CompletableFuture<T> asked, @Nullable Duration patience)
+            throws KeyValuesException, InterruptedException {
+        try {
+            return patience == null ? asked.get() : asked.get(patience.toMillis(), TimeUnit.MILLISECONDS);
+        } catch (ExecutionException e) {
+            throw failure(what, e.getCause() == null ? e : e.getCause());
+        } catch (TimeoutException e) {
+            asked.cancel(true);
+            throw new KeyValuesException(
+                    KeyValuesException.Kind.UNAVAILABLE,
+                    what + where() + ": no answer within " + ANSWER.toSeconds() + " s" + CHECK,
+                    e);
+        } catch (InterruptedException e) {
+            asked.cancel(true);
+            throw e;
+        }
+    }
+
+    private String where() {
+        return " in etcd at " + String.join(", ", config.endpoints());
+    }
+
+    private KeyValuesException failure(String what, Throwable error) {
+        EtcdException cause = EtcdExceptionFactory.toEtcdException(error);
+        ErrorCode code = cause.getErrorCode();
+        String why = what + where() + ": " + (cause.getMessage() == null ? code : cause.getMessage());
+        KeyValuesException.Kind kind = switch (code) {
+            case UNAVAILABLE, DEADLINE_EXCEEDED, CANCELLED, ABORTED -> KeyValuesException.Kind.UNAVAILABLE;
+            case PERMISSION_DENIED, UNAUTHENTICATED -> KeyValuesException.Kind.DENIED;
+            case OUT_OF_RANGE ->
+                cause instanceof CompactedException
+                        ? KeyValuesException.Kind.COMPACTED
+                        : KeyValuesException.Kind.FAILED;
+            case RESOURCE_EXHAUSTED -> KeyValuesException.Kind.EXHAUSTED;
+            default -> KeyValuesException.Kind.FAILED;
+        };
+        if (kind == KeyValuesException.Kind.DENIED || kind == KeyValuesException.Kind.FAILED) {
+            // Its password may have been changed, and etcd says only that something is wrong with the token.
+            disconnect();
+        }
+        return new KeyValuesException(kind, why + (kind == KeyValuesException.Kind.UNAVAILABLE ? CHECK : ""), cause);
+    }
+
+    private static boolean isNotFound(KeyValuesException e) {
+        return e.getCause() instanceof EtcdException known && known.getErrorCode() == ErrorCode.NOT_FOUND;
+    }
+
+    private synchronized Client connected() throws KeyValuesException {
+        if (closed) {
+            throw new KeyValuesException(KeyValuesException.Kind.UNAVAILABLE, "the connection is closed", null);
+        }
+        Client connected = client;
+        if (connected == null) {
+            try {
+                connected = builder().build();
+            } catch (IOException e) {
+                throw new KeyValuesException(KeyValuesException.Kind.FAILED, String.valueOf(e.getMessage()), e);
+            }
+            client = connected;
+        }
+        return connected;
+    }
+
+    private ClientBuilder builder() throws IOException {
+        ClientBuilder builder = Client.builder()
+                .endpoints(config.endpoints().stream().map(URI::create).toArray(URI[]::new))
+                .connectTimeout(CONNECTING)
+                .retryMaxDuration(ANSWER)
+                .keepaliveTime(KEEPALIVE)
+                .keepaliveTimeout(KEEPALIVE_ANSWER)
+                .keepaliveWithoutCalls(true)
+                .maxInboundMessageSize(MOST_BYTES);
+        if (config.endpoints().stream().anyMatch(endpoint -> endpoint.startsWith("https:"))) {
+            builder.sslContext(ClientTls.configure(
+                            GrpcSslContexts.configure(SslContextBuilder.forClient(), SslProvider.JDK),
+                            config.tls(),
+                            SETTING + ".tls")
+                    .build());
+        }
+        Login login = config.login();
+        if (login != null) {
+            builder.user(bytes(login.user())).password(bytes(password(login)));
+        }
+        return builder;
+    }
+
+    private static String password(Login login) throws IOException {
+        try {
+            return Files.readString(Path.of(login.passwordFile())).stripTrailing();
+        } catch (IOException e) {
+            throw new IOException("could not read " + login.passwordFile() + " (" + SETTING
+                    + ".login.passwordFile); it has to be there and readable for the agent");
+        }
+    }
+
+    private synchronized void disconnect() {
+        if (client != null) {
+            client.close();
+            client = null;
+        }
+    }
+
+    @Override
+    public void close() {
+        synchronized (this) {
+            closed = true;
+        }
+        disconnect();
+    }
+
+    private static Entry entry(KeyValue found) {
+        return new Entry(
+                text(found.getKey()),
+                ByteString.copyFrom(found.getValue().getBytes()),
+                found.getCreateRevision(),
+                found.getModRevision());
+    }
+
+    private static ByteSequence bytes(String text) {
+        return ByteSequence.from(text, UTF_8);
+    }
+
+    private static String text(ByteSequence bytes) {
+        return bytes.toString(UTF_8);
+    }
+
+    /** The first key that does not begin so; prefixes end with a character that is not the last one. */
+    private static ByteSequence endOf(String prefix) {
+        byte[] end = prefix.getBytes(UTF_8);
+        end[end.length - 1]++;
+        return ByteSequence.from(end);
+    }
+
+    private static ByteSequence after(ByteSequence key) {
+        return key.concat(ByteString.copyFrom(new byte[1]));
+    }
+
+    /** Hands on what etcd says, until it has failed or nobody wants to hear it. */
+    private final class Told implements Watch.Listener {
+        private final String prefix;
+        private final Listener listener;
+        private boolean over;
+
+        Told(String prefix, Listener listener) {
+            this.prefix = prefix;
+            this.listener = listener;
+        }
+
+        @Override
+        public synchronized void onNext(WatchResponse response) {
+            if (over) {
+                return;
+            }
+            List<Entry> put = new ArrayList<>();
+            List<String> deleted = new ArrayList<>();
+            for (WatchEvent event : response.getEvents()) {
+                String key = text(event.getKeyValue().getKey());
+                if (event.getEventType() == WatchEvent.EventType.DELETE) {
+                    put.removeIf(entry -> entry.key().equals(key));
+                    deleted.add(key);
+                } else {
+                    deleted.remove(key);
+                    put.add(entry(event.getKeyValue()));
+                }
+            }
+            listener.changed(
+                    ImmutableList.copyOf(put),
+                    ImmutableList.copyOf(deleted),
+                    response.getHeader().getRevision());
+        }
+
+        @Override
+        public void onError(Throwable error) {
+            failed(failure("could not watch " + prefix, error));
+        }
+
+        @Override
+        public void onCompleted() {
+            failed(new KeyValuesException(
+                    KeyValuesException.Kind.UNAVAILABLE, "the watch of " + prefix + where() + " has ended", null));
+        }
+
+        void failed(KeyValuesException failure) {
+            if (end()) {
+                listener.ended(failure);
+            }
+        }
+
+        /** Whether it had not ended before. */
+        synchronized boolean end() {
+            boolean first = !over;
+            over = true;
+            return first;
+        }
+    }
+}

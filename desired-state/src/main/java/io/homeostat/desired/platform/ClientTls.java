@@ -1,0 +1,55 @@
+package io.homeostat.desired.platform;
+
+import io.homeostat.desired.model.AgentConfig.Tls;
+import io.netty.handler.ssl.SslContextBuilder;
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import org.jspecify.annotations.Nullable;
+
+/** The certificates of a connection as agent.yaml names them. Read each time, since they are replaced while agents run. */
+public final class ClientTls {
+    private ClientTls() {}
+
+    /**
+     * Has a context go by these certificates; by the system's authorities, and without a certificate of our own, when there are none.
+     *
+     * @param setting in agent.yaml that names them, for errors
+     * @throws IOException if a file can't be used; the message names it and has nothing of a key
+     */
+    public static SslContextBuilder configure(SslContextBuilder builder, @Nullable Tls tls, String setting)
+            throws IOException {
+        String ca = tls == null ? null : tls.ca();
+        if (ca != null) {
+            try {
+                builder.trustManager(readable(ca, setting).toFile());
+            } catch (IllegalArgumentException e) {
+                throw new IOException("could not use the authorities in " + ca + " (" + setting + ".ca): "
+                        + e.getMessage() + "; it has to hold certificates in PEM");
+            }
+        }
+        String certificate = tls == null ? null : tls.certificate();
+        String key = tls == null ? null : tls.key();
+        if (certificate != null && key != null) {
+            try (InputStream chain = Files.newInputStream(readable(certificate, setting));
+                    InputStream pkcs8 = KeyPem.pkcs8(readable(key, setting))) {
+                builder.keyManager(chain, pkcs8);
+            } catch (IllegalArgumentException e) {
+                throw new IOException("could not use the certificate " + certificate + " with the key " + key + " ("
+                        + setting + "): they have to belong together, in PEM, the key without a"
+                        + " password (openssl pkcs8 -topk8 -nocrypt makes it so)");
+            }
+        }
+        return builder;
+    }
+
+    private static Path readable(String file, String setting) throws IOException {
+        Path path = Path.of(file);
+        if (!Files.isReadable(path)) {
+            throw new IOException("could not read " + file + " (" + setting + "); it has to be there and"
+                    + " readable for the agent");
+        }
+        return path;
+    }
+}

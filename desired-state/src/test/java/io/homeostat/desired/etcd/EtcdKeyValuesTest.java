@@ -1,0 +1,372 @@
+package io.homeostat.desired.etcd;
+
+import static org.awaitility.Awaitility.await;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.Lists;
+import com.google.protobuf.ByteString;
+import io.etcd.jetcd.ByteSequence;
+import io.etcd.jetcd.Client;
+import io.homeostat.controlplane.EtcdCluster;
+import io.homeostat.controlplane.TestAuthority;
+import io.homeostat.desired.etcd.KeyValues.Condition;
+import io.homeostat.desired.etcd.KeyValues.Entry;
+import io.homeostat.desired.etcd.KeyValues.Leadership;
+import io.homeostat.desired.etcd.KeyValues.Listing;
+import io.homeostat.desired.etcd.KeyValues.Write;
+import io.homeostat.desired.model.AgentConfig.Etcd;
+import io.homeostat.desired.model.AgentConfig.Login;
+import io.homeostat.desired.model.AgentConfig.Tls;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.TimeUnit;
+import org.awaitility.Awaitility;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.condition.EnabledIf;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Against a real etcd. */
+@EnabledIf("io.homeostat.controlplane.EtcdCluster#isInstalled")
+class EtcdKeyValuesTest {
+    private static final Duration PATIENCE = Duration.ofMinutes(1);
+
+    @TempDir
+    static Path shared;
+
+    private static EtcdCluster etcd;
+    private static int tests;
+
+    @TempDir
+    Path directory;
+
+    private KeyValues keys;
+    private String prefix;
+
+    @BeforeAll
+    static void startEtcd() throws IOException {
+        etcd = EtcdCluster.start(shared, 1);
+    }
+
+    @AfterAll
+    static void endEtcd() throws InterruptedException {
+        etcd.close();
+    }
+
+    @BeforeEach
+    void connect() {
+        keys = new EtcdKeyValues(config(etcd.endpoints(), null, null));
+        prefix = "/test" + tests++ + "/";
+    }
+
+    @AfterEach
+    void disconnect() {
+        keys.close();
+    }
+
+    private static Etcd config(List<String> endpoints, @Nullable Login login, @Nullable Tls tls) {
+        return new Etcd(ImmutableList.copyOf(endpoints), "/homeostat", login, tls);
+    }
+
+    private long put(String key, String value) throws Exception {
+        return keys.commit(ImmutableList.of(), ImmutableList.of(write(key, value, KeyValues.NO_LEASE)))
+                .orElseThrow();
+    }
+
+    private Write write(String key, String value, long lease) {
+        return new Write.Put(prefix + key, ByteString.copyFromUtf8(value), lease);
+    }
+
+    private String value(String key) throws Exception {
+        return found(key).value().toStringUtf8();
+    }
+
+    private Entry found(String key) throws Exception {
+        return Objects.requireNonNull(keys.list(prefix).entries().get(prefix + key));
+    }
+
+    @Test
+    void whatIsListedIsAllThatBeginsSoHoweverMuchItIs() throws Exception {
+        assertTrue(keys.list(prefix).entries().isEmpty());
+        ImmutableList.Builder<Write> writes = ImmutableList.builder();
+        for (int i = 0; i < 1203; i++) {
+            writes.add(write("k" + i, "v" + i, KeyValues.NO_LEASE));
+        }
+        for (List<Write> some : Lists.partition(writes.build(), 100)) {
+            keys.commit(ImmutableList.of(), ImmutableList.copyOf(some)).orElseThrow();
+        }
+        Listing listing = keys.list(prefix);
+        assertEquals(1203, listing.entries().size());
+        assertEquals("v77", value("k77"));
+        assertEquals(1, keys.list(prefix + "k1202").entries().size());
+    }
+
+    @Test
+    void aTransactionHappensOnlyUnderItsConditions() throws Exception {
+        long made = put("a", "1");
+        long changed = put("a", "2");
+        Entry entry = found("a");
+        assertEquals(List.of(made, changed), List.of(entry.created(), entry.modified()));
+        assertNotEquals(made, changed);
+        ImmutableList<Write> third = ImmutableList.of(write("a", "3", KeyValues.NO_LEASE));
+        assertEquals(
+                OptionalLong.empty(),
+                keys.commit(ImmutableList.of(new Condition.ModifiedIn(prefix + "a", made)), third));
+        assertEquals(
+                OptionalLong.empty(), keys.commit(ImmutableList.of(new Condition.CreatedIn(prefix + "a", 0)), third));
+        assertEquals("2", value("a"));
+        assertTrue(keys.commit(
+                        ImmutableList.of(
+                                new Condition.CreatedIn(prefix + "a", made), new Condition.ModifiedIn(prefix + "b", 0)),
+                        third)
+                .isPresent());
+        assertEquals("3", value("a"));
+        keys.commit(
+                ImmutableList.of(), ImmutableList.of(new Write.Delete(prefix + "a"), new Write.Delete(prefix + "c")));
+        assertTrue(keys.list(prefix).entries().isEmpty());
+    }
+
+    @Test
+    void aWatchTellsEveryChangeAfterARevision() throws Exception {
+        put("a", "1");
+        long second = put("a", "2");
+        put("b", "1");
+        Heard heard = new Heard();
+        try (KeyValues.Watching watching = keys.watch(prefix, second, heard)) {
+            heard.await("b=1");
+            long third = put("a", "3");
+            heard.await("a=3");
+            assertEquals(third, heard.revision);
+            keys.commit(ImmutableList.of(), ImmutableList.of(new Write.Delete(prefix + "b")));
+            heard.await("-b");
+        }
+        assertEquals(List.of("b=1", "a=3", "-b"), heard.told);
+    }
+
+    @Test
+    void aWatchOfWhatWasCompactedSaysSo() throws Exception {
+        long first = put("a", "1");
+        long last = put("a", "2");
+        try (Client client = Client.builder()
+                .endpoints(etcd.endpoints().toArray(String[]::new))
+                .build()) {
+            client.getKVClient().compact(last).get(PATIENCE.toSeconds(), TimeUnit.SECONDS);
+        }
+        Heard heard = new Heard();
+        try (KeyValues.Watching watching = keys.watch(prefix, first - 1, heard)) {
+            assertEquals(KeyValuesException.Kind.COMPACTED, heard.end().kind());
+        }
+    }
+
+    @Test
+    void whatWasWrittenWithALeaseGoesWithIt() throws Exception {
+        long lease = keys.grant(Duration.ofSeconds(60));
+        keys.commit(ImmutableList.of(), ImmutableList.of(write("a", "1", lease)));
+        assertTrue(keys.renew(lease));
+        keys.revoke(lease);
+        assertTrue(keys.list(prefix).entries().isEmpty());
+        assertFalse(keys.renew(lease));
+        keys.revoke(lease);
+    }
+
+    @Test
+    void oneLeadsAtATimeAndTheNextOneWhenItsLeaseIsOver() throws Exception {
+        long one = keys.grant(Duration.ofSeconds(60));
+        Leadership first = keys.campaign(prefix + "leader", one, "one");
+        long two = keys.grant(Duration.ofSeconds(60));
+        CompletableFuture<Leadership> next = new CompletableFuture<>();
+        Thread.ofVirtual().start(() -> {
+            try {
+                next.complete(keys.campaign(prefix + "leader", two, "two"));
+            } catch (KeyValuesException | InterruptedException e) {
+                next.completeExceptionally(e);
+            }
+        });
+        await().atMost(PATIENCE)
+                .until(() -> keys.list(prefix + "leader").entries().size() == 2);
+        assertFalse(next.isDone());
+        ImmutableList<Write> write = ImmutableList.of(write("a", "1", KeyValues.NO_LEASE));
+        assertTrue(keys.commit(ImmutableList.of(first.holds()), write).isPresent());
+        keys.revoke(one);
+        Leadership second = next.get(PATIENCE.toSeconds(), TimeUnit.SECONDS);
+        assertTrue(keys.commit(ImmutableList.of(first.holds()), write).isEmpty());
+        assertTrue(keys.commit(ImmutableList.of(second.holds()), write).isPresent());
+    }
+
+    @Test
+    void nobodyThereIsSaidWithTheEndpoint() {
+        try (KeyValues nowhere = new EtcdKeyValues(config(List.of("http://127.0.0.1:1"), null, null))) {
+            KeyValuesException failure = assertThrows(KeyValuesException.class, () -> nowhere.list(prefix));
+            assertEquals(KeyValuesException.Kind.UNAVAILABLE, failure.kind());
+            assertTrue(
+                    failure.getMessage().startsWith("could not list " + prefix + " in etcd at http://127.0.0.1:1: "),
+                    failure.getMessage());
+            Heard heard = new Heard();
+            nowhere.close();
+            nowhere.watch(prefix, 0, heard).close();
+            assertEquals(KeyValuesException.Kind.UNAVAILABLE, heard.end().kind());
+        }
+    }
+
+    @Test
+    void whatIsTooLargeIsTold() {
+        String large = "x".repeat(3 << 20);
+        KeyValuesException failure = assertThrows(KeyValuesException.class, () -> put("a", large));
+        assertFalse(failure.getMessage().contains("xxx"), failure.getMessage());
+        assertNotEquals(KeyValuesException.Kind.UNAVAILABLE, failure.kind());
+    }
+
+    @Test
+    void membersAreAskedOverTlsAndProveWhoTheyAre() throws Exception {
+        TestAuthority authority = new TestAuthority("etcd");
+        TestAuthority.Issued server = authority.issue("127.0.0.1");
+        Path certificate = server.writeCertificate(directory.resolve("server.pem"));
+        Path key = server.writeKey(directory.resolve("server.key"));
+        Path ca = authority.writeCertificate(directory.resolve("ca.pem"));
+        TestAuthority.Issued client = authority.issue("machine");
+        Tls tls = new Tls(
+                ca.toString(),
+                client.writeCertificate(directory.resolve("client.pem")).toString(),
+                client.writeKey(directory.resolve("client.key")).toString());
+        try (EtcdCluster secured = EtcdCluster.start(
+                        directory.resolve("secured"),
+                        1,
+                        "--cert-file",
+                        certificate.toString(),
+                        "--key-file",
+                        key.toString(),
+                        "--client-cert-auth",
+                        "--trusted-ca-file",
+                        ca.toString());
+                KeyValues known = new EtcdKeyValues(config(secured.endpoints(), null, tls));
+                KeyValues unknown =
+                        new EtcdKeyValues(config(secured.endpoints(), null, new Tls(ca.toString(), null, null)))) {
+            known.commit(ImmutableList.of(), ImmutableList.of(write("a", "1", KeyValues.NO_LEASE)))
+                    .orElseThrow();
+            assertEquals(1, known.list(prefix).entries().size());
+            assertThrows(KeyValuesException.class, () -> unknown.list(prefix));
+        }
+        try (KeyValues without = new EtcdKeyValues(
+                config(List.of("https://127.0.0.1:1"), null, new Tls("/nowhere/ca.pem", null, null)))) {
+            KeyValuesException failure = assertThrows(KeyValuesException.class, () -> without.list(prefix));
+            assertTrue(failure.getMessage().contains("sources.etcd.tls"), failure.getMessage());
+        }
+    }
+
+    @Test
+    void aPasswordIsReadAgainWhenItWasChanged() throws Exception {
+        try (EtcdCluster own = EtcdCluster.start(directory.resolve("own"), 1);
+                Client administrator = Client.builder()
+                        .endpoints(own.endpoints().toArray(String[]::new))
+                        .build()) {
+            administrator.getAuthClient().userAdd(bytes("root"), bytes("top")).get();
+            administrator
+                    .getAuthClient()
+                    .userGrantRole(bytes("root"), bytes("root"))
+                    .get();
+            administrator.getAuthClient().authEnable().get();
+            Path file = directory.resolve("password");
+            Login login = new Login("root", file.toString());
+            try (KeyValues secured = new EtcdKeyValues(config(own.endpoints(), login, null))) {
+                KeyValuesException missing = assertThrows(KeyValuesException.class, () -> secured.list(prefix));
+                assertTrue(missing.getMessage().contains(file + " (sources.etcd.login.passwordFile)"));
+                Files.writeString(file, "wrong");
+                KeyValuesException refused = assertThrows(KeyValuesException.class, () -> secured.list(prefix));
+                assertFalse(refused.getMessage().contains("wrong"), refused.getMessage());
+                Files.writeString(file, "top\n");
+                assertTrue(secured.list(prefix).entries().isEmpty());
+            }
+            try (KeyValues nobody = new EtcdKeyValues(config(own.endpoints(), null, null))) {
+                assertThrows(KeyValuesException.class, () -> nobody.list(prefix));
+            }
+        }
+    }
+
+    @Test
+    void aMemberThatIsKilledIsDoneWithout() throws Exception {
+        try (EtcdCluster three = EtcdCluster.start(directory.resolve("three"), 3);
+                KeyValues cluster = new EtcdKeyValues(config(three.endpoints(), null, null))) {
+            await().atMost(PATIENCE)
+                    .ignoreExceptions()
+                    .until(() -> cluster.list(prefix).revision() > 0);
+            Heard heard = new Heard();
+            long revision = cluster.list(prefix).revision();
+            Optional<KeyValues.Watching> watching = Optional.of(cluster.watch(prefix, revision, heard));
+            for (int i = 0; i < 3; i++) {
+                three.kill(i);
+                String value = "after " + i;
+                await().atMost(PATIENCE)
+                        .ignoreExceptions()
+                        .until(() -> cluster.commit(
+                                        ImmutableList.of(), ImmutableList.of(write("a", value, KeyValues.NO_LEASE)))
+                                .isPresent());
+                heard.awaitOrWatchAgain("a=" + value, cluster);
+                three.start(i);
+                await().atMost(PATIENCE)
+                        .ignoreExceptions()
+                        .until(() -> cluster.list(prefix).revision() > 0);
+            }
+            watching.orElseThrow().close();
+        }
+    }
+
+    private static ByteSequence bytes(String text) {
+        return ByteSequence.from(text, StandardCharsets.UTF_8);
+    }
+
+    private final class Heard implements KeyValues.Listener {
+        final List<String> told = new CopyOnWriteArrayList<>();
+        final List<KeyValuesException> ends = new CopyOnWriteArrayList<>();
+        volatile long revision;
+
+        @Override
+        public void changed(ImmutableList<Entry> put, ImmutableList<String> deleted, long at) {
+            put.forEach(entry -> told.add(
+                    entry.key().substring(prefix.length()) + "=" + entry.value().toStringUtf8()));
+            deleted.forEach(key -> told.add("-" + key.substring(prefix.length())));
+            revision = at;
+        }
+
+        @Override
+        public void ended(KeyValuesException failure) {
+            ends.add(failure);
+        }
+
+        void await(String what) {
+            Awaitility.await().atMost(PATIENCE).until(() -> told.contains(what));
+        }
+
+        void awaitOrWatchAgain(String what, KeyValues keys) {
+            Awaitility.await().atMost(PATIENCE).until(() -> {
+                if (!ends.isEmpty()) {
+                    ends.clear();
+                    keys.watch(prefix, revision, this);
+                }
+                return told.contains(what);
+            });
+        }
+
+        KeyValuesException end() {
+            Awaitility.await().atMost(PATIENCE).until(() -> !ends.isEmpty());
+            return ends.getFirst();
+        }
+    }
+}
