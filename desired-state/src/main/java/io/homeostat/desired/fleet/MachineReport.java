@@ -3,7 +3,6 @@ package io.homeostat.desired.fleet;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSortedMap;
 import java.time.Instant;
-import org.jspecify.annotations.Nullable;
 
 /**
  * What a machine says of itself. It is believed for as long as the machine is heard of; none of it can be verified.
@@ -26,6 +25,11 @@ public record MachineReport(
         int problems,
         ImmutableList<ReportedWorkload> workloads) {
 
+    /** The same as if it had been written then. */
+    public MachineReport at(Instant time) {
+        return new MachineReport(agent, time, labels, source, version, sequence, problems, workloads);
+    }
+
     /**
      * A workload of it.
      *
@@ -36,7 +40,6 @@ public record MachineReport(
      * @param state one of the words of status
      * @param restarts since this revision was launched first
      * @param failure the last one, in words, without secrets
-     * @param since when this revision was launched first; null when it was not
      */
     public record ReportedWorkload(
             String id,
@@ -49,6 +52,5 @@ public record MachineReport(
             boolean paused,
             boolean givenUp,
             int restarts,
-            String failure,
-            @Nullable Instant since) {}
+            String failure) {}
 }

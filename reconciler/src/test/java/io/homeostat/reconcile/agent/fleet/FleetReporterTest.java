@@ -1,0 +1,224 @@
+package io.homeostat.reconcile.agent.fleet;
+
+import static org.awaitility.Awaitility.await;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSortedMap;
+import com.google.protobuf.ByteString;
+import io.homeostat.controlplane.EtcdCluster;
+import io.homeostat.desired.etcd.EtcdKeyValues;
+import io.homeostat.desired.etcd.KeyValues;
+import io.homeostat.desired.etcd.KeyValues.Entry;
+import io.homeostat.desired.etcd.KeyValues.Write;
+import io.homeostat.desired.fleet.FleetKeys;
+import io.homeostat.desired.fleet.MachineRegistration;
+import io.homeostat.desired.fleet.MachineReport;
+import io.homeostat.desired.fleet.MachineReport.ReportedWorkload;
+import io.homeostat.desired.model.AgentConfig.Etcd;
+import io.homeostat.desired.state.RecordCodec;
+import io.homeostat.reconcile.plan.Example;
+import io.homeostat.reconcile.plan.Planner;
+import io.homeostat.reconcile.plan.Situation;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.time.Clock;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.Random;
+import java.util.concurrent.CopyOnWriteArrayList;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.condition.EnabledIf;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Against a real etcd. */
+@EnabledIf("io.homeostat.controlplane.EtcdCluster#isInstalled")
+class FleetReporterTest {
+    private static final Duration PATIENCE = Duration.ofMinutes(1);
+    private static final FleetKeys KEYS = new FleetKeys("/fleet");
+    private static final RecordCodec CODEC = new RecordCodec(new ObjectMapper());
+
+    @TempDir
+    Path directory;
+
+    private EtcdCluster etcd;
+    private KeyValues store;
+    private final List<Long> registered = new CopyOnWriteArrayList<>();
+    private volatile ImmutableSortedMap<String, String> labels = ImmutableSortedMap.of("role", "web");
+    private volatile String version = "17";
+
+    @BeforeEach
+    void start() throws IOException {
+        etcd = EtcdCluster.start(directory, 1);
+        store = connection();
+    }
+
+    @AfterEach
+    void end() throws InterruptedException {
+        store.close();
+        etcd.close();
+    }
+
+    private KeyValues connection() {
+        return new EtcdKeyValues(new Etcd(ImmutableList.copyOf(etcd.endpoints()), "/fleet", null, null));
+    }
+
+    private FleetReporter reporter(KeyValues through) {
+        return new FleetReporter(
+                through,
+                KEYS,
+                "i-1",
+                () -> new FleetReporter.About("1.0", labels, "etcd", version, 42, 0),
+                Clock.systemUTC(),
+                new Random(1),
+                Duration.ofMillis(50),
+                registered::add);
+    }
+
+    private static void looked(FleetReporter reporter, Example example) {
+        Situation situation = example.learned().situation();
+        reporter.looked(situation, Planner.plan(situation));
+    }
+
+    private Optional<Entry> found(String key) throws Exception {
+        return Optional.ofNullable(store.list(key).entries().get(key));
+    }
+
+    private MachineReport report() throws Exception {
+        return found(KEYS.report("i-1"))
+                .map(entry -> CODEC.read(MachineReport.class, entry.value().toStringUtf8()))
+                .orElseThrow();
+    }
+
+    private List<ReportedWorkload> workloads() throws Exception {
+        return report().workloads();
+    }
+
+    @Test
+    void whatTheLoopSawIsReported() throws Exception {
+        try (FleetReporter reporter = reporter(store)) {
+            looked(
+                    reporter,
+                    Example.plugin()
+                            .wants("A")
+                            .installed("A")
+                            .active("A")
+                            .runs("A")
+                            .knownGood("A"));
+            await().atMost(PATIENCE).ignoreExceptions().until(() -> !workloads().isEmpty());
+            ReportedWorkload well = workloads().getFirst();
+            assertEquals(
+                    List.of("plugin/p", "A", "A", "", "RUNNING"),
+                    List.of(well.id(), well.revision(), well.desired(), well.failed(), well.state()));
+            assertTrue(well.converged());
+            assertEquals(
+                    List.of("1.0", labels, "etcd", "17", 42L),
+                    List.of(
+                            report().agent(),
+                            report().labels(),
+                            report().source(),
+                            report().version(),
+                            report().sequence()));
+
+            looked(
+                    reporter,
+                    Example.plugin()
+                            .wants("B")
+                            .installed("A")
+                            .active("A")
+                            .runs("A")
+                            .knownGood("A"));
+            await().atMost(PATIENCE)
+                    .until(() -> workloads().getFirst().desired().equals("B"));
+            looked(reporter, Example.plugin());
+            await().atMost(PATIENCE).until(() -> workloads().isEmpty());
+            version = "18";
+            reporter.changed();
+            await().atMost(PATIENCE).until(() -> report().version().equals("18"));
+        }
+        assertEquals(Optional.empty(), found(KEYS.report("i-1")), "who ended on purpose is silent at once");
+        assertTrue(found(KEYS.machine("i-1")).isPresent());
+    }
+
+    @Test
+    void whatStaysTheSameIsWrittenOnce() throws Exception {
+        try (FleetReporter reporter = reporter(store)) {
+            await().atMost(PATIENCE).ignoreExceptions().until(() -> workloads().isEmpty());
+            long written = found(KEYS.report("i-1")).orElseThrow().modified();
+            for (int i = 0; i < 5; i++) {
+                reporter.changed();
+            }
+            version = "18";
+            reporter.changed();
+            await().atMost(PATIENCE).until(() -> report().version().equals("18"));
+            assertEquals(written + 1, found(KEYS.report("i-1")).orElseThrow().modified());
+        }
+    }
+
+    @Test
+    void theFirstRegistrationCountsForEver() throws Exception {
+        try (FleetReporter reporter = reporter(store)) {
+            await().atMost(PATIENCE).until(() -> !registered.isEmpty());
+        }
+        labels = ImmutableSortedMap.of("role", "db");
+        try (FleetReporter reporter = reporter(store)) {
+            await().atMost(PATIENCE).until(() -> registered.size() > 1);
+        }
+        assertEquals(registered.get(0), registered.get(1));
+        Entry machine = found(KEYS.machine("i-1")).orElseThrow();
+        assertEquals(registered.get(0), machine.created());
+        assertNotEquals(machine.created(), machine.modified());
+        assertEquals(
+                labels,
+                CODEC.read(MachineRegistration.class, machine.value().toStringUtf8())
+                        .labels());
+    }
+
+    @Test
+    void aReportThatSomebodyRemovedComesBackWithItsLease() throws Exception {
+        try (FleetReporter reporter = reporter(store)) {
+            await().atMost(PATIENCE).ignoreExceptions().until(() -> workloads().isEmpty());
+            store.commit(ImmutableList.of(), ImmutableList.of(new Write.Delete(KEYS.report("i-1"))));
+            version = "18";
+            reporter.changed();
+            await().atMost(PATIENCE)
+                    .ignoreExceptions()
+                    .until(() -> report().version().equals("18"));
+        }
+    }
+
+    @Test
+    void anEtcdThatIsAwayIsToldAndReportedToWhenItIsBack() throws Exception {
+        etcd.kill(0);
+        try (KeyValues own = connection();
+                FleetReporter reporter = reporter(own)) {
+            await().atMost(PATIENCE)
+                    .until(() -> reporter.problem()
+                            .contains("in etcd at " + etcd.endpoints().get(0)));
+            etcd.start(0);
+            await().atMost(PATIENCE).ignoreExceptions().until(() -> workloads().isEmpty());
+            await().atMost(PATIENCE).until(() -> reporter.problem().isEmpty());
+        }
+    }
+
+    @Test
+    void aRegistrationThatIsNoJsonIsWrittenAnew() throws Exception {
+        store.commit(
+                ImmutableList.of(),
+                ImmutableList.of(new Write.Put(KEYS.machine("i-1"), ByteString.copyFromUtf8("?"), 0)));
+        try (FleetReporter reporter = reporter(store)) {
+            await().atMost(PATIENCE).until(() -> !registered.isEmpty());
+            assertTrue(found(KEYS.machine("i-1"))
+                    .orElseThrow()
+                    .value()
+                    .toStringUtf8()
+                    .contains("web"));
+        }
+    }
+}
