@@ -124,7 +124,11 @@ public final class FleetReporter implements PassListener, AutoCloseable {
     public void looked(Situation situation, WorkloadPlan plan) {
         WorkloadId id = situation.id();
         Finding finding = new Finding(situation.history(), situation, plan);
-        ReportedWorkload now = finding.matters() ? reported(WorkloadStatus.of(finding)) : null;
+        note(id, finding.matters() ? reported(WorkloadStatus.of(finding)) : null);
+    }
+
+    /** @param now null when there is nothing to say of it any more */
+    void note(WorkloadId id, @Nullable ReportedWorkload now) {
         ReportedWorkload before = now == null ? workloads.remove(id) : workloads.put(id, now);
         if (now == null ? before != null : !now.equals(before)) {
             signal();
