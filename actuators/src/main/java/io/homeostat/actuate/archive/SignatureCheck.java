@@ -9,6 +9,8 @@ import io.homeostat.desired.model.BriefText;
 import io.homeostat.desired.model.Source;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
+import io.homeostat.desired.signature.KeyFailure;
+import io.homeostat.desired.signature.TrustedKeys;
 import io.homeostat.desired.state.history.FailureCause;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -102,10 +104,19 @@ public final class SignatureCheck {
 
         /** The configured policy; fails when a key can't be read. */
         public static SignaturePolicy of(AgentConfig.Signatures signatures) throws ActuationFailure {
-            return new SignaturePolicy(
-                    signatures.require(),
-                    TrustedKeys.read(
-                            signatures.keys().stream().map(Path::of).collect(ImmutableList.toImmutableList())));
+            try {
+                return new SignaturePolicy(
+                        signatures.require(),
+                        TrustedKeys.read(
+                                signatures.keys().stream().map(Path::of).collect(ImmutableList.toImmutableList()),
+                                "signatures.keys"));
+            } catch (KeyFailure e) {
+                throw new ActuationFailure(
+                        ActuationFailure.causeOf(e.getCause(), FailureCause.Kind.SIGNATURE),
+                        String.valueOf(e.getMessage()),
+                        true,
+                        e);
+            }
         }
     }
 }

@@ -13,6 +13,7 @@ import io.homeostat.actuate.LocalDisk;
 import io.homeostat.actuate.archive.SignatureCheck.SignaturePolicy;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
+import io.homeostat.desired.signature.TrustedKeys;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -115,6 +116,7 @@ class SignatureCheckTest {
     }
 
     private TrustedKeys keysOf(Signer whose) throws Exception {
-        return TrustedKeys.read(List.of(Files.writeString(directory.resolve("key.pem"), whose.publicKeyPem())));
+        return TrustedKeys.read(
+                List.of(Files.writeString(directory.resolve("key.pem"), whose.publicKeyPem())), "signatures.keys");
     }
 }

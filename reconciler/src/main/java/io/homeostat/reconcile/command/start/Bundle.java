@@ -1,8 +1,8 @@
 package io.homeostat.reconcile.command.start;
 
 import com.google.common.collect.ImmutableList;
-import io.homeostat.actuate.ActuationFailure;
-import io.homeostat.actuate.archive.SigningKey;
+import io.homeostat.desired.signature.KeyFailure;
+import io.homeostat.desired.signature.SigningKey;
 import io.homeostat.reconcile.command.environment.CommandFailure;
 import io.homeostat.reconcile.command.environment.DocumentFormat;
 import java.io.IOException;
@@ -104,7 +104,7 @@ public record Bundle(
     private static SigningKey read(Path file) {
         try {
             return SigningKey.read(file);
-        } catch (ActuationFailure e) {
+        } catch (KeyFailure e) {
             throw new CommandFailure(String.valueOf(e.getMessage()), e);
         }
     }

@@ -1,8 +1,6 @@
-package io.homeostat.actuate.archive;
+package io.homeostat.desired.signature;
 
 import com.google.common.io.BaseEncoding;
-import io.homeostat.actuate.ActuationFailure;
-import io.homeostat.desired.state.history.FailureCause;
 import java.nio.file.Path;
 import java.security.GeneralSecurityException;
 import java.security.KeyFactory;
@@ -11,9 +9,8 @@ import java.security.Signature;
 import java.security.spec.InvalidKeySpecException;
 import java.security.spec.PKCS8EncodedKeySpec;
 import java.util.Base64;
-import org.jspecify.annotations.Nullable;
 
-/** A private key (Ed25519, RFC 8032) that signs archives; those who trust it have its other half in {@link TrustedKeys}. */
+/** A private key (Ed25519, RFC 8032) that signs; those who trust it have its other half in {@link TrustedKeys}. */
 public final class SigningKey {
     private static final String ALGORITHM = "Ed25519";
 
@@ -26,20 +23,17 @@ public final class SigningKey {
     /**
      * Reads a PEM file (PKCS #8) without a password.
      *
-     * @throws ActuationFailure when it can't be read or is no such key; the message has nothing of it
+     * @throws KeyFailure when it can't be read or is no such key
      */
-    public static SigningKey read(Path file) throws ActuationFailure {
+    public static SigningKey read(Path file) throws KeyFailure {
+        Pem pem = new Pem(file, "the key");
         try {
-            byte[] encoded = Pem.read(
-                            file,
-                            "PRIVATE KEY",
-                            "openssl pkey -inform DER -in " + file + " -out key.pem",
-                            SigningKey::unusable)
+            byte[] encoded = pem.read("PRIVATE KEY", "openssl pkey -inform DER -in " + file + " -out key.pem")
                     .getFirst();
             return new SigningKey(KeyFactory.getInstance(ALGORITHM).generatePrivate(new PKCS8EncodedKeySpec(encoded)));
         } catch (InvalidKeySpecException | IllegalArgumentException e) {
             // What they say may quote the key.
-            throw unusable(file + ": it is no Ed25519 key in PEM; openssl genpkey -algorithm ed25519 makes one", null);
+            throw pem.unusable("it is no Ed25519 key in PEM; openssl genpkey -algorithm ed25519 makes one");
         } catch (GeneralSecurityException e) {
             throw new IllegalStateException("every JDK since 15 has " + ALGORITHM, e);
         }
@@ -47,21 +41,19 @@ public final class SigningKey {
 
     /** A signature of the 32 bytes of an archive's SHA-256, in base64. */
     public String sign(String sha256) {
+        return Base64.getEncoder()
+                .encodeToString(sign(BaseEncoding.base16().lowerCase().decode(sha256)));
+    }
+
+    /** A signature of these bytes. */
+    public byte[] sign(byte[] message) {
         try {
             Signature signature = Signature.getInstance(ALGORITHM);
             signature.initSign(key);
-            signature.update(BaseEncoding.base16().lowerCase().decode(sha256));
-            return Base64.getEncoder().encodeToString(signature.sign());
+            signature.update(message);
+            return signature.sign();
         } catch (GeneralSecurityException e) {
             throw new IllegalStateException("this Ed25519 key can't sign", e);
         }
-    }
-
-    private static ActuationFailure unusable(String why, @Nullable Exception cause) {
-        return new ActuationFailure(
-                ActuationFailure.causeOf(cause, FailureCause.Kind.SIGNATURE),
-                "cannot use the key: " + why,
-                true,
-                cause);
     }
 }

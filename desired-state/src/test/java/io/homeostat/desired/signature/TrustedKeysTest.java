@@ -1,11 +1,10 @@
-package io.homeostat.actuate.archive;
+package io.homeostat.desired.signature;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.homeostat.actuate.ActuationFailure;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -20,13 +19,13 @@ class TrustedKeysTest {
     @TempDir
     Path directory;
 
-    private Signer signer;
-    private Signer other;
+    private KeyPairInPem signer;
+    private KeyPairInPem other;
 
     @BeforeEach
     void makeKeys() {
-        signer = Signer.withNewKey();
-        other = Signer.withNewKey();
+        signer = KeyPairInPem.withNewKey();
+        other = KeyPairInPem.withNewKey();
     }
 
     @Test
@@ -35,9 +34,11 @@ class TrustedKeysTest {
         Path next = Files.writeString(directory.resolve("next.pem"), other.publicKeyPem());
         String signature = signer.sign(SHA256);
 
-        assertTrue(TrustedKeys.read(List.of(old)).signed(SHA256, signature));
-        assertTrue(TrustedKeys.read(List.of(next, old)).signed(SHA256, signature), "while keys are exchanged");
-        assertFalse(TrustedKeys.read(List.of(next)).signed(SHA256, signature));
+        assertTrue(TrustedKeys.read(List.of(old), "signatures.keys").signed(SHA256, signature));
+        assertTrue(
+                TrustedKeys.read(List.of(next, old), "signatures.keys").signed(SHA256, signature),
+                "while keys are exchanged");
+        assertFalse(TrustedKeys.read(List.of(next), "signatures.keys").signed(SHA256, signature));
         assertFalse(TrustedKeys.NONE.signed(SHA256, signature));
     }
 
@@ -48,12 +49,13 @@ class TrustedKeysTest {
                 "\uFEFFunsere Schlüssel\n" + other.publicKeyPem() + "the old one, until June\n"
                         + signer.publicKeyPem());
 
-        assertTrue(TrustedKeys.read(List.of(both)).signed(SHA256, signer.sign(SHA256)));
+        assertTrue(TrustedKeys.read(List.of(both), "signatures.keys").signed(SHA256, signer.sign(SHA256)));
     }
 
     @Test
     void aSignatureOfSomethingElseIsNotGood() throws Exception {
-        TrustedKeys keys = TrustedKeys.read(List.of(Files.writeString(directory.resolve("k"), signer.publicKeyPem())));
+        TrustedKeys keys = TrustedKeys.read(
+                List.of(Files.writeString(directory.resolve("k"), signer.publicKeyPem())), "signatures.keys");
 
         assertFalse(keys.signed(SHA256, signer.sign("0".repeat(64))));
         assertFalse(keys.signed(SHA256, "A".repeat(86) + "=="));
@@ -73,7 +75,7 @@ class TrustedKeysTest {
                         directory.resolve("garbage"), "-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----\n"),
                 "cannot use what signatures.keys names: %s: it has a public key that is not an Ed25519 key in PEM");
         assertRefused(
-                Files.writeString(directory.resolve("rsa"), Signer.rsaPublicKeyPem()),
+                Files.writeString(directory.resolve("rsa"), KeyPairInPem.rsaPublicKeyPem()),
                 "cannot use what signatures.keys names: %s: it has a public key that is not an Ed25519 key in PEM");
         assertRefused(
                 Files.write(directory.resolve("huge"), new byte[(1 << 20) + 1]),
@@ -87,7 +89,7 @@ class TrustedKeysTest {
                 key,
                 "cannot use what signatures.keys names: %1$s: it is no text, but perhaps DER; make PEM of it:"
                         + " openssl pkey -pubin -inform DER -in %1$s -out key.pem");
-        ActuationFailure failure = assertThrows(ActuationFailure.class, () -> SigningKey.read(key));
+        KeyFailure failure = assertThrows(KeyFailure.class, () -> SigningKey.read(key));
         assertEquals(
                 "cannot use the key: %1$s: it is no text, but perhaps DER; make PEM of it: openssl pkey -inform DER -in %1$s -out key.pem"
                         .formatted(key),
@@ -95,7 +97,7 @@ class TrustedKeysTest {
     }
 
     private static void assertRefused(Path file, String message) {
-        ActuationFailure failure = assertThrows(ActuationFailure.class, () -> TrustedKeys.read(List.of(file)));
+        KeyFailure failure = assertThrows(KeyFailure.class, () -> TrustedKeys.read(List.of(file), "signatures.keys"));
         assertEquals(message.formatted(file), failure.getMessage());
     }
 }

@@ -1,9 +1,7 @@
-package io.homeostat.actuate.archive;
+package io.homeostat.desired.signature;
 
 import com.google.common.collect.ImmutableList;
 import com.google.common.io.BaseEncoding;
-import io.homeostat.actuate.ActuationFailure;
-import io.homeostat.desired.state.history.FailureCause;
 import java.nio.file.Path;
 import java.security.GeneralSecurityException;
 import java.security.KeyFactory;
@@ -13,7 +11,6 @@ import java.security.spec.InvalidKeySpecException;
 import java.security.spec.X509EncodedKeySpec;
 import java.util.Base64;
 import java.util.List;
-import org.jspecify.annotations.Nullable;
 
 /** The public keys (Ed25519, RFC 8032) whose signatures are trusted. */
 public final class TrustedKeys {
@@ -30,29 +27,27 @@ public final class TrustedKeys {
     /**
      * Reads PEM files with at least one key each.
      *
-     * @throws ActuationFailure when one of them cannot be read or contains anything else
+     * @param setting where the files are named, for failures: {@code signatures.keys}
+     * @throws KeyFailure when one of them cannot be read or contains anything else
      */
-    public static TrustedKeys read(List<Path> files) throws ActuationFailure {
+    public static TrustedKeys read(List<Path> files, String setting) throws KeyFailure {
         ImmutableList.Builder<PublicKey> keys = ImmutableList.builder();
         for (Path file : files) {
-            keys.addAll(read(file));
+            keys.addAll(read(new Pem(file, "what " + setting + " names")));
         }
         return new TrustedKeys(keys.build());
     }
 
-    private static ImmutableList<PublicKey> read(Path file) throws ActuationFailure {
+    private static ImmutableList<PublicKey> read(Pem pem) throws KeyFailure {
         try {
             ImmutableList.Builder<PublicKey> found = ImmutableList.builder();
-            for (byte[] encoded : Pem.read(
-                    file,
-                    "PUBLIC KEY",
-                    "openssl pkey -pubin -inform DER -in " + file + " -out key.pem",
-                    TrustedKeys::unusable)) {
+            for (byte[] encoded :
+                    pem.read("PUBLIC KEY", "openssl pkey -pubin -inform DER -in " + pem.file() + " -out key.pem")) {
                 found.add(factory().generatePublic(new X509EncodedKeySpec(encoded)));
             }
             return found.build();
         } catch (InvalidKeySpecException | IllegalArgumentException e) {
-            throw unusable(file + ": it has a public key that is not an Ed25519 key in PEM", e);
+            throw pem.unusable("it has a public key that is not an Ed25519 key in PEM");
         }
     }
 
@@ -62,14 +57,6 @@ public final class TrustedKeys {
         } catch (GeneralSecurityException e) {
             throw new IllegalStateException("every JDK since 15 has " + ALGORITHM, e);
         }
-    }
-
-    private static ActuationFailure unusable(String why, @Nullable Exception cause) {
-        return new ActuationFailure(
-                ActuationFailure.causeOf(cause, FailureCause.Kind.SIGNATURE),
-                "cannot use what signatures.keys names: " + why,
-                true,
-                cause);
     }
 
     public boolean isEmpty() {
