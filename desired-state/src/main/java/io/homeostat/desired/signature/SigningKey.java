@@ -4,9 +4,13 @@ import com.google.common.io.BaseEncoding;
 import java.nio.file.Path;
 import java.security.GeneralSecurityException;
 import java.security.KeyFactory;
+import java.security.KeyPairGenerator;
 import java.security.PrivateKey;
+import java.security.SecureRandom;
 import java.security.Signature;
+import java.security.interfaces.EdECPrivateKey;
 import java.security.spec.InvalidKeySpecException;
+import java.security.spec.NamedParameterSpec;
 import java.security.spec.PKCS8EncodedKeySpec;
 import java.util.Base64;
 
@@ -39,6 +43,20 @@ public final class SigningKey {
         }
     }
 
+    /** The id of its other half, see {@link TrustedKeys#ids}. */
+    public String id() {
+        byte[] seed = ((EdECPrivateKey) key).getBytes().orElseThrow();
+        try {
+            // The JDK has no other way from a private key to its public one than to make the pair anew, of the same
+            // random bytes.
+            KeyPairGenerator generator = KeyPairGenerator.getInstance(ALGORITHM);
+            generator.initialize(NamedParameterSpec.ED25519, new SameBytes(seed));
+            return TrustedKeys.id(generator.generateKeyPair().getPublic());
+        } catch (GeneralSecurityException e) {
+            throw new IllegalStateException("every JDK since 15 has " + ALGORITHM, e);
+        }
+    }
+
     /** A signature of the 32 bytes of an archive's SHA-256, in base64. */
     public String sign(String sha256) {
         return Base64.getEncoder()
@@ -54,6 +72,21 @@ public final class SigningKey {
             return signature.sign();
         } catch (GeneralSecurityException e) {
             throw new IllegalStateException("this Ed25519 key can't sign", e);
+        }
+    }
+
+    private static final class SameBytes extends SecureRandom {
+        private static final long serialVersionUID = 1L;
+
+        private final byte[] bytes;
+
+        SameBytes(byte[] bytes) {
+            this.bytes = bytes;
+        }
+
+        @Override
+        public void nextBytes(byte[] into) {
+            System.arraycopy(bytes, 0, into, 0, into.length);
         }
     }
 }

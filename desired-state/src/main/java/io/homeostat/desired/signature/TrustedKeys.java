@@ -1,6 +1,8 @@
 package io.homeostat.desired.signature;
 
 import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSet;
+import com.google.common.hash.Hashing;
 import com.google.common.io.BaseEncoding;
 import java.nio.file.Path;
 import java.security.GeneralSecurityException;
@@ -11,6 +13,7 @@ import java.security.spec.InvalidKeySpecException;
 import java.security.spec.X509EncodedKeySpec;
 import java.util.Base64;
 import java.util.List;
+import java.util.Optional;
 
 /** The public keys (Ed25519, RFC 8032) whose signatures are trusted. */
 public final class TrustedKeys {
@@ -67,14 +70,31 @@ public final class TrustedKeys {
     public boolean signed(String sha256, String signature) {
         byte[] digest = BaseEncoding.base16().lowerCase().decode(sha256);
         byte[] bytes = Base64.getDecoder().decode(signature);
-        return keys.stream().anyMatch(key -> signed(key, digest, bytes));
+        return signer(digest, bytes).isPresent();
     }
 
-    private static boolean signed(PublicKey key, byte[] digest, byte[] signature) {
+    /** The id of the key that made a signature of these bytes; empty when none of these did. */
+    public Optional<String> signer(byte[] message, byte[] signature) {
+        return keys.stream()
+                .filter(key -> signed(key, message, signature))
+                .map(TrustedKeys::id)
+                .findFirst();
+    }
+
+    /** The ids of all of them: the SHA-256 of what a PEM file has of a key. */
+    public ImmutableSet<String> ids() {
+        return keys.stream().map(TrustedKeys::id).collect(ImmutableSet.toImmutableSet());
+    }
+
+    static String id(PublicKey key) {
+        return Hashing.sha256().hashBytes(key.getEncoded()).toString();
+    }
+
+    private static boolean signed(PublicKey key, byte[] message, byte[] signature) {
         try {
             Signature check = Signature.getInstance(ALGORITHM);
             check.initVerify(key);
-            check.update(digest);
+            check.update(message);
             return check.verify(signature);
         } catch (GeneralSecurityException e) {
             // This is how the JDK says that these bytes are no signature at all.

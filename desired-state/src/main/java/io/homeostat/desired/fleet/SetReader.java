@@ -1,0 +1,260 @@
+package io.homeostat.desired.fleet;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.core.StreamReadFeature;
+import com.fasterxml.jackson.databind.DeserializationFeature;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.json.JsonMapper;
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSet;
+import com.google.common.collect.ImmutableSortedMap;
+import io.homeostat.desired.model.AgentConfig;
+import io.homeostat.desired.signature.TrustedKeys;
+import java.io.ByteArrayInputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.ByteBuffer;
+import java.nio.charset.CharacterCodingException;
+import java.nio.charset.StandardCharsets;
+import java.time.DateTimeException;
+import java.time.Instant;
+import java.util.Base64;
+import java.util.Map;
+import java.util.Optional;
+import java.util.function.Predicate;
+import java.util.regex.Pattern;
+import java.util.zip.GZIPInputStream;
+import org.jspecify.annotations.Nullable;
+
+/** Reads what was published, and refuses what nobody has signed who would have to. */
+public final class SetReader {
+    /** The longest set that is read, in bytes: that of one file of documents. */
+    public static final int MAX_BYTES = 16 << 20;
+
+    private static final byte[] GZIP = {0x1F, (byte) 0x8B};
+    private static final Pattern SET_FILE =
+            Pattern.compile("\\s*\\{\\s*\"(" + SetFile.ENVELOPE + "|" + SetFile.DOCUMENTS + ")\"");
+    private static final Pattern SHA256 = Pattern.compile("[0-9a-f]{64}");
+
+    private static final JsonMapper JSON = JsonMapper.builder()
+            .enable(StreamReadFeature.STRICT_DUPLICATE_DETECTION)
+            .enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS)
+            .build();
+
+    private final AgentConfig.SignedSets rules;
+    private final TrustedKeys keys;
+
+    /** @param keys those that the rules name */
+    public SetReader(AgentConfig.SignedSets rules, TrustedKeys keys) {
+        this.rules = rules;
+        this.keys = keys;
+    }
+
+    /**
+     * Reads one file: a set file, or YAML; compressed by gzip or not.
+     *
+     * @param name of the one document that YAML is
+     */
+    public PublishedSet read(byte[] file, String name) throws RefusedSet {
+        String text = text(unpacked(file), "it");
+        if (!SET_FILE.matcher(text).lookingAt()) {
+            return unsigned(ImmutableSortedMap.of(name, text));
+        }
+        JsonNode json = json(text, "it is no set file");
+        ImmutableSortedMap.Builder<String, String> documents = ImmutableSortedMap.naturalOrder();
+        for (Map.Entry<String, JsonNode> document :
+                required(json, SetFile.DOCUMENTS, JsonNode::isObject).properties()) {
+            if (!document.getValue().isTextual()) {
+                throw damaged("documents has something that is no text");
+            }
+            documents.put(document.getKey(), document.getValue().textValue());
+        }
+        JsonNode envelope = json.get(SetFile.ENVELOPE);
+        return envelope == null ? unsigned(documents.buildOrThrow()) : enclosed(envelope, documents.buildOrThrow());
+    }
+
+    /**
+     * Reads a directory in which each document is a file.
+     *
+     * @param files by their paths in it, {@link SetFile#ENVELOPE_PATH} among them if it is there; what is no document does not count
+     */
+    public PublishedSet readTree(Map<String, byte[]> files) throws RefusedSet {
+        ImmutableSortedMap.Builder<String, String> documents = ImmutableSortedMap.naturalOrder();
+        long size = 0;
+        for (Map.Entry<String, byte[]> file : files.entrySet()) {
+            if (SetFile.isDocument(file.getKey())) {
+                size += file.getValue().length;
+                documents.put(file.getKey(), text(file.getValue(), file.getKey()));
+            }
+        }
+        if (size > MAX_BYTES) {
+            throw tooLong();
+        }
+        byte[] envelope = files.get(SetFile.ENVELOPE_PATH);
+        return envelope == null
+                ? unsigned(documents.buildOrThrow())
+                : enclosed(
+                        json(
+                                text(envelope, SetFile.ENVELOPE_PATH),
+                                SetFile.ENVELOPE_PATH + " is not what homeostat publish writes"),
+                        documents.buildOrThrow());
+    }
+
+    private PublishedSet unsigned(ImmutableSortedMap<String, String> documents) throws RefusedSet {
+        if (rules.require()) {
+            throw new RefusedSet(
+                    "it is not signed, and signatures.documents.require is true; publish it with homeostat publish --key");
+        }
+        return PublishedSet.plain(documents);
+    }
+
+    private PublishedSet enclosed(JsonNode envelope, ImmutableSortedMap<String, String> documents) throws RefusedSet {
+        String type = required(envelope, "payloadType", JsonNode::isTextual).textValue();
+        if (!type.equals(SetFile.PAYLOAD_TYPE)) {
+            throw damaged("what is signed is of another type than " + SetFile.PAYLOAD_TYPE);
+        }
+        byte[] payload = base64(required(envelope, "payload", JsonNode::isTextual));
+        ImmutableList<String> signers = signers(required(envelope, "signatures", JsonNode::isArray), payload);
+        JsonNode manifest = json(text(payload, "its manifest"), "its manifest can't be read");
+        String fleet = required(manifest, "fleet", JsonNode::isTextual).textValue();
+        if (!fleet.equals(rules.fleet())) {
+            throw new RefusedSet("it was published for the fleet '" + fleet + "', and this machine is of '"
+                    + rules.fleet() + "' (signatures.documents.fleet); publish it with --fleet " + rules.fleet());
+        }
+        long sequence =
+                required(manifest, "sequence", JsonNode::canConvertToLong).longValue();
+        if (sequence < 1 || sequence > SetFile.MAX_SEQUENCE) {
+            throw damaged("its sequence is " + sequence);
+        }
+        Instant publishedAt = time(required(manifest, "publishedAt", JsonNode::isTextual));
+        requireSame(checksums(required(manifest, SetFile.DOCUMENTS, JsonNode::isObject)), documents);
+        return new PublishedSet(
+                fleet, sequence, Optional.of(publishedAt), documents, signers, PublishedSet.digest(documents));
+    }
+
+    /** The trusted ones. Which key made a signature is tried: what the envelope says of it is not signed. */
+    private ImmutableList<String> signers(JsonNode signatures, byte[] payload) throws RefusedSet {
+        byte[] signed = SetFile.signed(payload);
+        ImmutableSet.Builder<String> found = ImmutableSet.builder();
+        for (JsonNode signature : signatures) {
+            keys.signer(signed, base64(required(signature, "sig", JsonNode::isTextual)))
+                    .ifPresent(found::add);
+        }
+        ImmutableList<String> signers = found.build().asList();
+        boolean checked = rules.require() || !keys.isEmpty();
+        if (signers.isEmpty() && checked && !signatures.isEmpty()) {
+            throw new RefusedSet("none of its signatures is by a key of signatures.documents.keys;"
+                    + " sign it with one of these, or configure the key that it was signed with");
+        }
+        if (signers.isEmpty() && rules.require()) {
+            throw new RefusedSet(
+                    "it is not signed, and signatures.documents.require is true; publish it with homeostat publish --key");
+        }
+        return signers;
+    }
+
+    private static ImmutableSortedMap<String, String> checksums(JsonNode documents) throws RefusedSet {
+        ImmutableSortedMap.Builder<String, String> checksums = ImmutableSortedMap.naturalOrder();
+        for (Map.Entry<String, JsonNode> document : documents.properties()) {
+            String checksum = document.getValue().asText();
+            if (!SetFile.isDocument(document.getKey())
+                    || !SHA256.matcher(checksum).matches()) {
+                throw damaged("its manifest names something that is no document");
+            }
+            checksums.put(document.getKey(), checksum);
+        }
+        return checksums.buildOrThrow();
+    }
+
+    private static void requireSame(
+            ImmutableSortedMap<String, String> checksums, ImmutableSortedMap<String, String> documents)
+            throws RefusedSet {
+        for (String name : ImmutableSet.<String>builder()
+                .addAll(checksums.keySet())
+                .addAll(documents.keySet())
+                .build()) {
+            String text = documents.get(name);
+            @Nullable
+            String wrong = !checksums.containsKey(name)
+                    ? "was added"
+                    : text == null ? "is gone" : sameAs(checksums, name, text) ? null : "was changed";
+            if (wrong != null) {
+                throw new RefusedSet(name + " " + wrong
+                        + " since the set was published; publish it again, nothing else may write there");
+            }
+        }
+    }
+
+    private static boolean sameAs(ImmutableSortedMap<String, String> checksums, String name, String text) {
+        return PublishedSet.sha256(text).equals(checksums.get(name));
+    }
+
+    private static Instant time(JsonNode text) throws RefusedSet {
+        try {
+            return Instant.parse(text.textValue());
+        } catch (DateTimeException e) {
+            throw damaged("publishedAt is no time");
+        }
+    }
+
+    private static byte[] base64(JsonNode text) throws RefusedSet {
+        try {
+            return Base64.getDecoder().decode(text.textValue());
+        } catch (IllegalArgumentException e) {
+            throw damaged("something of its envelope is not base64");
+        }
+    }
+
+    private static JsonNode required(JsonNode parent, String key, Predicate<JsonNode> right) throws RefusedSet {
+        JsonNode value = parent.get(key);
+        if (value == null || !right.test(value)) {
+            throw damaged("it has no proper '" + key + "'");
+        }
+        return value;
+    }
+
+    private static JsonNode json(String text, String otherwise) throws RefusedSet {
+        try {
+            return JSON.readTree(text);
+        } catch (JsonProcessingException e) {
+            // Without its message, which quotes the text.
+            throw new RefusedSet(
+                    otherwise + ": no JSON at line " + e.getLocation().getLineNr() + ", column "
+                            + e.getLocation().getColumnNr() + "; publish it again");
+        }
+    }
+
+    private static byte[] unpacked(byte[] file) throws RefusedSet {
+        byte[] content = file;
+        if (file.length > GZIP.length && file[0] == GZIP[0] && file[1] == GZIP[1]) {
+            try (InputStream in = new GZIPInputStream(new ByteArrayInputStream(file))) {
+                content = in.readNBytes(MAX_BYTES + 1);
+            } catch (IOException e) {
+                throw new RefusedSet("it is compressed and damaged (" + e.getMessage() + "); publish it again");
+            }
+        }
+        if (content.length > MAX_BYTES) {
+            throw tooLong();
+        }
+        return content;
+    }
+
+    private static String text(byte[] bytes, String what) throws RefusedSet {
+        try {
+            return StandardCharsets.UTF_8
+                    .newDecoder()
+                    .decode(ByteBuffer.wrap(bytes))
+                    .toString();
+        } catch (CharacterCodingException e) {
+            throw new RefusedSet(what + " is not UTF-8; save it as UTF-8 and publish it again");
+        }
+    }
+
+    private static RefusedSet tooLong() {
+        return new RefusedSet("it is longer than " + (MAX_BYTES >> 20) + " MiB; publish fewer or shorter documents");
+    }
+
+    private static RefusedSet damaged(String what) {
+        return new RefusedSet(what + "; publish it again with homeostat publish");
+    }
+}

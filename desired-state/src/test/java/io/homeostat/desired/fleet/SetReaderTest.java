@@ -1,0 +1,301 @@
+package io.homeostat.desired.fleet;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSet;
+import com.google.common.collect.ImmutableSortedMap;
+import io.homeostat.desired.model.AgentConfig;
+import io.homeostat.desired.signature.KeyPairInPem;
+import io.homeostat.desired.signature.TrustedKeys;
+import java.io.ByteArrayOutputStream;
+import java.nio.charset.StandardCharsets;
+import java.time.Instant;
+import java.util.Arrays;
+import java.util.Base64;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Optional;
+import java.util.zip.GZIPOutputStream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.function.Executable;
+
+class SetReaderTest {
+    private static final Instant NOW = Instant.parse("2026-01-02T03:04:05Z");
+    private static final ImmutableSortedMap<String, String> DOCUMENTS =
+            ImmutableSortedMap.of("db/main.yml", "kind: Process\n", "web.yaml", "kind: Plugin # grün\n");
+
+    private final KeyPairInPem key = KeyPairInPem.withNewKey();
+    private final KeyPairInPem stranger = KeyPairInPem.withNewKey();
+
+    @Test
+    void whatIsPublishedIsWhatIsRead() throws Exception {
+        SetFile file = signed();
+        PublishedSet expected = new PublishedSet(
+                "default",
+                42,
+                Optional.of(NOW),
+                DOCUMENTS,
+                KeyPairInPem.trusted(key).ids().asList(),
+                PublishedSet.digest(DOCUMENTS));
+
+        assertEquals(expected, strict().read(file.bytes(), "set"));
+        assertEquals(expected, strict().read(file.compressed(), "set"));
+        assertEquals(expected, strict().readTree(tree(file)));
+        assertTrue(file.compressed().length < file.bytes().length);
+    }
+
+    @Test
+    void anybodysWordCountsWhereNoSignatureIsAskedFor() throws Exception {
+        SetReader anybody = new SetReader(rules(false), TrustedKeys.NONE);
+
+        assertEquals(
+                new PublishedSet(
+                        "",
+                        0,
+                        Optional.empty(),
+                        ImmutableSortedMap.of("set.yaml", "a: b\n"),
+                        ImmutableList.of(),
+                        PublishedSet.digest(ImmutableSortedMap.of("set.yaml", "a: b\n"))),
+                anybody.read(bytes("a: b\n"), "set.yaml"));
+        assertEquals(DOCUMENTS, anybody.readTree(plainTree()).documents());
+        assertEquals(42, anybody.read(unsigned().bytes(), "set").sequence());
+        assertEquals(ImmutableList.of(), anybody.read(signed().bytes(), "set").signers(), "nobody could check");
+        assertEquals(
+                DOCUMENTS.headMap("e", false),
+                anybody.read(bytes("{\"documents\": {\"db/main.yml\": \"kind: Process\\n\"}}"), "set")
+                        .documents());
+    }
+
+    @Test
+    void whatIsNoDocumentInADirectoryDoesNotCount() throws Exception {
+        Map<String, byte[]> files = plainTree();
+        files.put("README.md", new byte[] {(byte) 0xFF});
+        files.put(".github/a.yaml", bytes("x"));
+        files.put("db/.hidden.yaml", bytes("x"));
+        files.put("/absolute.yaml", bytes("x"));
+        files.put("a/../b.yaml", bytes("x"));
+        files.put("a".repeat(1100) + ".yaml", bytes("x"));
+
+        assertEquals(
+                DOCUMENTS,
+                new SetReader(rules(false), TrustedKeys.NONE).readTree(files).documents());
+    }
+
+    @Test
+    void aSignatureIsAskedForWhereItIsRequired() {
+        String unsigned =
+                "it is not signed, and signatures.documents.require is true; publish it with homeostat publish --key";
+        assertRefused(unsigned, () -> strict().read(bytes("a: b\n"), "set.yaml"));
+        assertRefused(unsigned, () -> strict().read(bytes("{\"documents\": {}}"), "set"));
+        assertRefused(unsigned, () -> strict().readTree(plainTree()));
+        assertRefused(unsigned, () -> strict().read(unsigned().bytes(), "set"));
+    }
+
+    @Test
+    void aForeignSignatureIsRefusedEvenWhereNoneIsRequired() {
+        String foreign = "none of its signatures is by a key of signatures.documents.keys;"
+                + " sign it with one of these, or configure the key that it was signed with";
+        SetFile file = SetFile.of("default", 42, NOW, DOCUMENTS, Optional.of(stranger.signing()));
+
+        assertRefused(foreign, () -> strict().read(file.bytes(), "set"));
+        assertRefused(foreign, () -> new SetReader(rules(false), KeyPairInPem.trusted(key)).read(file.bytes(), "set"));
+        assertRefused(foreign, () -> new SetReader(rules(true), TrustedKeys.NONE).read(file.bytes(), "set"));
+    }
+
+    /** The signature is good, and of something else. */
+    @Test
+    void noByteOfTheManifestCanBeChanged() {
+        String payload = payload(signed());
+        String changed = Base64.getEncoder()
+                .encodeToString(bytes(new String(Base64.getDecoder().decode(payload), StandardCharsets.UTF_8)
+                        .replace("\"sequence\":42", "\"sequence\":43")));
+
+        assertNotEquals(payload, changed);
+        assertRefused(
+                "none of its signatures is by a key of signatures.documents.keys;"
+                        + " sign it with one of these, or configure the key that it was signed with",
+                () -> strict().read(bytes(text(signed()).replace(payload, changed)), "set"));
+    }
+
+    @Test
+    void noDocumentCanBeChangedAddedOrTakenAway() {
+        Map<String, byte[]> changed = tree(signed());
+        changed.put("web.yaml", bytes("kind: Plugin\n"));
+        assertRefused(
+                "web.yaml was changed since the set was published; publish it again, nothing else may write there",
+                () -> strict().readTree(changed));
+
+        Map<String, byte[]> added = tree(signed());
+        added.put("more.yaml", bytes(""));
+        assertRefused(
+                "more.yaml was added since the set was published; publish it again, nothing else may write there",
+                () -> strict().readTree(added));
+
+        Map<String, byte[]> removed = tree(unsigned());
+        removed.remove("db/main.yml");
+        assertRefused(
+                "db/main.yml is gone since the set was published; publish it again, nothing else may write there",
+                () -> new SetReader(rules(false), TrustedKeys.NONE).readTree(removed));
+    }
+
+    @Test
+    void aSetOfAnotherFleetIsRefused() {
+        SetFile other = SetFile.of("staging", 42, NOW, DOCUMENTS, Optional.of(key.signing()));
+
+        assertRefused(
+                "it was published for the fleet 'staging', and this machine is of 'default' (signatures.documents.fleet);"
+                        + " publish it with --fleet default",
+                () -> strict().read(other.bytes(), "set"));
+    }
+
+    /** What a signer says of itself is not signed: that another key's id stands there changes nothing. */
+    @Test
+    void whoSignedIsFoundOutAndNotBelieved() throws Exception {
+        String ours = key.signing().id();
+        String lie = text(signed()).replace(ours, stranger.signing().id());
+
+        assertEquals(ImmutableList.of(ours), strict().read(bytes(lie), "set").signers());
+    }
+
+    @Test
+    void whatIsDamagedIsSaidWithoutAWordOfIt() throws Exception {
+        String publish = "; publish it again with homeostat publish";
+        String set = text(unsigned());
+        SetReader anybody = new SetReader(rules(false), TrustedKeys.NONE);
+        assertRefused(
+                "it is no set file: no JSON at line 1, column 23; publish it again",
+                () -> anybody.read(bytes("{\"envelope\": {}, \"pass"), "set"));
+        assertRefused("it has no proper 'documents'" + publish, () -> anybody.read(bytes("{\"envelope\": {}}"), "set"));
+        assertRefused(
+                "documents has something that is no text" + publish,
+                () -> anybody.read(bytes("{\"documents\": {\"a.yaml\": 1}}"), "set"));
+        assertRefused(
+                "what is signed is of another type than application/vnd.homeostat.set+json" + publish,
+                () -> anybody.read(bytes(set.replace("vnd.homeostat", "vnd.other")), "set"));
+        assertRefused(
+                "something of its envelope is not base64" + publish,
+                () -> anybody.read(bytes(set.replace("\"payload\":\"", "\"payload\":\"*")), "set"));
+        assertRefused("its sequence is 0" + publish, () -> anybody.read(of(0, "web.yaml"), "set"));
+        assertRefused("its sequence is -1" + publish, () -> anybody.read(of(-1, "web.yaml"), "set"));
+        assertRefused(
+                "its manifest names something that is no document" + publish,
+                () -> anybody.read(of(1, "../web.yaml"), "set"));
+        assertRefused(
+                "it is not UTF-8; save it as UTF-8 and publish it again",
+                () -> anybody.read(new byte[] {'a', (byte) 0xFF}, "set"));
+        assertRefused(
+                ".homeostat/set.json is not what homeostat publish writes: no JSON at line 1, column 1; publish it again",
+                () -> anybody.readTree(Map.of(SetFile.ENVELOPE_PATH, bytes("<<<<<<< HEAD\n"))));
+        byte[] cut = Arrays.copyOf(unsigned().compressed(), 40);
+        assertRefused(
+                "it is compressed and damaged (Unexpected end of ZLIB input stream); publish it again",
+                () -> anybody.read(cut, "set"));
+    }
+
+    @Test
+    void whatIsTooLongIsRefusedBeforeItFillsTheMemory() throws Exception {
+        String tooLong = "it is longer than 16 MiB; publish fewer or shorter documents";
+        SetReader anybody = new SetReader(rules(false), TrustedKeys.NONE);
+        byte[] large = new byte[SetReader.MAX_BYTES + 1];
+        ByteArrayOutputStream bomb = new ByteArrayOutputStream();
+        try (GZIPOutputStream gzip = new GZIPOutputStream(bomb)) {
+            for (int i = 0; i < 4; i++) {
+                gzip.write(large);
+            }
+        }
+
+        assertRefused(tooLong, () -> anybody.read(large, "set"));
+        assertRefused(tooLong, () -> anybody.read(bomb.toByteArray(), "set"));
+        assertRefused(tooLong, () -> anybody.readTree(Map.of("a.yaml", large)));
+    }
+
+    @Test
+    void theDigestIsThatOfNamesAndTexts() {
+        assertEquals(
+                PublishedSet.digest(DOCUMENTS),
+                PublishedSet.digest(ImmutableSortedMap.<String, String>naturalOrder()
+                        .putAll(DOCUMENTS)
+                        .buildOrThrow()));
+        assertNotEquals(
+                PublishedSet.digest(DOCUMENTS),
+                PublishedSet.digest(
+                        ImmutableSortedMap.of("a.yaml", "kind: Process\n", "web.yaml", "kind: Plugin # grün\n")));
+    }
+
+    /** The example of the protocol's text, with our type. */
+    @Test
+    void whatIsSignedSaysItsTypeAndLengths() {
+        assertArrayEquals(
+                bytes("DSSEv1 34 application/vnd.homeostat.set+json 11 hello world"),
+                SetFile.signed(bytes("hello world")));
+    }
+
+    @Test
+    void aKeysIdIsThatOfItsOtherHalf() {
+        assertEquals(
+                ImmutableSet.of(key.signing().id()), KeyPairInPem.trusted(key).ids());
+        assertFalse(KeyPairInPem.trusted(stranger).ids().contains(key.signing().id()));
+    }
+
+    private SetReader strict() {
+        return new SetReader(rules(true), KeyPairInPem.trusted(stranger(), key));
+    }
+
+    /** A second key that is trusted, too, as while keys are exchanged. */
+    private static KeyPairInPem stranger() {
+        return KeyPairInPem.withNewKey();
+    }
+
+    private static AgentConfig.SignedSets rules(boolean require) {
+        return new AgentConfig.SignedSets(require, ImmutableList.of(), "default");
+    }
+
+    private SetFile signed() {
+        return SetFile.of("default", 42, NOW, DOCUMENTS, Optional.of(key.signing()));
+    }
+
+    private static SetFile unsigned() {
+        return SetFile.of("default", 42, NOW, DOCUMENTS, Optional.empty());
+    }
+
+    private static byte[] of(long sequence, String name) {
+        return SetFile.of("default", sequence, NOW, ImmutableSortedMap.of(name, ""), Optional.empty())
+                .bytes();
+    }
+
+    private static Map<String, byte[]> tree(SetFile file) {
+        Map<String, byte[]> files = plainTree();
+        files.put(SetFile.ENVELOPE_PATH, bytes(file.envelope()));
+        return files;
+    }
+
+    private static Map<String, byte[]> plainTree() {
+        Map<String, byte[]> files = new HashMap<>();
+        DOCUMENTS.forEach((name, text) -> files.put(name, bytes(text)));
+        return files;
+    }
+
+    private static String payload(SetFile file) {
+        String text = text(file);
+        int start = text.indexOf("\"payload\":\"") + "\"payload\":\"".length();
+        return text.substring(start, text.indexOf('"', start));
+    }
+
+    private static String text(SetFile file) {
+        return new String(file.bytes(), StandardCharsets.UTF_8);
+    }
+
+    private static byte[] bytes(String text) {
+        return text.getBytes(StandardCharsets.UTF_8);
+    }
+
+    private static void assertRefused(String message, Executable reading) {
+        assertEquals(message, assertThrows(RefusedSet.class, reading).getMessage());
+    }
+}
