@@ -3,6 +3,7 @@ package io.homeostat.desired.state;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
+import com.google.common.collect.ImmutableSortedMap;
 import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadId;
@@ -57,6 +58,18 @@ public interface StateReader extends AutoCloseable {
 
     /** What waits for the control plane, and what it will never hear of. */
     EventQueue eventQueue();
+
+    /** How each source of published sets stands; one that was never asked is left out. */
+    ImmutableList<StoredSet.Standing> publishedSets();
+
+    /** The texts of the last good set of a source, by their paths in it; empty when there is none. */
+    ImmutableSortedMap<String, String> publishedDocuments(SourceName source);
+
+    /** The highest sequences that were ever taken of a source, also before it was configured anew. */
+    ImmutableList<StoredSet.Highest> highestSequences(SourceName source);
+
+    /** How rollouts stood when that was last heard, as JSON, by their names. */
+    ImmutableSortedMap<String, String> rolloutStates();
 
     /** A number that is random, but always the same for this state directory; jitter grows from it. */
     long seed();

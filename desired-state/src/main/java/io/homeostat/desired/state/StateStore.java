@@ -4,6 +4,7 @@ import com.google.common.collect.ImmutableCollection;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
+import com.google.common.collect.ImmutableSortedMap;
 import com.google.common.collect.Sets;
 import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.model.Workload;
@@ -60,6 +61,28 @@ public interface StateStore extends StateReader {
      * @return the workloads that are declared anew, differently or no longer
      */
     ImmutableSet<WorkloadId> replace(SourceContent content, Instant now);
+
+    /**
+     * Takes a published set: keeps it as the last good one of its source, and replaces what the source declares, both or neither. Its
+     * sequence counts from now on.
+     *
+     * @param content what is declared of it on this machine
+     * @return as {@link #replace}
+     */
+    ImmutableSet<WorkloadId> take(StoredSet.Content set, SourceContent content, Instant now);
+
+    /**
+     * Notes which source of sets is asked, and when it last answered.
+     *
+     * @param at null: not yet since it is asked
+     */
+    void answered(SourceName source, String name, @Nullable Instant at);
+
+    /** Withdraws what a source of sets declares, with its set and its problems. Its highest sequences stay. */
+    ImmutableSet<WorkloadId> withdrawSet(SourceName source, Instant now);
+
+    /** Replaces how rollouts stand. */
+    void storeRolloutStates(ImmutableSortedMap<String, String> states);
 
     /**
      * Stores what one message of the control plane changes, as often as it comes: what it says is declared state. A declaration that is

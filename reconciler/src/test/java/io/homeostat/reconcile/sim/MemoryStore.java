@@ -4,6 +4,8 @@ import com.google.common.collect.ImmutableCollection;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
+import com.google.common.collect.ImmutableSortedMap;
+import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.Event;
 import io.homeostat.desired.state.Instance;
@@ -18,6 +20,7 @@ import io.homeostat.desired.state.StateStore;
 import io.homeostat.desired.state.StateStore.Change;
 import io.homeostat.desired.state.StateStore.ControlPlaneChange;
 import io.homeostat.desired.state.StateStore.SourceContent;
+import io.homeostat.desired.state.StoredSet;
 import io.homeostat.desired.state.history.WorkloadHistory;
 import java.time.Instant;
 import java.time.InstantSource;
@@ -27,6 +30,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
+import org.jspecify.annotations.Nullable;
 
 /** What is remembered, in memory. For tests that are about something else than the store. */
 public class MemoryStore implements StateStore {
@@ -108,6 +112,46 @@ public class MemoryStore implements StateStore {
     @Override
     public synchronized ImmutableList<StoredEvent> events(long after, int limit) {
         return events.stream().filter(e -> e.id() > after).limit(limit).collect(ImmutableList.toImmutableList());
+    }
+
+    @Override
+    public ImmutableList<StoredSet.Standing> publishedSets() {
+        return ImmutableList.of();
+    }
+
+    @Override
+    public ImmutableSortedMap<String, String> publishedDocuments(SourceName source) {
+        return ImmutableSortedMap.of();
+    }
+
+    @Override
+    public ImmutableList<StoredSet.Highest> highestSequences(SourceName source) {
+        return ImmutableList.of();
+    }
+
+    @Override
+    public ImmutableSortedMap<String, String> rolloutStates() {
+        return ImmutableSortedMap.of();
+    }
+
+    @Override
+    public ImmutableSet<WorkloadId> take(StoredSet.Content set, SourceContent content, Instant now) {
+        throw new UnsupportedOperationException("tests declare by themselves");
+    }
+
+    @Override
+    public void answered(SourceName source, String name, @Nullable Instant at) {
+        throw new UnsupportedOperationException("tests declare by themselves");
+    }
+
+    @Override
+    public ImmutableSet<WorkloadId> withdrawSet(SourceName source, Instant now) {
+        throw new UnsupportedOperationException("tests declare by themselves");
+    }
+
+    @Override
+    public void storeRolloutStates(ImmutableSortedMap<String, String> states) {
+        throw new UnsupportedOperationException("tests declare by themselves");
     }
 
     @Override

@@ -1,6 +1,7 @@
 package io.homeostat.desired.state.sqlite;
 
 import com.google.common.collect.ImmutableList;
+import com.google.common.collect.Iterables;
 import io.homeostat.desired.state.StoreException;
 import java.io.IOException;
 import java.io.InputStream;
@@ -29,7 +30,8 @@ final class Schema {
             "schema-6.sql",
             "schema-7.sql",
             "schema-8.sql",
-            "schema-9.sql"));
+            "schema-9.sql",
+            "schema-10.sql"));
 
     private static final ImmutableList<String> TABLES = ImmutableList.of(
             "meta",
@@ -42,6 +44,10 @@ final class Schema {
             "event",
             "outbox",
             "revision");
+
+    private static final int SETS_CAME = 10;
+    private static final ImmutableList<String> TABLES_OF_SETS =
+            ImmutableList.of("set_source", "published_set", "set_sequence", "rollout_state");
 
     private final ImmutableList<String> migrations;
 
@@ -81,7 +87,7 @@ final class Schema {
         if (found < version()) {
             migrate(connection, found);
         }
-        for (String table : TABLES) {
+        for (String table : Iterables.concat(TABLES, version() < SETS_CAME ? ImmutableList.of() : TABLES_OF_SETS)) {
             if (Sqlite.integer(connection, "SELECT count(*) FROM sqlite_schema WHERE name = '" + table + "'") == 0) {
                 throw new DamagedException("its table '" + table + "' is missing");
             }

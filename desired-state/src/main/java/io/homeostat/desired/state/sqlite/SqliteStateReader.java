@@ -8,6 +8,7 @@ import com.google.common.cache.CacheBuilder;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
+import com.google.common.collect.ImmutableSortedMap;
 import com.google.common.collect.Iterables;
 import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.model.Workload;
@@ -17,6 +18,7 @@ import io.homeostat.desired.state.Pause;
 import io.homeostat.desired.state.RecordCodec;
 import io.homeostat.desired.state.StateReader;
 import io.homeostat.desired.state.StoreException;
+import io.homeostat.desired.state.StoredSet;
 import io.homeostat.desired.state.history.WorkloadHistory;
 import io.homeostat.desired.yaml.DocumentCodec;
 import java.sql.Connection;
@@ -199,6 +201,31 @@ sealed class SqliteStateReader implements StateReader permits SqliteStateStore {
     @Override
     public EventQueue eventQueue() {
         return database.read("read the queue of events from", SqliteOutbox::state);
+    }
+
+    @Override
+    public ImmutableList<StoredSet.Standing> publishedSets() {
+        return database.read(
+                "read how published sets stand from", connection -> new PublishedSetTable(connection).standings());
+    }
+
+    @Override
+    public ImmutableSortedMap<String, String> publishedDocuments(SourceName source) {
+        return database.read(
+                "read a published set from", connection -> new PublishedSetTable(connection).documents(source));
+    }
+
+    @Override
+    public ImmutableList<StoredSet.Highest> highestSequences(SourceName source) {
+        return database.read(
+                "read the sequences of published sets from",
+                connection -> new PublishedSetTable(connection).highest(source));
+    }
+
+    @Override
+    public ImmutableSortedMap<String, String> rolloutStates() {
+        return database.read(
+                "read how rollouts stand from", connection -> new PublishedSetTable(connection).rolloutStates());
     }
 
     @Override

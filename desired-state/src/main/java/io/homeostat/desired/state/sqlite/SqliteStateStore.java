@@ -4,6 +4,7 @@ import com.google.common.collect.ImmutableCollection;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
+import com.google.common.collect.ImmutableSortedMap;
 import com.google.common.collect.Iterables;
 import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.model.WorkloadId;
@@ -12,6 +13,7 @@ import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.Outbox;
 import io.homeostat.desired.state.Pause;
 import io.homeostat.desired.state.StateStore;
+import io.homeostat.desired.state.StoredSet;
 import io.homeostat.desired.state.history.WorkloadHistory;
 import java.sql.Connection;
 import java.sql.SQLException;
@@ -186,24 +188,58 @@ public final class SqliteStateStore extends SqliteStateReader implements StateSt
 
     @Override
     public ImmutableSet<WorkloadId> replace(SourceContent content, Instant now) {
-        SourceName source = content.source();
-        return database.write("store what the source " + source.word() + " declares in", connection -> {
-            DeclarationTable table = new DeclarationTable(connection, source);
-            ImmutableSet<WorkloadId> changed = declare(table, content.documents());
-            if (!content.documents().isEmpty()) {
-                rememberThatSomethingWasDeclared(connection);
-            }
-            Set<String> declared = words(content.documents());
-            ImmutableSet<WorkloadId> gone = table.withdraw((workload, origin) ->
-                    !declared.contains(workload) && !content.retainedOrigins().contains(origin));
-            for (Event event : SourceProblemTable.replace(connection, source, content.problems(), now)) {
-                EventTable.add(connection, event);
-            }
-            return ImmutableSet.<WorkloadId>builder()
-                    .addAll(changed)
-                    .addAll(gone)
-                    .build();
+        return database.write(
+                "store what the source " + content.source().word() + " declares in",
+                connection -> replace(connection, content, now));
+    }
+
+    private ImmutableSet<WorkloadId> replace(Connection connection, SourceContent content, Instant now)
+            throws SQLException {
+        DeclarationTable table = new DeclarationTable(connection, content.source());
+        ImmutableSet<WorkloadId> changed = declare(table, content.documents());
+        if (!content.documents().isEmpty()) {
+            rememberThatSomethingWasDeclared(connection);
+        }
+        Set<String> declared = words(content.documents());
+        ImmutableSet<WorkloadId> gone = table.withdraw((workload, origin) ->
+                !declared.contains(workload) && !content.retainedOrigins().contains(origin));
+        for (Event event : SourceProblemTable.replace(connection, content.source(), content.problems(), now)) {
+            EventTable.add(connection, event);
+        }
+        return ImmutableSet.<WorkloadId>builder().addAll(changed).addAll(gone).build();
+    }
+
+    @Override
+    public ImmutableSet<WorkloadId> take(StoredSet.Content set, SourceContent content, Instant now) {
+        return database.write("store the set of " + content.source().word() + " in", connection -> {
+            PublishedSetTable table = new PublishedSetTable(connection);
+            table.put(set);
+            table.answered(set.set().source(), set.set().name(), now);
+            return replace(connection, content, now);
         });
+    }
+
+    @Override
+    public void answered(SourceName source, String name, @Nullable Instant at) {
+        write(
+                "note when " + source.word() + " answered in",
+                connection -> new PublishedSetTable(connection).answered(source, name, at));
+    }
+
+    @Override
+    public ImmutableSet<WorkloadId> withdrawSet(SourceName source, Instant now) {
+        return database.write("withdraw the set of " + source.word() + " from", connection -> {
+            new PublishedSetTable(connection).forget(source);
+            return replace(
+                    connection,
+                    new SourceContent(source, ImmutableList.of(), ImmutableSet.of(), ImmutableList.of()),
+                    now);
+        });
+    }
+
+    @Override
+    public void storeRolloutStates(ImmutableSortedMap<String, String> states) {
+        write("store how rollouts stand in", connection -> new PublishedSetTable(connection).rolloutStates(states));
     }
 
     @Override

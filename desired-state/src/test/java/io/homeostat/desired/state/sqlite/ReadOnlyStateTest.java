@@ -41,7 +41,8 @@ final class ReadOnlyStateTest {
             "schema-7.sql",
             "schema-8.sql",
             "schema-9.sql",
-            "schema-10-of-a-test.sql"));
+            "schema-10.sql",
+            "schema-11-of-a-test.sql"));
 
     @TempDir
     Path directory;

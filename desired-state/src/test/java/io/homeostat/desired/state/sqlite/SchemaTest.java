@@ -55,7 +55,8 @@ final class SchemaTest {
             "schema-7.sql",
             "schema-8.sql",
             "schema-9.sql",
-            "schema-10-of-a-test.sql"));
+            "schema-10.sql",
+            "schema-11-of-a-test.sql"));
 
     @TempDir
     Path directory;
@@ -301,7 +302,8 @@ final class SchemaTest {
                 "schema-7.sql",
                 "schema-8.sql",
                 "schema-9.sql",
-                "schema-10-that-fails.sql"));
+                "schema-10.sql",
+                "schema-11-that-fails.sql"));
 
         StoreException failure =
                 assertThrows(StoreException.class, () -> new StateStores(broken).open(layout, Samples.CLOCK));
