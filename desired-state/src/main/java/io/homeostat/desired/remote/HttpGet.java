@@ -1,0 +1,99 @@
+package io.homeostat.desired.remote;
+
+import com.google.protobuf.ByteString;
+import io.homeostat.desired.model.Redaction;
+import java.io.IOException;
+import java.io.InputStream;
+import java.net.ConnectException;
+import java.net.InetAddress;
+import java.net.URI;
+import java.net.UnknownHostException;
+import java.net.http.HttpClient;
+import java.net.http.HttpConnectTimeoutException;
+import java.net.http.HttpHeaders;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.channels.UnresolvedAddressException;
+import java.time.Duration;
+import java.util.Optional;
+import javax.net.ssl.SSLException;
+
+/** One request to a web server, of which the whole answer is wanted. */
+final class HttpGet {
+    private static final Duration LIMIT = Duration.ofMinutes(1);
+
+    private HttpGet() {}
+
+    /** An answer with all of its body. */
+    record Answer(int status, HttpHeaders headers, ByteString body) {
+        /** The start of a text, as it may be shown. */
+        String excerpt() {
+            String text = body.substring(0, Math.min(body.size(), 300))
+                    .toStringUtf8()
+                    .replaceAll("[\\p{Cntrl}\\s]+", " ")
+                    .strip();
+            return text.isEmpty() ? "" : ": " + Redaction.text(text);
+        }
+    }
+
+    /**
+     * Sends a request.
+     *
+     * @throws FetchFailure when there is no answer, or too long a one
+     */
+    static Answer send(HttpClient client, HttpRequest request) throws FetchFailure, InterruptedException {
+        try {
+            return TimeLimit.within(LIMIT, () -> {
+                HttpResponse<InputStream> response = client.send(request, BodyHandlers.ofInputStream());
+                try (InputStream body = response.body()) {
+                    ByteString read = ByteString.copyFrom(body.readNBytes(SetFetcher.MAX_BYTES + 1));
+                    return new Answer(response.statusCode(), response.headers(), read);
+                }
+            });
+        } catch (IOException e) {
+            throw new FetchFailure(words(request.uri(), e), e);
+        }
+    }
+
+    /** What the answer to a request for a set has. */
+    static ByteString body(Answer answer) throws FetchFailure {
+        if (answer.body().size() > SetFetcher.MAX_BYTES) {
+            throw new FetchFailure("it has more than 16 MiB, which is the most that a set may have");
+        }
+        boolean packedOnItsWay = answer.headers().firstValue("Content-Encoding").equals(Optional.of("gzip"));
+        return Gzip.unpacked(packedOnItsWay ? Gzip.unpacked(answer.body()) : answer.body());
+    }
+
+    /** What went wrong, without what the exception may quote of a URL. */
+    static String words(URI uri, IOException e) {
+        String host = uri.getHost() + (uri.getPort() < 0 ? "" : ":" + uri.getPort());
+        return switch (e) {
+            case HttpConnectTimeoutException late -> "no connection to " + host + " within 10 s";
+            case ConnectException refused ->
+                refused.getCause() instanceof UnresolvedAddressException
+                        ? "the host " + host + " can't be found"
+                        : "no connection to " + host
+                                + (refused.getMessage() == null ? "" : ": " + refused.getMessage());
+            case UnknownHostException unknown -> "the host " + host + " can't be found";
+            case SSLException tls -> "no secure connection to " + host + ": " + message(tls);
+            default -> "no answer of " + host + ": " + message(e);
+        };
+    }
+
+    private static String message(IOException e) {
+        return e.getMessage() == null ? e.getClass().getSimpleName() : Redaction.text(e.getMessage());
+    }
+
+    /** Whether a host is this machine, by its address or as localhost, so that nobody reads what is sent there. */
+    static boolean isLoopback(String host) {
+        if (host.equals("localhost")) {
+            return true;
+        }
+        try {
+            return InetAddress.ofLiteral(host).isLoopbackAddress();
+        } catch (IllegalArgumentException e) {
+            return false;
+        }
+    }
+}

@@ -1,0 +1,158 @@
+package io.homeostat.desired.remote;
+
+import com.google.common.hash.Hashing;
+import com.google.common.net.HttpHeaders;
+import com.google.protobuf.ByteString;
+import io.homeostat.desired.model.AgentConfig;
+import io.homeostat.desired.model.Redaction;
+import io.homeostat.desired.platform.HttpRequests;
+import io.homeostat.desired.remote.HttpGet.Answer;
+import java.io.IOException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Optional;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/** A set that a web server has. Its version is the ETag, or of a server that sends none the hash of what it sends. */
+public final class HttpsFetcher implements SetFetcher {
+    private static final String SETTING = "sources.https";
+    private static final Set<Integer> REDIRECTS = Set.of(301, 302, 303, 307, 308);
+    private static final int MAX_REDIRECTS = 5;
+    private static final int OK = 200;
+    private static final int NOT_MODIFIED = 304;
+
+    private final URI url;
+    private final @Nullable String tokenFile;
+    private final AgentConfig.@Nullable Tls tls;
+
+    public HttpsFetcher(AgentConfig.Https config) {
+        this(URI.create(config.url()), config.tokenFile(), config.tls());
+    }
+
+    HttpsFetcher(URI url, @Nullable String tokenFile, AgentConfig.@Nullable Tls tls) {
+        this.url = url;
+        this.tokenFile = tokenFile;
+        this.tls = tls;
+    }
+
+    @Override
+    public String name() {
+        return Redaction.url(url.toString());
+    }
+
+    @Override
+    public Fetched fetch(Optional<String> known) throws FetchFailure, InterruptedException {
+        try (HttpClient client = HttpClients.open(tls, SETTING + ".tls")) {
+            URI at = url;
+            for (int redirects = 0; redirects <= MAX_REDIRECTS; redirects++) {
+                Answer answer = HttpGet.send(client, request(at, known));
+                if (!REDIRECTS.contains(answer.status())) {
+                    return fetched(answer, known);
+                }
+                at = redirected(at, answer);
+            }
+            throw new FetchFailure("the server redirects more than " + MAX_REDIRECTS + " times");
+        } catch (IOException e) {
+            throw new FetchFailure(String.valueOf(e.getMessage()), e);
+        }
+    }
+
+    private HttpRequest request(URI at, Optional<String> known) throws FetchFailure {
+        try {
+            HttpRequest.Builder request = HttpRequests.anonymous(at)
+                    .header(HttpHeaders.USER_AGENT, "homeostat")
+                    .header(HttpHeaders.ACCEPT_ENCODING, "gzip");
+            known.filter(version -> !version.startsWith(HASH))
+                    .ifPresent(version -> request.header(HttpHeaders.IF_NONE_MATCH, version));
+            // Nobody else gets to know a secret.
+            if (sameServer(url, at)) {
+                authorization().ifPresent(value -> request.header(HttpHeaders.AUTHORIZATION, value));
+            }
+            return request.build();
+        } catch (IllegalArgumentException e) {
+            throw new FetchFailure(
+                    "nothing can be sent to this URL or with this token; correct " + SETTING + ".url and tokenFile");
+        }
+    }
+
+    private Optional<String> authorization() throws FetchFailure {
+        return tokenFile == null
+                ? HttpRequests.credentials(url)
+                : Optional.of("Bearer " + secret(tokenFile, SETTING + ".tokenFile"));
+    }
+
+    /** The first line of a file with a token. */
+    static String secret(String file, String setting) throws FetchFailure {
+        try {
+            String text = Files.readString(Path.of(file)).strip();
+            if (text.isEmpty()) {
+                throw new FetchFailure(file + " (" + setting + ") is empty; write the secret into it");
+            }
+            return text;
+        } catch (IOException e) {
+            throw new FetchFailure(
+                    "could not read " + file + " (" + setting + "); it has to be there and readable for the agent", e);
+        }
+    }
+
+    private static final String HASH = "sha256:";
+
+    private static Fetched fetched(Answer answer, Optional<String> known) throws FetchFailure {
+        return switch (answer.status()) {
+            case NOT_MODIFIED -> new Fetched.NotModified();
+            case OK -> {
+                ByteString content = HttpGet.body(answer);
+                String version = answer.headers()
+                        .firstValue(HttpHeaders.ETAG)
+                        .orElseGet(() -> HASH
+                                + Hashing.sha256()
+                                        .hashBytes(content.asReadOnlyByteBuffer())
+                                        .toString());
+                yield known.equals(Optional.of(version))
+                        ? new Fetched.NotModified()
+                        : new Fetched.File(version, content);
+            }
+            case 401, 403 ->
+                throw new FetchFailure("the server answers " + answer.status()
+                        + ": it does not let this machine read it; look at " + SETTING + ".tokenFile and tls");
+            case 404, 410 ->
+                throw new FetchFailure("the server answers " + answer.status()
+                        + ": there is no such file; publish a set there, or correct " + SETTING + ".url");
+            default -> throw new FetchFailure("the server answers " + answer.status() + answer.excerpt());
+        };
+    }
+
+    private static URI redirected(URI from, Answer answer) throws FetchFailure {
+        String location = answer.headers().firstValue(HttpHeaders.LOCATION).orElse("");
+        URI to;
+        try {
+            to = from.resolve(location);
+        } catch (IllegalArgumentException e) {
+            throw new FetchFailure("the server redirects to something that is not a URL");
+        }
+        boolean secure = "https".equalsIgnoreCase(to.getScheme())
+                || ("http".equalsIgnoreCase(from.getScheme())
+                        && "http".equalsIgnoreCase(to.getScheme())
+                        && HttpGet.isLoopback(String.valueOf(to.getHost())));
+        if (location.isEmpty() || to.getHost() == null || !secure) {
+            throw new FetchFailure("the server redirects to '" + Redaction.url(to.toString())
+                    + "', which is not https; name a URL that stays on https");
+        }
+        return to;
+    }
+
+    private static boolean sameServer(URI one, URI other) {
+        return one.getScheme().equalsIgnoreCase(other.getScheme())
+                && one.getHost().equalsIgnoreCase(other.getHost())
+                && one.getPort() == other.getPort();
+    }
+
+    @Override
+    public void close() {
+        // Each request has a client of its own.
+    }
+}

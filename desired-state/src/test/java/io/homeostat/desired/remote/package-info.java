@@ -1,0 +1,4 @@
+@NullMarked
+package io.homeostat.desired.remote;
+
+import org.jspecify.annotations.NullMarked;
