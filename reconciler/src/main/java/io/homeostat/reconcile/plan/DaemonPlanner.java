@@ -94,7 +94,7 @@ final class DaemonPlanner {
 
     private WorkloadPlan holdAtLastGood(Target lastGood, Target wanted, FailedRevision failed, Instant retry) {
         PlanBuilder plan = new PlanBuilder(situation);
-        Rollout rollout = bring(lastGood, plan);
+        TargetSteps rollout = bring(lastGood, plan);
         collectGarbage(rollout, wanted.directory(), plan);
         if (plan.isEmpty() && failed.byRequest()) {
             plan.waitIf(Optional.of(Hold.forDeclaration(
@@ -170,13 +170,13 @@ final class DaemonPlanner {
     }
 
     /** Adds the steps until the target runs and has started. */
-    private Rollout bring(Target target, PlanBuilder plan) {
-        Rollout rollout = new Rollout(situation, declared, plan, target);
+    private TargetSteps bring(Target target, PlanBuilder plan) {
+        TargetSteps rollout = new TargetSteps(situation, declared, plan, target);
         if (!target.hash().equals(declared.hash())) {
             plan.after(target.workload().revision());
         }
         ObservedInstance current = rollout.stopSurplus(
-                orphaned -> plan.because(Action.RESTART, Reason.PROCESS_EXITED, Rollout.words(orphaned)));
+                orphaned -> plan.because(Action.RESTART, Reason.PROCESS_EXITED, TargetSteps.words(orphaned)));
         if (!target.installed() && !rollout.fetch(current)) {
             return rollout;
         }
@@ -203,7 +203,7 @@ final class DaemonPlanner {
     }
 
     /** A forecast, while there is something else to do before. */
-    private void collectGarbage(Rollout rollout, @Nullable String alsoKept, PlanBuilder plan) {
+    private void collectGarbage(TargetSteps rollout, @Nullable String alsoKept, PlanBuilder plan) {
         if (!plan.isHeld() && (!plan.isEmpty() || rollout.target().isLastKnownGood(situation))) {
             rollout.collectGarbage(alsoKept);
         }

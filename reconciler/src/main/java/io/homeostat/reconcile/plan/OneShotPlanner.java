@@ -31,7 +31,7 @@ final class OneShotPlanner {
     private final Target target;
     private final Readiness readiness;
     private final PlanBuilder plan;
-    private final Rollout rollout;
+    private final TargetSteps rollout;
 
     OneShotPlanner(Situation situation, Declaration declared) {
         this.situation = situation;
@@ -40,12 +40,12 @@ final class OneShotPlanner {
         this.target = Target.of(declared.workload(), declared.hash(), situation.installations());
         this.readiness = target.traits().readiness();
         this.plan = new PlanBuilder(situation);
-        this.rollout = new Rollout(situation, declared, plan, target);
+        this.rollout = new TargetSteps(situation, declared, plan, target);
     }
 
     WorkloadPlan plan() {
         ObservedInstance current = rollout.stopSurplus(orphaned ->
-                plan.because(Action.STOP, Reason.RUN_OVER, "its run is over, the " + Rollout.words(orphaned)));
+                plan.because(Action.STOP, Reason.RUN_OVER, "its run is over, the " + TargetSteps.words(orphaned)));
         if (current != null && plan.waitIf(Planner.pending(situation, current))) {
             return plan.build();
         }
@@ -125,7 +125,7 @@ final class OneShotPlanner {
         Duration left = Schedule.timeout(declared).minus(running.age());
         Instant lookAgain = situation.now().plus(least(left, poll(running)));
         PlanBuilder beside = new PlanBuilder(situation);
-        if (!target.installed() && new Rollout(situation, declared, beside, target).fetch(current)) {
+        if (!target.installed() && new TargetSteps(situation, declared, beside, target).fetch(current)) {
             return beside.build().dueAt(lookAgain);
         }
         if (isOfDeclaredWork(instance)) {

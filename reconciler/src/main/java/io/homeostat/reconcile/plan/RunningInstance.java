@@ -33,12 +33,12 @@ import java.util.stream.Stream;
 final class RunningInstance {
     private final Situation situation;
     private final PlanBuilder plan;
-    private final Rollout rollout;
+    private final TargetSteps rollout;
     private final Target target;
     private final Instance instance;
     private final Running running;
 
-    RunningInstance(Situation situation, PlanBuilder plan, Rollout rollout, Instance instance, Running running) {
+    RunningInstance(Situation situation, PlanBuilder plan, TargetSteps rollout, Instance instance, Running running) {
         this.situation = situation;
         this.plan = plan;
         this.rollout = rollout;

@@ -30,7 +30,7 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** Adds to a plan the steps that bring one target about from wherever the workload is, with the reason for them. */
-final class Rollout {
+final class TargetSteps {
     private final Situation situation;
     private final Declaration declared;
     private final PlanBuilder plan;
@@ -44,7 +44,7 @@ final class Rollout {
     /** Whether the steps so far wait for what it depends on. */
     private boolean waitedForDependencies;
 
-    Rollout(Situation situation, Declaration declared, PlanBuilder plan, Target target) {
+    TargetSteps(Situation situation, Declaration declared, PlanBuilder plan, Target target) {
         this.situation = situation;
         this.declared = declared;
         this.plan = plan;
@@ -346,7 +346,7 @@ final class Rollout {
         Optional<Hold> obstacle = preconditions.anotherLaunch();
         Aftermath aftermath = preconditions.afterFailure(instance);
         String whole = words
-                + obstacle.map(Rollout::leftAlone)
+                + obstacle.map(TargetSteps::leftAlone)
                         .orElse((situation.policy().continuous() ? "; " : "; with homeostat apply ")
                                 + aftermath.words() + " if " + checks + " more "
                                 + (checks == 1 ? "fails" : "fail"));
