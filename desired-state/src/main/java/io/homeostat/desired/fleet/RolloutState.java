@@ -12,9 +12,11 @@ import org.jspecify.annotations.Nullable;
  * @param through the last place in the order that gets the new revision, see {@link Rollout#place}
  * @param asOf the store's revision when that was decided: machines that came later wait for the next decision
  * @param machines how many machines that lets in
+ * @param opened when the wave opened: what machines may take is counted from then
  * @param since when the phase or the wave began
  * @param wellSince since when all machines of the wave have been well or may be counted as failed; null while they are not
  * @param forgiven how many failures a resume has accepted
+ * @param order the store's revision of the last order that was followed, so that each is followed once; 0 before the first
  * @param reason why it is in this phase, for people
  */
 public record RolloutState(
@@ -24,9 +26,11 @@ public record RolloutState(
         String through,
         long asOf,
         int machines,
+        Instant opened,
         Instant since,
         @Nullable Instant wellSince,
         int forgiven,
+        long order,
         String reason) {
 
     /** What becomes of a rollout. */
@@ -47,8 +51,11 @@ public record RolloutState(
 
     /** Whether a machine is to have the new revision. */
     public boolean admits(Rollout rollout, String instanceId, long registeredAt) {
-        return digest.equals(rollout.digest())
-                && (through.equals(Rollout.EVERYBODY)
-                        || (registeredAt <= asOf && rollout.place(instanceId).compareTo(through) <= 0));
+        return digest.equals(rollout.digest()) && admits(rollout.place(instanceId), registeredAt);
+    }
+
+    /** The same of a machine whose place is known, for the rollout that this is about. */
+    public boolean admits(String place, long registeredAt) {
+        return through.equals(Rollout.EVERYBODY) || (registeredAt <= asOf && place.compareTo(through) <= 0);
     }
 }

@@ -1,0 +1,96 @@
+package io.homeostat.desired.fleet;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.fasterxml.jackson.databind.json.JsonMapper;
+import com.google.common.collect.ImmutableList;
+import io.homeostat.desired.model.RolloutSpec;
+import io.homeostat.desired.model.RolloutSpec.Need;
+import io.homeostat.desired.model.RolloutSpec.OnFailure;
+import io.homeostat.desired.model.schema.Portion;
+import io.homeostat.desired.state.RecordCodec;
+import java.time.Duration;
+import java.time.Instant;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+
+class RolloutTest {
+    private static final Instant NOON = Instant.parse("2026-11-01T12:00:00Z");
+
+    @Test
+    void whatItBringsTellsItFromOthersNotHowItIsPaced() {
+        Rollout rollout = Rollout.of("web", spec("1", "2", null, 5, "process/a", "process/b"));
+
+        assertEquals(
+                rollout.digest(),
+                Rollout.of("web", spec("1", "2", null, 9, "process/b", "process/a"))
+                        .digest());
+        assertEquals(
+                rollout.digest(),
+                Rollout.of("web", spec("1", "2", "web", 5, "process/a", "process/b"))
+                        .digest());
+        for (Rollout other : ImmutableList.of(
+                Rollout.of("web", spec("1", "3", null, 5, "process/a", "process/b")),
+                Rollout.of("web", spec("0", "2", null, 5, "process/a", "process/b")),
+                Rollout.of("web", spec("1", "2", "seed", 5, "process/a", "process/b")),
+                Rollout.of("web", spec("1", "2", null, 5, "process/a")),
+                Rollout.of("other", spec("1", "2", null, 5, "process/a", "process/b")))) {
+            assertNotEquals(rollout.digest(), other.digest());
+        }
+    }
+
+    @Test
+    void aMachineIsLetInByItsPlaceAndWhenItCame() {
+        Rollout rollout = Rollout.of("web", spec("1", "2", null, 5, "process/a"));
+        String place = rollout.place("vm-1");
+
+        assertTrue(state(rollout, place, 7).admits(rollout, "vm-1", 7));
+        assertFalse(state(rollout, place, 7).admits(rollout, "vm-1", 8), "it came later");
+        assertFalse(state(rollout, place.substring(0, 8), 7).admits(rollout, "vm-1", 7), "it is behind");
+        assertFalse(state(rollout, Rollout.NOBODY, 7).admits(rollout, "vm-1", 7));
+        assertTrue(state(rollout, Rollout.EVERYBODY, 7).admits(rollout, "vm-1", 8));
+        assertFalse(state(rollout, Rollout.EVERYBODY, 7)
+                .admits(Rollout.of("web", spec("1", "3", null, 5, "process/a")), "vm-1", 7));
+    }
+
+    @Test
+    void aStateIsReadAsItWasWritten() {
+        RecordCodec codec = new RecordCodec(new JsonMapper());
+        RolloutState state = state(Rollout.of("web", spec("1", "2", null, 5, "process/a")), Rollout.NOBODY, 7);
+
+        assertEquals(state, codec.read(RolloutState.class, codec.write(state)));
+    }
+
+    private static RolloutState state(Rollout rollout, String through, long asOf) {
+        return new RolloutState(
+                rollout.digest(),
+                RolloutState.Phase.PROGRESSING,
+                0,
+                through,
+                asOf,
+                1,
+                NOON,
+                NOON,
+                null,
+                0,
+                0,
+                "wave 1 of 2 is open");
+    }
+
+    private static RolloutSpec spec(String from, String to, @Nullable String seed, int hold, String... workloads) {
+        return new RolloutSpec(
+                ImmutableList.copyOf(workloads),
+                from,
+                to,
+                ImmutableList.of(new Portion(1, false), new Portion(100, true)),
+                Duration.ofMinutes(hold),
+                Duration.ofMinutes(30),
+                ImmutableList.copyOf(Need.values()),
+                new Portion(0, false),
+                OnFailure.HALT,
+                seed);
+    }
+}
