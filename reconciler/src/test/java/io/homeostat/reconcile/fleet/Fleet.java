@@ -220,8 +220,7 @@ final class Fleet {
                 is.test(Behaviour.PAUSED),
                 is.test(Behaviour.GIVING_UP),
                 is.test(Behaviour.RESTARTED) ? 1 : 0,
-                machine.behaviour == Behaviour.FAILING ? "exited with 3" : "",
-                null));
+                machine.behaviour == Behaviour.FAILING ? "exited with 3" : ""));
     }
 
     static IntStream places(int count) {
