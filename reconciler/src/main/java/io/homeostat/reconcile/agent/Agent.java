@@ -13,13 +13,16 @@ import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.platform.MetadataServer;
+import io.homeostat.desired.signature.KeyFailure;
 import io.homeostat.desired.state.StateStore;
 import io.homeostat.desired.state.StoreException;
+import io.homeostat.desired.state.history.FailureCause;
 import io.homeostat.observe.MachineObserver;
 import io.homeostat.observe.process.ExitWatcher;
 import io.homeostat.observe.process.ProcFs;
 import io.homeostat.observe.usage.UsageSampler;
 import io.homeostat.reconcile.agent.StateUpdates.Scope;
+import io.homeostat.reconcile.agent.fleet.PublishedSources;
 import io.homeostat.reconcile.agent.telemetry.Telemetry;
 import io.homeostat.reconcile.controlplane.ControlPlane;
 import io.homeostat.reconcile.controlplane.Modules;
@@ -81,6 +84,7 @@ public final class Agent implements ControlPlane.Host, AutoCloseable {
     private final Reconciler reconciler;
     private final StateUpdates updates;
     private final SourceWatcher sources;
+    private final PublishedSources published;
     private final Maintenance maintenance;
     private final Modules modules = new Modules();
     private final PluginSurvey pluginSurvey;
@@ -155,6 +159,8 @@ public final class Agent implements ControlPlane.Host, AutoCloseable {
                 telemetry.watch()::beat);
         this.updates =
                 new StateUpdates(store, pass, reconciler, declared, broadcast, observer, () -> Policy.of(this.config));
+        this.published =
+                new PublishedSources(store, clock, updates.declaring(), () -> updates.goByWhatIsStored(Trigger.FILES));
         this.maintenance = new Maintenance(
                 layout,
                 store,
@@ -165,9 +171,22 @@ public final class Agent implements ControlPlane.Host, AutoCloseable {
                 () -> this.config.limits(),
                 machine.logTurns(),
                 runtimes::upkeep);
+        usePublished(config);
         telemetry.metrics().queueDepth(reconciler::depth);
         for (SourceName source : SourceName.values()) {
             telemetry.metrics().sourceProblems(source.word(), () -> problems(store, source));
+        }
+    }
+
+    private void usePublished(AgentConfig next) throws ActuationFailure {
+        try {
+            published.use(next);
+        } catch (KeyFailure e) {
+            throw new ActuationFailure(
+                    ActuationFailure.causeOf(e.getCause(), FailureCause.Kind.SIGNATURE),
+                    String.valueOf(e.getMessage()),
+                    true,
+                    e);
         }
     }
 
@@ -204,6 +223,7 @@ public final class Agent implements ControlPlane.Host, AutoCloseable {
         reconciler.start();
         updates.hint(scope.all(), Trigger.START);
         sources.every(() -> config.resync(), this::resync);
+        published.start();
         maintenance.begin();
         sampling.in(PREPARING, "getting ready for launches", keepers::prepare);
         sampling.every(() -> COLLECTING, "collecting keepers that have ended", keepers::collect);
@@ -235,7 +255,9 @@ public final class Agent implements ControlPlane.Host, AutoCloseable {
      * @throws ActuationFailure when its keys can't be read; nothing has changed then
      */
     public void reload(AgentConfig next) throws ActuationFailure {
-        archives = ArchiveRules.of(next);
+        ArchiveRules rules = ArchiveRules.of(next);
+        usePublished(next);
+        archives = rules;
         config = next;
         sources.use(next);
     }
@@ -310,6 +332,7 @@ public final class Agent implements ControlPlane.Host, AutoCloseable {
     /** Ends enforcement, within about half a minute; the workloads go on running. */
     @Override
     public void close() {
+        published.close();
         sources.close();
         if (contents != null) {
             contents.close();

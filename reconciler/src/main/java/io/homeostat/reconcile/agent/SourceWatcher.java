@@ -2,19 +2,17 @@ package io.homeostat.reconcile.agent;
 
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
-import com.google.common.collect.ImmutableSet;
-import com.google.common.collect.Sets;
 import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.source.MachineSources;
 import io.homeostat.desired.source.SourceSnapshot;
 import io.homeostat.desired.source.StoredWorkloads;
-import io.homeostat.desired.state.StateReader.SourceProblem;
 import io.homeostat.desired.state.StateReader.StoredDeclaration;
 import io.homeostat.desired.state.StateStore;
 import io.homeostat.desired.state.StoreException;
 import io.homeostat.observe.Pace;
 import io.homeostat.observe.watch.FileChanges;
+import io.homeostat.reconcile.agent.telemetry.ProblemLog;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.InstantSource;
@@ -23,9 +21,7 @@ import java.util.Comparator;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Optional;
-import java.util.Set;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.Lock;
 import java.util.function.Function;
@@ -143,10 +139,7 @@ final class SourceWatcher implements AutoCloseable {
     static final class SourceSync {
         private static final Logger LOG = LoggerFactory.getLogger(SourceSync.class);
 
-        /** A file with a thousand mistakes must not push everything else out of the log. */
-        private static final int LOGGED = 20;
-
-        private final Map<SourceName, ImmutableSet<SourceProblem>> told = new EnumMap<>(SourceName.class);
+        private final Map<SourceName, ProblemLog> told = new EnumMap<>(SourceName.class);
         private final StateStore store;
         private final InstantSource clock;
         private volatile ImmutableMap<SourceName, Function<StoredWorkloads, SourceSnapshot>> sources =
@@ -174,14 +167,15 @@ final class SourceWatcher implements AutoCloseable {
             ImmutableList<StoredDeclaration> before = store.declarations();
             List<Duration> again = new ArrayList<>();
             List<StoreException> failures = new ArrayList<>();
-            sources.forEach((name, source) -> {
+            sources.forEach((name, reader) -> {
                 try {
-                    SourceSnapshot reading = source.apply(StoredWorkloads.of(name, before));
+                    SourceSnapshot reading = reader.apply(StoredWorkloads.of(name, before));
                     if (Thread.currentThread().isInterrupted()) {
                         return;
                     }
                     replace(reading, storing);
-                    tell(name, reading.content().problems());
+                    told.computeIfAbsent(name, source -> new ProblemLog(LOG, source.word()))
+                            .tell(reading.content().problems());
                     reading.lookAgain().ifPresent(again::add);
                 } catch (StoreException e) {
                     failures.add(e);
@@ -199,20 +193,6 @@ final class SourceWatcher implements AutoCloseable {
                 store.replace(reading.content(), clock.instant());
             } finally {
                 storing.unlock();
-            }
-        }
-
-        /** Logs what is wrong with a source, each problem once as long as it lasts. */
-        private void tell(SourceName source, ImmutableList<SourceProblem> problems) {
-            ImmutableSet<SourceProblem> now = ImmutableSet.copyOf(problems);
-            ImmutableSet<SourceProblem> before = Objects.requireNonNullElse(told.put(source, now), ImmutableSet.of());
-            Set<SourceProblem> fresh = Sets.difference(now, before);
-            fresh.stream().limit(LOGGED).forEach(problem -> LOG.warn("{}: {}", source.word(), problem.message()));
-            if (fresh.size() > LOGGED) {
-                LOG.warn("{}: {} more problems; homeostat status shows all", source.word(), fresh.size() - LOGGED);
-            }
-            if (now.isEmpty() && !before.isEmpty()) {
-                LOG.info("{}: nothing is wrong with it any more", source.word());
             }
         }
     }

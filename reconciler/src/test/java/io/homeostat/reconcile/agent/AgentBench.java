@@ -68,9 +68,13 @@ final class AgentBench implements AutoCloseable {
 
     /** An agent that reads the declared files; there is none yet. */
     Agent start(String resync, boolean hinted) {
+        return start(config("resync: " + resync), hinted);
+    }
+
+    Agent start(AgentConfig config, boolean hinted) {
         Agent started = assertDoesNotThrow(() -> new Agent(
                 layout,
-                config("resync: " + resync),
+                config,
                 ImmutableList.of(declared()),
                 store,
                 path -> new MetadataServer.Answer.Absent(),

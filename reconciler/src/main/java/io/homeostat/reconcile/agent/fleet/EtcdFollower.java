@@ -1,0 +1,212 @@
+package io.homeostat.reconcile.agent.fleet;
+
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSortedMap;
+import io.homeostat.desired.etcd.KeyValues;
+import io.homeostat.desired.etcd.KeyValues.Entry;
+import io.homeostat.desired.etcd.KeyValues.Listing;
+import io.homeostat.desired.etcd.KeyValues.Watching;
+import io.homeostat.desired.etcd.KeyValuesException;
+import io.homeostat.desired.fleet.FleetKeys;
+import io.homeostat.desired.platform.Backoff;
+import io.homeostat.desired.remote.FetchFailure;
+import io.homeostat.desired.remote.Gzip;
+import io.homeostat.desired.remote.SetFetcher.Fetched;
+import io.homeostat.desired.state.StoreException;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.TreeMap;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+import java.util.function.Supplier;
+import java.util.random.RandomGenerator;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Follows the set and the rollouts of a fleet in etcd, until it is interrupted: what is published is there at once. */
+final class EtcdFollower implements Runnable {
+    private static final Logger LOG = LoggerFactory.getLogger(EtcdFollower.class);
+    private static final Backoff BACKOFF = Backoff.doubling(Duration.ofSeconds(1), Duration.ofMinutes(1));
+    private static final Duration FLOOR = Duration.ofMillis(200);
+
+    /** How often it is asked whether it is still there, and nothing was missed. */
+    static final Duration LOOK = Duration.ofMinutes(1);
+
+    private final Supplier<KeyValues> opener;
+    private final FleetKeys keys;
+    private final PublishedSource source;
+    private final Consumer<ImmutableSortedMap<String, String>> rollouts;
+    private final Duration look;
+    private final RandomGenerator random;
+
+    /** @param rollouts is told how rollouts stand, as JSON by their names */
+    EtcdFollower(
+            Supplier<KeyValues> opener,
+            FleetKeys keys,
+            PublishedSource source,
+            Consumer<ImmutableSortedMap<String, String>> rollouts,
+            Duration look,
+            RandomGenerator random) {
+        this.opener = opener;
+        this.keys = keys;
+        this.source = source;
+        this.rollouts = rollouts;
+        this.look = look;
+        this.random = random;
+    }
+
+    @Override
+    public void run() {
+        int failures = 0;
+        try (KeyValues etcd = opener.get()) {
+            while (true) {
+                Followed followed = new Followed();
+                String problem = follow(etcd, followed);
+                failures = followed.answered ? 1 : failures + 1;
+                if (!problem.isEmpty()) {
+                    failed(problem);
+                    Thread.sleep(BACKOFF.delay(failures, FLOOR, random));
+                }
+            }
+        } catch (InterruptedException e) {
+            LOG.debug("{} is not followed any more", source.name());
+        }
+    }
+
+    /** Follows until something is wrong; returns what, empty when it is only to be listed again. */
+    private String follow(KeyValues etcd, Followed followed) throws InterruptedException {
+        try {
+            followed.from(etcd);
+            return "";
+        } catch (KeyValuesException e) {
+            return e.kind() == KeyValuesException.Kind.COMPACTED ? "" : String.valueOf(e.getMessage());
+        } catch (StoreException e) {
+            LOG.error("what {} says could not be stored; it is asked again: {}", source.name(), e.getMessage());
+            return "what it says could not be stored";
+        } catch (RuntimeException e) {
+            LOG.error("{} could not be followed", source.name(), e);
+            return "it could not be followed (" + e.getClass().getSimpleName() + "); the agent's log says more";
+        }
+    }
+
+    private void failed(String words) {
+        try {
+            source.failed(words);
+        } catch (StoreException e) {
+            LOG.error("{}: {}; that could not be stored: {}", source.name(), words, e.getMessage());
+        }
+    }
+
+    /** What a watch has told. */
+    private sealed interface Told {
+        record Changed(ImmutableList<Entry> put, ImmutableList<String> deleted) implements Told {}
+
+        record Ended(KeyValuesException failure) implements Told {}
+    }
+
+    /** One listing and what came after it. */
+    private final class Followed implements KeyValues.Listener {
+        private final BlockingQueue<Told> told = new LinkedBlockingQueue<>();
+        private final TreeMap<String, Entry> states = new TreeMap<>();
+        private @Nullable Entry set;
+        private boolean answered;
+
+        void from(KeyValues etcd) throws KeyValuesException, InterruptedException {
+            Listing sets = etcd.list(keys.set());
+            Listing listed = etcd.list(keys.rollouts());
+            answered = true;
+            set = sets.entries().get(keys.set());
+            states.putAll(listed.entries());
+            // The states first: a set whose rollouts nobody knows of is taken as if none of their waves were open.
+            tellRollouts();
+            tellSet();
+            try (Watching _ = etcd.watch(keys.set(), sets.revision(), this);
+                    Watching _ = etcd.watch(keys.rollouts(), listed.revision(), this)) {
+                while (true) {
+                    Told next = told.poll(SetPoller.jittered(look, random).toMillis(), TimeUnit.MILLISECONDS);
+                    switch (next) {
+                        case null -> lookAgain(etcd);
+                        case Told.Changed changed -> changed(changed);
+                        case Told.Ended ended -> throw ended.failure();
+                    }
+                }
+            }
+        }
+
+        private void lookAgain(KeyValues etcd) throws KeyValuesException, InterruptedException {
+            ImmutableSortedMap<String, Entry> now = etcd.list(keys.rollouts()).entries();
+            if (!now.equals(states)) {
+                states.clear();
+                states.putAll(now);
+                tellRollouts();
+            }
+            source.fetched(new Fetched.NotModified());
+        }
+
+        private void changed(Told.Changed changed) {
+            boolean setChanged = false;
+            boolean statesChanged = false;
+            for (Entry entry : changed.put()) {
+                if (entry.key().equals(keys.set())) {
+                    set = entry;
+                    setChanged = true;
+                } else if (entry.key().startsWith(keys.rollouts())) {
+                    states.put(entry.key(), entry);
+                    statesChanged = true;
+                }
+            }
+            for (String key : changed.deleted()) {
+                if (key.equals(keys.set())) {
+                    set = null;
+                    setChanged = true;
+                } else if (states.remove(key) != null) {
+                    statesChanged = true;
+                }
+            }
+            if (statesChanged) {
+                tellRollouts();
+            }
+            if (setChanged) {
+                tellSet();
+            }
+        }
+
+        private void tellRollouts() {
+            rollouts.accept(states.values().stream()
+                    .collect(ImmutableSortedMap.toImmutableSortedMap(
+                            String::compareTo,
+                            entry -> entry.key().substring(keys.rollouts().length()),
+                            entry -> entry.value().toStringUtf8())));
+        }
+
+        private void tellSet() {
+            Entry now = set;
+            if (now == null) {
+                source.empty("nothing is published there; publish a set with homeostat publish");
+                return;
+            }
+            String version = Long.toString(now.modified());
+            try {
+                source.fetched(
+                        source.seen().equals(Optional.of(version))
+                                ? new Fetched.NotModified()
+                                : new Fetched.File(version, Gzip.unpacked(now.value())));
+            } catch (FetchFailure e) {
+                source.empty(e.words());
+            }
+        }
+
+        @Override
+        public void changed(ImmutableList<Entry> put, ImmutableList<String> deleted, long revision) {
+            told.add(new Told.Changed(put, deleted));
+        }
+
+        @Override
+        public void ended(KeyValuesException failure) {
+            told.add(new Told.Ended(failure));
+        }
+    }
+}

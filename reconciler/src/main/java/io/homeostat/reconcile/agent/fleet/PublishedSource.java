@@ -1,0 +1,283 @@
+package io.homeostat.reconcile.agent.fleet;
+
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSet;
+import com.google.common.collect.Maps;
+import com.google.protobuf.ByteString;
+import io.homeostat.desired.fleet.PublishedSet;
+import io.homeostat.desired.fleet.RefusedSet;
+import io.homeostat.desired.model.SourceName;
+import io.homeostat.desired.remote.SetFetcher.Fetched;
+import io.homeostat.desired.state.StateReader.SourceProblem;
+import io.homeostat.desired.state.StateReader.StoredDeclaration;
+import io.homeostat.desired.state.StateStore;
+import io.homeostat.desired.state.StateStore.SourceContent;
+import io.homeostat.desired.state.StoreException;
+import io.homeostat.desired.state.StoredSet;
+import io.homeostat.desired.yaml.Problem;
+import io.homeostat.reconcile.agent.telemetry.ProblemLog;
+import java.time.Instant;
+import java.time.InstantSource;
+import java.time.temporal.ChronoUnit;
+import java.util.Optional;
+import java.util.concurrent.locks.Lock;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * A source of published sets: brings what it gives into the store, or why it does not. A set is taken as a whole; one with a mistake
+ * leaves the last good one in force.
+ */
+final class PublishedSource {
+    private static final Logger LOG = LoggerFactory.getLogger(PublishedSource.class);
+
+    private final SourceName source;
+    private final String name;
+    private final SetRules rules;
+    private final StateStore store;
+    private final InstantSource clock;
+    private final Lock declaring;
+    private final Runnable changed;
+    private final ProblemLog problemLog;
+
+    /** What was looked at last, taken or not. */
+    private Optional<String> seen = Optional.empty();
+
+    /** What is wrong with that. */
+    private ImmutableList<SourceProblem> mistakes;
+
+    /** That it does not answer. */
+    private Optional<SourceProblem> unreached;
+
+    private boolean ended;
+
+    /**
+     * @param name where the set is
+     * @param declaring held while something is stored
+     * @param changed is called when something may be declared otherwise
+     */
+    PublishedSource(
+            SourceName source,
+            String name,
+            SetRules rules,
+            StateStore store,
+            InstantSource clock,
+            Lock declaring,
+            Runnable changed) {
+        this.source = source;
+        this.name = name;
+        this.rules = rules;
+        this.store = store;
+        this.clock = clock;
+        this.declaring = declaring;
+        this.changed = changed;
+        this.problemLog = new ProblemLog(LOG, source.word());
+        // What was wrong before a restart is, until it answers.
+        ImmutableList<SourceProblem> known = store.problems().stream()
+                .filter(problem ->
+                        problem.source() == source && problem.origin().startsWith(name))
+                .collect(ImmutableList.toImmutableList());
+        this.unreached = known.stream().filter(this::isSilence).findFirst();
+        this.mistakes = known.stream().filter(problem -> !isSilence(problem)).collect(ImmutableList.toImmutableList());
+    }
+
+    private boolean isSilence(SourceProblem problem) {
+        return problem.origin().equals(name) && problem.kind() == Problem.Kind.UNREADABLE;
+    }
+
+    String name() {
+        return name;
+    }
+
+    /** The version that was looked at last; empty when none was since this was made, so that new rules are applied to any. */
+    synchronized Optional<String> seen() {
+        return seen;
+    }
+
+    /**
+     * Declares what the last good set says on this machine now.
+     *
+     * @throws StoreException when that can't be stored
+     */
+    synchronized void refresh() {
+        store.answered(source, name, null);
+        // Where it was taken from, which may have been another place.
+        String from =
+                standing().flatMap(StoredSet.Standing::set).map(StoredSet::name).orElse(name);
+        SetDocuments documents = SetDocuments.read(source, from, store.publishedDocuments(source));
+        if (documents.problems().isEmpty()) {
+            store(content(documents, problems()));
+        } else {
+            mistakes = documents.problems();
+            store(retained());
+        }
+    }
+
+    /**
+     * It has answered.
+     *
+     * @throws StoreException when that can't be stored; then it was not looked at
+     */
+    synchronized void fetched(Fetched fetched) {
+        if (ended) {
+            return;
+        }
+        switch (fetched) {
+            case Fetched.NotModified _ -> answered();
+            case Fetched.File file ->
+                take(file.version(), () -> rules.reader().read(file.content().toByteArray(), lastName()));
+            case Fetched.Tree tree -> {
+                take(
+                        tree.version(),
+                        () -> rules.reader().readTree(Maps.transformValues(tree.files(), ByteString::toByteArray)));
+                if (!tree.notice().isEmpty()) {
+                    LOG.warn("{}: {}", source.word(), tree.notice());
+                }
+            }
+        }
+        changed.run();
+    }
+
+    /**
+     * It could not be asked, or has nothing.
+     *
+     * @param why the end of a sentence about it
+     * @throws StoreException when that can't be stored
+     */
+    synchronized void failed(String why) {
+        if (ended) {
+            return;
+        }
+        unreached = Optional.of(problem(Problem.Kind.UNREADABLE, why + "; " + since()));
+        store(retained());
+    }
+
+    /**
+     * It has answered that it has no set.
+     *
+     * @param what the end of a sentence about it
+     * @throws StoreException when that can't be stored
+     */
+    synchronized void empty(String what) {
+        if (!ended) {
+            refuse(ImmutableList.of(problem(Problem.Kind.UNREADABLE, what)), clock.instant());
+        }
+    }
+
+    /** Nothing that is told from now on counts. */
+    synchronized void end() {
+        ended = true;
+    }
+
+    private String since() {
+        Optional<StoredSet.Standing> standing = standing();
+        String answered = standing.flatMap(StoredSet.Standing::answeredAt)
+                .map(at -> "it last answered at " + at.truncatedTo(ChronoUnit.SECONDS))
+                .orElse("it has not answered yet");
+        return standing.flatMap(StoredSet.Standing::set).isPresent()
+                ? answered + ", and the set of then stays in force"
+                : answered;
+    }
+
+    private Optional<StoredSet.Standing> standing() {
+        return store.publishedSets().stream()
+                .filter(one -> one.source() == source)
+                .findFirst();
+    }
+
+    private void answered() {
+        store.answered(source, name, clock.instant());
+        if (unreached.isPresent()) {
+            unreached = Optional.empty();
+            store(retained());
+        }
+    }
+
+    private void take(String version, Reading reading) {
+        Instant now = clock.instant();
+        try {
+            PublishedSet set = reading.read();
+            rules.refuseReplay(set, store.highestSequences(source));
+            SetDocuments documents = SetDocuments.read(source, name, set.documents());
+            if (documents.problems().isEmpty()) {
+                take(version, set, documents, now);
+            } else {
+                refuse(documents.problems(), now);
+            }
+        } catch (RefusedSet e) {
+            refuse(ImmutableList.of(problem(Problem.Kind.VALUE, String.valueOf(e.getMessage()))), now);
+        }
+        seen = Optional.of(version);
+    }
+
+    private void take(String version, PublishedSet set, SetDocuments documents, Instant now) {
+        StoredSet stored = new StoredSet(source, name, version, set.sequence(), set.publishedAt(), set.digest(), now);
+        declaring.lock();
+        try {
+            store.take(
+                    new StoredSet.Content(stored, set.signers(), set.documents()),
+                    content(documents, ImmutableList.of()),
+                    now);
+        } finally {
+            declaring.unlock();
+        }
+        mistakes = ImmutableList.of();
+        unreached = Optional.empty();
+        problemLog.tell(ImmutableList.of());
+        LOG.info(
+                "{}: version {} is in force{}",
+                source.word(),
+                version,
+                set.sequence() == 0 ? "" : ", sequence " + set.sequence());
+    }
+
+    private void refuse(ImmutableList<SourceProblem> problems, Instant now) {
+        mistakes = problems;
+        unreached = Optional.empty();
+        store.answered(source, name, now);
+        store(retained());
+    }
+
+    private SourceProblem problem(Problem.Kind kind, String message) {
+        return new SourceProblem(source, name, kind, "", name + ": " + message);
+    }
+
+    private ImmutableList<SourceProblem> problems() {
+        return ImmutableList.<SourceProblem>builder()
+                .addAll(unreached.stream().iterator())
+                .addAll(mistakes)
+                .build();
+    }
+
+    private SourceContent content(SetDocuments documents, ImmutableList<SourceProblem> problems) {
+        return new SourceContent(source, documents.declared(), ImmutableSet.of(), problems);
+    }
+
+    /** All that is in force stays. */
+    private SourceContent retained() {
+        ImmutableSet<String> origins = store.declarations().stream()
+                .filter(declaration -> declaration.source() == source)
+                .map(StoredDeclaration::origin)
+                .collect(ImmutableSet.toImmutableSet());
+        return new SourceContent(source, ImmutableList.of(), origins, problems());
+    }
+
+    private void store(SourceContent content) {
+        declaring.lock();
+        try {
+            store.replace(content, clock.instant());
+        } finally {
+            declaring.unlock();
+        }
+        problemLog.tell(content.problems());
+    }
+
+    private String lastName() {
+        return name.substring(name.lastIndexOf('/') + 1);
+    }
+
+    @FunctionalInterface
+    private interface Reading {
+        PublishedSet read() throws RefusedSet;
+    }
+}

@@ -1,0 +1,39 @@
+package io.homeostat.reconcile.agent.fleet;
+
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSortedMap;
+import io.homeostat.desired.model.SourceName;
+import io.homeostat.desired.state.StateReader.SourceProblem;
+import io.homeostat.desired.state.StateStore.ToApply;
+import io.homeostat.desired.yaml.DocumentReader;
+import io.homeostat.desired.yaml.DocumentReader.Input;
+import io.homeostat.desired.yaml.DocumentReader.ReadResult;
+
+/**
+ * What a set declares on this machine.
+ *
+ * @param problems if there are any, nothing of the set is to be taken: it was published as a whole
+ */
+record SetDocuments(ImmutableList<ToApply> declared, ImmutableList<SourceProblem> problems) {
+
+    /** @param name where the set is; documents come from there and their path in the set */
+    static SetDocuments read(SourceName source, String name, ImmutableSortedMap<String, String> documents) {
+        ImmutableList<Input.Text> texts = documents.entrySet().stream()
+                .map(document -> new Input.Text(origin(name, document.getKey()), name, null, document.getValue()))
+                .collect(ImmutableList.toImmutableList());
+        ReadResult read = DocumentReader.parse(DocumentReader.collect(texts));
+        return new SetDocuments(
+                read.workloads().stream()
+                        .map(found -> new ToApply(found.workload(), found.file()))
+                        .collect(ImmutableList.toImmutableList()),
+                read.errors().stream()
+                        .map(problem -> new SourceProblem(
+                                source, problem.file(), problem.kind(), problem.whereInFile(), problem.toString()))
+                        .collect(ImmutableList.toImmutableList()));
+    }
+
+    /** YAML that is published as one file is that file. */
+    private static String origin(String name, String document) {
+        return name.endsWith("/" + document) ? name : name + "/" + document;
+    }
+}
