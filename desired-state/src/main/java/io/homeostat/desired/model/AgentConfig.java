@@ -41,9 +41,7 @@ public record AgentConfig(
         Duration resync,
 
         @Doc("What this machine is: what placement of documents goes by, beside facts of the host.")
-        @Keys(
-                value = "[A-Za-z0-9]([A-Za-z0-9._/-]{0,126}[A-Za-z0-9])?",
-                words = "letters, digits, '.', '_', '/' or '-'")
+        @Keys(value = Placement.OWN_KEY, words = Placement.OWN_KEY_IN_WORDS)
         ImmutableSortedMap<String, String> labels,
 
         @Doc("Who may declare workloads.") Sources sources,

@@ -3,6 +3,9 @@ package io.homeostat.desired.model;
 import com.google.common.collect.ImmutableSortedMap;
 import io.homeostat.desired.model.schema.Fields.Doc;
 import io.homeostat.desired.model.schema.Fields.Keys;
+import java.util.Map;
+import java.util.Optional;
+import java.util.stream.Stream;
 
 /** On which machines a document applies: one set can be published for all of them. */
 @Doc("On which machines a document applies; on all when left out.")
@@ -15,8 +18,49 @@ public record Placement(
         @Doc("Labels or facts that it must not have with this value; one that it has is enough to leave it out.")
         @Keys(value = Placement.KEY, words = Placement.KEY_IN_WORDS)
         ImmutableSortedMap<String, String> excludeLabels) {
+    private static final String FACTS = "os\\.|host\\.|instance\\.";
+
     static final String KEY = "[A-Za-z0-9]([A-Za-z0-9._/-]{0,126}[A-Za-z0-9])?";
     static final String KEY_IN_WORDS = "letters, digits, '.', '_', '/' or '-'";
 
+    /** Keys that agent.yaml may give labels: what begins so is a fact of the host, which nobody may make up. */
+    static final String OWN_KEY = "(?!" + FACTS + ")" + KEY;
+
+    static final String OWN_KEY_IN_WORDS =
+            KEY_IN_WORDS + ", and not os., host. or instance. at its beginning, which are facts of the host";
+
     public static final Placement ANYWHERE = new Placement(ImmutableSortedMap.of(), ImmutableSortedMap.of());
+
+    /** Why a document does not apply on a machine with these labels and facts; empty when it does. */
+    public Optional<String> refusal(Map<String, String> labels) {
+        return Stream.concat(
+                        matchLabels.entrySet().stream()
+                                .filter(wanted -> !wanted.getValue().equals(labels.get(wanted.getKey())))
+                                .map(wanted -> "placement.matchLabels asks for " + words(wanted)
+                                        + ", and this machine has "
+                                        + (labels.containsKey(wanted.getKey())
+                                                ? "'" + labels.get(wanted.getKey()) + "'"
+                                                : "no such label")),
+                        excludeLabels.entrySet().stream()
+                                .filter(excluded -> excluded.getValue().equals(labels.get(excluded.getKey())))
+                                .map(excluded -> "placement.excludeLabels leaves out " + words(excluded)
+                                        + ", which this machine has"))
+                .findFirst();
+    }
+
+    /** Whether no machine can have both, as far as that can be told without one. */
+    public boolean neverMeets(Placement other) {
+        return contradicts(other) || other.contradicts(this);
+    }
+
+    private boolean contradicts(Placement other) {
+        return matchLabels.entrySet().stream()
+                .anyMatch(wanted -> wanted.getValue().equals(other.excludeLabels.get(wanted.getKey()))
+                        || !wanted.getValue()
+                                .equals(other.matchLabels.getOrDefault(wanted.getKey(), wanted.getValue())));
+    }
+
+    private static String words(Map.Entry<String, String> label) {
+        return label.getKey() + " '" + label.getValue() + "'";
+    }
 }

@@ -55,6 +55,11 @@ public record RolloutSpec(
         @Nullable
         String seed) {
 
+    /** Whether this is one of the two. */
+    public boolean hasRevision(String revision) {
+        return revision.equals(from) || revision.equals(to);
+    }
+
     /** What is asked of a machine. */
     public enum Need {
         HEALTHY,

@@ -5,7 +5,14 @@ import io.homeostat.desired.model.Lifecycle.Execution;
 import org.jspecify.annotations.Nullable;
 
 /** One declared workload: a document that was read and found valid, paths and defaults filled in. */
-public record Workload(WorkloadId id, ImmutableSortedMap<String, String> labels, WorkloadSpec spec) {
+public record Workload(
+        WorkloadId id, ImmutableSortedMap<String, String> labels, Placement placement, WorkloadSpec spec) {
+
+    /** One that applies on every machine. */
+    public Workload(WorkloadId id, ImmutableSortedMap<String, String> labels, WorkloadSpec spec) {
+        this(id, labels, Placement.ANYWHERE, spec);
+    }
+
     public Lifecycle lifecycle() {
         return spec.lifecycle();
     }

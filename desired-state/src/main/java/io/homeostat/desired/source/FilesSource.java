@@ -7,6 +7,7 @@ import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.StateStore.ToApply;
+import io.homeostat.desired.yaml.Choice;
 import io.homeostat.desired.yaml.DocumentReader;
 import io.homeostat.desired.yaml.DocumentReader.Input;
 import io.homeostat.desired.yaml.DocumentReader.ReadResult;
@@ -22,6 +23,7 @@ import org.jspecify.annotations.Nullable;
 /** The source {@code files}: YAML in directories that are read again and again. Reads the disk; storing is up to the caller. */
 public final class FilesSource {
     private final ImmutableList<Path> paths;
+    private final Choice choice;
     private final InstantSource clock;
     private final Absences absences = new Absences();
 
@@ -31,9 +33,11 @@ public final class FilesSource {
 
     /**
      * @param paths directories and files, in the order that decides which declaration of a workload is the first
+     * @param choice which documents are for this machine
      * @param clock the one that files get their times from
      */
-    public FilesSource(ImmutableList<Path> paths, InstantSource clock) {
+    public FilesSource(ImmutableList<Path> paths, Choice choice, InstantSource clock) {
+        this.choice = choice;
         this.paths = paths.stream().map(Path::toAbsolutePath).collect(ImmutableList.toImmutableList());
         this.clock = clock;
     }
@@ -66,7 +70,7 @@ public final class FilesSource {
         if (before != null) {
             before.documents().forEach(document -> known.put(document.workload(), document));
         }
-        ReadResult read = DocumentReader.parse(texts, inForce, memory);
+        ReadResult read = DocumentReader.parse(texts, inForce, memory, choice);
         Parsed now = new Parsed(
                 texts,
                 inForce,

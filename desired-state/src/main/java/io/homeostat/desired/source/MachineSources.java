@@ -7,6 +7,7 @@ import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.state.StateReader.StoredDeclaration;
 import io.homeostat.desired.state.StateStore.SourceContent;
+import io.homeostat.desired.yaml.Choice;
 import java.nio.file.Path;
 import java.time.InstantSource;
 import java.util.List;
@@ -20,9 +21,14 @@ public final class MachineSources {
     private final ImmutableList<Path> files;
     private final ImmutableList<Path> plugins;
     private final ImmutableSet<String> disabled;
+    private final Choice choice;
 
-    /** @param defaultFiles where YAML is read from unless the configuration says otherwise */
-    public MachineSources(AgentConfig config, ImmutableList<Path> defaultFiles) {
+    /**
+     * @param defaultFiles where YAML is read from unless the configuration says otherwise
+     * @param choice which documents of files are for this machine
+     */
+    public MachineSources(AgentConfig config, ImmutableList<Path> defaultFiles, Choice choice) {
+        this.choice = choice;
         AgentConfig.Local local = config.sources().local();
         List<String> named = config.sources().files();
         this.files = named == null ? defaultFiles : paths(named);
@@ -47,7 +53,7 @@ public final class MachineSources {
     public ImmutableMap<SourceName, Function<StoredWorkloads, SourceSnapshot>> readers(InstantSource clock) {
         return ImmutableMap.of(
                 SourceName.FILES,
-                new FilesSource(files, clock)::read,
+                new FilesSource(files, choice, clock)::read,
                 SourceName.LOCAL,
                 new LocalSource(plugins, disabled, clock)::read);
     }

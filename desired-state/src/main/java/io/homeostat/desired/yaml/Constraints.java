@@ -18,9 +18,11 @@ import io.homeostat.desired.model.Probe;
 import io.homeostat.desired.model.ProcessSettings;
 import io.homeostat.desired.model.Program;
 import io.homeostat.desired.model.Reload;
+import io.homeostat.desired.model.RolloutSpec;
 import io.homeostat.desired.model.Source;
 import io.homeostat.desired.model.schema.Fields.NeverOver;
 import io.homeostat.desired.model.schema.Notation;
+import io.homeostat.desired.model.schema.Portion;
 import io.homeostat.desired.model.schema.Size;
 import io.homeostat.desired.yaml.FieldType.Word;
 import io.homeostat.desired.yaml.Node.Entry;
@@ -76,6 +78,8 @@ final class Constraints {
                     .put(Limits.class, new MemoryToRunIn())
                     .put(Limits.class, new MemoryAtMost())
                     .put(Reload.class, new ExactlyOne(ImmutableList.of("signal", "exec")))
+                    .put(RolloutSpec.class, new TwoRevisions())
+                    .put(RolloutSpec.class, new GrowingWaves())
                     .put(AgentConfig.Tls.class, new Together("certificate", "key"))
                     .put(AgentConfig.Signatures.class, new KeysToRequire())
                     .put(AgentConfig.Hook.class, new ExactlyOne(ImmutableList.of("exec", "webhook")))
@@ -127,6 +131,48 @@ final class Constraints {
         @Override
         public void schema(ArrayNode allOf) {
             then(allOf, key, value).putObject("properties").put(refused, false);
+        }
+    }
+
+    private static final class TwoRevisions implements Constraint {
+        @Override
+        public void check(Bound record) {
+            if (record.value("from") instanceof String from && from.equals(record.value("to"))) {
+                record.errorAtValue("to", "is the same as 'from', so nothing would change; write the new revision");
+            }
+        }
+    }
+
+    /** How many machines a percentage means shows only where they are, so numbers stand first. */
+    private static final class GrowingWaves implements Constraint {
+        private static final Portion ALL = new Portion(100, true);
+
+        @Override
+        public void check(Bound record) {
+            if (!(record.value("waves") instanceof List<?> waves)
+                    || (record.written("waves") instanceof Sequence written
+                            && written.elements().size() != waves.size())) {
+                return;
+            }
+            Portion before = new Portion(0, false);
+            for (Object each : waves) {
+                Portion wave = (Portion) each;
+                boolean grows = wave.percent() == before.percent()
+                        ? wave.amount() > before.amount()
+                        : wave.percent() && wave.amount() > 0;
+                if (!grows) {
+                    record.errorAtValue(
+                            "waves",
+                            "'" + wave
+                                    + "' is not more than what is before it; write numbers first, then percentages, each more"
+                                    + " than the one before, such as [1, 10%, 50%, 100%]");
+                    return;
+                }
+                before = wave;
+            }
+            if (!before.equals(ALL)) {
+                record.errorAtValue("waves", "the last one is '" + before + "'; end with 100%");
+            }
         }
     }
 

@@ -6,6 +6,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.model.Metadata;
+import io.homeostat.desired.model.Placement;
 import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.schema.Cpu;
 import io.homeostat.desired.model.schema.Fields.Bare;
@@ -41,6 +42,11 @@ public final class DocumentCodec {
             json.writeStringField("kind", workload.id().kind().title());
             json.writeFieldName("metadata");
             write(new Metadata(workload.id().name(), workload.labels()), json);
+            // Left out where it says nothing: what was stored before there was such a key keeps its hash.
+            if (!workload.placement().equals(Placement.ANYWHERE)) {
+                json.writeFieldName(Documents.PLACEMENT);
+                write(workload.placement(), json);
+            }
             json.writeFieldName("spec");
             write(workload.spec(), json);
             json.writeEndObject();

@@ -7,9 +7,13 @@ import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
 import com.google.common.collect.ListMultimap;
 import com.google.common.collect.Maps;
+import com.google.common.collect.MultimapBuilder;
+import com.google.common.collect.Multimaps;
 import io.homeostat.desired.model.Dependencies;
 import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.yaml.Choice.ReadRollout;
+import io.homeostat.desired.yaml.Choice.Verdict;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.io.InputStream;
@@ -20,6 +24,7 @@ import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -40,11 +45,26 @@ public final class DocumentReader {
     private final List<Problem> errors = new ArrayList<>();
     private final List<Problem> warnings = new ArrayList<>();
     private final ListMultimap<WorkloadId, Problem> unmet = ArrayListMultimap.create();
-    private final Map<WorkloadId, Problem> places = new LinkedHashMap<>();
+    private final List<NotHere> notHere = new ArrayList<>();
+    private final ListMultimap<WorkloadId, Found> found =
+            MultimapBuilder.linkedHashKeys().arrayListValues().build();
     private final ImmutableMap<WorkloadId, String> inForce;
+    private final Choice choice;
+    private final Rollouts rollouts;
 
-    private DocumentReader(ImmutableMap<WorkloadId, String> inForce) {
+    private DocumentReader(ImmutableMap<WorkloadId, String> inForce, Choice choice, List<Content> contents) {
         this.inForce = inForce;
+        this.choice = choice;
+        this.rollouts = new Rollouts(
+                choice.takesRollouts()
+                        ? contents.stream()
+                                .flatMap(content -> content.rollouts().stream())
+                                .toList()
+                        : List.of(),
+                contents.stream()
+                        .flatMap(content -> content.documents().stream())
+                        .map(document -> document.read().workload())
+                        .toList());
     }
 
     /** Reads files and directories, in this order; see {@link Input.At}. */
@@ -69,6 +89,11 @@ public final class DocumentReader {
         return parse(texts, ImmutableMap.of());
     }
 
+    /** As {@link #parse(Texts)}, as far as it counts for somebody. */
+    public static ReadResult parse(Texts texts, Choice choice) {
+        return parse(texts, ImmutableMap.of(), new Memory(), choice);
+    }
+
     /**
      * As {@link #parse(Texts)}, but where one of two texts that declare a workload is in force, the error is at the other one, wherever
      * that stands.
@@ -76,17 +101,25 @@ public final class DocumentReader {
      * @param inForce the names of the texts by the workloads that are in force from there
      */
     public static ReadResult parse(Texts texts, ImmutableMap<WorkloadId, String> inForce) {
-        return parse(texts, inForce, new Memory());
+        return parse(texts, inForce, new Memory(), Choice.ALL);
     }
 
     /** As {@link #parse(Texts, ImmutableMap)}, of texts that mostly are what they were the last time. */
-    public static ReadResult parse(Texts texts, ImmutableMap<WorkloadId, String> inForce, Memory memory) {
-        DocumentReader reader = new DocumentReader(inForce);
+    public static ReadResult parse(
+            Texts texts, ImmutableMap<WorkloadId, String> inForce, Memory memory, Choice choice) {
+        List<Content> contents = memory.contents(texts.texts());
+        DocumentReader reader = new DocumentReader(inForce, choice, contents);
         reader.errors.addAll(texts.errors());
-        memory.contents(texts.texts()).forEach(reader::content);
+        reader.errors.addAll(reader.rollouts.errors());
+        contents.forEach(reader::content);
         reader.order();
         return new ReadResult(
                 ImmutableList.copyOf(reader.workloads),
+                ImmutableList.copyOf(reader.notHere),
+                contents.stream()
+                        .flatMap(content -> content.rollouts().stream())
+                        .map(Rollouts.Found::read)
+                        .collect(ImmutableList.toImmutableList()),
                 ImmutableList.sortedCopyOf(reader.errors),
                 ImmutableList.sortedCopyOf(reader.warnings),
                 ImmutableListMultimap.copyOf(reader.unmet));
@@ -101,6 +134,8 @@ public final class DocumentReader {
                         ? read.map(named -> new ReadWorkload(named.workload(), name, name, 1)).stream()
                                 .collect(ImmutableList.toImmutableList())
                         : ImmutableList.of(),
+                ImmutableList.of(),
+                ImmutableList.of(),
                 ImmutableList.sortedCopyOf(report.errors()),
                 ImmutableList.sortedCopyOf(report.warnings()),
                 ImmutableListMultimap.of());
@@ -121,53 +156,105 @@ public final class DocumentReader {
     }
 
     private void order() {
-        Together together = new Together(
-                Maps.transformValues(
-                        Maps.uniqueIndex(workloads, read -> read.workload().id()), ReadWorkload::workload),
-                places);
-        errors.addAll(together.errors());
-        unmet.putAll(together.unmet());
+        // No machine has two that declare the same; so the first of each are looked at together, and the last ones.
+        Set<Problem> wrong = new LinkedHashSet<>();
+        Set<Problem> shared = new LinkedHashSet<>();
+        Set<Map.Entry<WorkloadId, Problem>> missing = new LinkedHashSet<>();
+        for (Together together : together()) {
+            wrong.addAll(together.errors());
+            missing.addAll(together.unmet().entries());
+            shared.addAll(together.shared());
+        }
+        errors.addAll(wrong);
+        missing.forEach(one -> unmet.put(one.getKey(), one.getValue()));
         warnings.addAll(unmet.values());
-        warnings.addAll(together.shared());
+        warnings.addAll(shared);
+    }
+
+    private ImmutableSet<Together> together() {
+        Together first = new Together(Maps.transformValues(Multimaps.asMap(found), List::getFirst));
+        return found.keySet().size() == found.size()
+                ? ImmutableSet.of(first)
+                : ImmutableSet.of(first, new Together(Maps.transformValues(Multimaps.asMap(found), List::getLast)));
     }
 
     private void content(Content content) {
         warnings.addAll(content.warnings());
         Report report = content.again();
+        if (!choice.takesRollouts()) {
+            content.rollouts().forEach(rollout -> report.error(isForSetsOnly(rollout.place())));
+        }
         content.documents().forEach(found -> document(found, report));
         errors.addAll(report.errors());
     }
 
-    private void document(Found found, Report report) {
-        WorkloadId id = found.read().workload().id();
-        Problem place = found.place();
-        Problem first = places.get(id);
-        if (first != null
-                && (first.file().equals(inForce.get(id)) || !place.file().equals(inForce.get(id)))) {
-            report.error(isDeclaredTwice(id, place, first));
+    private void document(Found document, Report report) {
+        Workload workload = document.read().workload();
+        WorkloadId id = workload.id();
+        ReadRollout rollout = rollouts.of(id);
+        switch (choice.verdict(workload, rollout)) {
+            case Verdict.NotHere left -> {
+                notHere.add(new NotHere(document.read(), left.rollout(), left.reason()));
+                return;
+            }
+            case Verdict.Unknown unknown -> {
+                report.error(document.error(Problem.Kind.VALUE, Documents.PLACEMENT, unknown.reason()));
+                return;
+            }
+            case Verdict.Applies applies -> {}
+        }
+        Found first = found.get(id).stream()
+                .filter(other -> choice.mayMeet(other.read().workload(), workload, rollout))
+                .findFirst()
+                .orElse(null);
+        if (first != null && (isInForce(first) || !isInForce(document))) {
+            report.error(isDeclaredTwice(document, first));
             return;
         }
         if (first != null) {
-            workloads.removeIf(read -> read.workload().id().equals(id));
-            errors.add(isDeclaredTwice(id, first, place));
+            found.remove(id, first);
+            workloads.remove(first.read());
+            errors.add(isDeclaredTwice(first, document));
         }
-        places.put(id, place);
-        workloads.add(found.read());
+        found.put(id, document);
+        workloads.add(document.read());
     }
 
-    private static Problem isDeclaredTwice(WorkloadId id, Problem at, Problem first) {
-        return new Problem(
-                at.kind(),
-                "",
-                at.file(),
-                at.line(),
-                at.column(),
+    private boolean isInForce(Found document) {
+        return document.place()
+                .file()
+                .equals(inForce.get(document.read().workload().id()));
+    }
+
+    private static Problem isDeclaredTwice(Found at, Found first) {
+        Workload workload = at.read().workload();
+        boolean placed = !workload.placement().equals(first.read().workload().placement());
+        return at.error(
+                Problem.Kind.DUPLICATE,
                 NAME,
-                id + " is declared twice, first at " + first.place() + "; remove or rename one");
+                workload.id() + " is declared twice, first at " + first.place().place()
+                        + (placed
+                                ? ", and both may be for one machine; change the placement of one, or remove it"
+                                : "; remove or rename one"));
+    }
+
+    private static Problem isForSetsOnly(Problem place) {
+        return new Problem(
+                Problem.Kind.VALUE,
+                "",
+                place.file(),
+                place.line(),
+                place.column(),
+                "kind",
+                Documents.ROLLOUT + " is for sets that are published; homeostat publish -f DIR publishes one");
     }
 
     /** A document, and where it names its workload; the message of that is not used. */
-    private record Found(ReadWorkload read, Problem place) {}
+    private record Found(ReadWorkload read, Problem place) {
+        Problem error(Problem.Kind kind, String path, String detail) {
+            return new Problem(kind, "", place.file(), place.line(), place.column(), path, detail);
+        }
+    }
 
     /**
      * What a text says, whatever others say.
@@ -177,21 +264,33 @@ public final class DocumentReader {
     private record Content(
             String name,
             ImmutableList<Found> documents,
+            ImmutableList<Rollouts.Found> rollouts,
             ImmutableList<Problem> errors,
             int count,
             ImmutableList<Problem> warnings) {
         static Content of(Input.Text text) {
             Report report = new Report(text.name());
             ImmutableList.Builder<Found> documents = ImmutableList.builder();
+            ImmutableList.Builder<Rollouts.Found> rollouts = ImmutableList.builder();
             YamlText.read(
                     text.text(),
                     report,
-                    root -> Documents.read(root, report, text.directory())
-                            .map(named -> found(named, root, text))
-                            .ifPresent(documents::add));
+                    root -> Documents.read(root, report, text.directory()).ifPresent(written -> {
+                        switch (written) {
+                            case Documents.Named named ->
+                                documents.add(new Found(
+                                        new ReadWorkload(named.workload(), text.input(), text.name(), root.line()),
+                                        place(named, text)));
+                            case Documents.NamedRollout named ->
+                                rollouts.add(new Rollouts.Found(
+                                        new ReadRollout(named.title(), named.spec(), text.name(), root.line()),
+                                        place(named, text)));
+                        }
+                    }));
             return new Content(
                     text.name(),
                     documents.build(),
+                    rollouts.build(),
                     ImmutableList.copyOf(report.errors()),
                     report.count(),
                     ImmutableList.copyOf(report.warnings()));
@@ -202,11 +301,9 @@ public final class DocumentReader {
             return new Report(name, errors, count);
         }
 
-        private static Found found(Documents.Named named, Node root, Input.Text text) {
+        private static Problem place(Documents.Written named, Input.Text text) {
             Node name = named.name();
-            return new Found(
-                    new ReadWorkload(named.workload(), text.input(), text.name(), root.line()),
-                    new Problem(Problem.Kind.DUPLICATE, text.name(), name.line(), name.column(), ""));
+            return new Problem(Problem.Kind.DUPLICATE, text.name(), name.line(), name.column(), "");
         }
     }
 
@@ -291,10 +388,10 @@ public final class DocumentReader {
         private final ImmutableMap<WorkloadId, Workload> workloads;
         private final ImmutableMap<WorkloadId, Problem> places;
 
-        /** @param places where each workload is named; their messages are not used */
-        Together(Map<WorkloadId, Workload> workloads, Map<WorkloadId, Problem> places) {
-            this.workloads = ImmutableMap.copyOf(workloads);
-            this.places = ImmutableMap.copyOf(places);
+        Together(Map<WorkloadId, Found> found) {
+            this.workloads = ImmutableMap.copyOf(
+                    Maps.transformValues(found, each -> each.read().workload()));
+            this.places = ImmutableMap.copyOf(Maps.transformValues(found, Found::place));
         }
 
         /** An error for each workload that depends on itself. */
@@ -411,12 +508,16 @@ public final class DocumentReader {
     /**
      * What documents say.
      *
-     * @param workloads the valid ones in the order they were read; to be used only when there is no error
+     * @param workloads the valid ones that count, in the order they were read; to be used only when there is no error
+     * @param notHere the valid ones that don't
+     * @param rollouts those among the documents
      * @param warnings about what is valid but probably not meant; sorted by place, like errors
      * @param unmet what these depend on and do not declare, with those of the warnings that are about it: it may be declared elsewhere
      */
     public record ReadResult(
             ImmutableList<ReadWorkload> workloads,
+            ImmutableList<NotHere> notHere,
+            ImmutableList<ReadRollout> rollouts,
             ImmutableList<Problem> errors,
             ImmutableList<Problem> warnings,
             ImmutableListMultimap<WorkloadId, Problem> unmet) {
@@ -439,6 +540,8 @@ public final class DocumentReader {
                     ? this
                     : new ReadResult(
                             workloads,
+                            notHere,
+                            rollouts,
                             Stream.concat(errors.stream(), more.stream())
                                     .sorted()
                                     .collect(ImmutableList.toImmutableList()),
@@ -464,4 +567,12 @@ public final class DocumentReader {
             return file + ":" + line;
         }
     }
+
+    /**
+     * A document that does not count where it was read.
+     *
+     * @param rollout the name of the one that has decided it; empty: its placement has
+     * @param reason why, for people
+     */
+    public record NotHere(ReadWorkload read, Optional<String> rollout, String reason) {}
 }

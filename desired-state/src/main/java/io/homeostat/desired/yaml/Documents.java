@@ -6,6 +6,8 @@ import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.model.Kind;
 import io.homeostat.desired.model.Lifecycle.MaxDisruption;
 import io.homeostat.desired.model.Metadata;
+import io.homeostat.desired.model.Placement;
+import io.homeostat.desired.model.RolloutSpec;
 import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.model.WorkloadSpec;
@@ -22,29 +24,48 @@ import org.jspecify.annotations.Nullable;
 /** The frame of a workload's document: apiVersion, kind, metadata, spec. */
 final class Documents {
     static final String API_VERSION = "homeostat.io/v1";
+    static final String ROLLOUT = "Rollout";
+    static final String PLACEMENT = "placement";
+
+    /** Those that each document has. */
     static final ImmutableList<String> KEYS = ImmutableList.of("apiVersion", "kind", "metadata", "spec");
+
+    private static final ImmutableList<String> KEYS_OF_WORKLOADS =
+            ImmutableList.of("apiVersion", "kind", "metadata", PLACEMENT, "spec");
 
     private Documents() {}
 
-    /** A workload and the node that names it. */
-    record Named(Workload workload, Node name) {}
+    /** What a document says, and the node that names it. */
+    sealed interface Written {
+        Node name();
+    }
 
-    /** The workload of a document that somebody wrote; empty when an error was reported. */
-    static Optional<Named> read(Node root, Report report, @Nullable Path base) {
+    /** A workload. */
+    record Named(Workload workload, Node name) implements Written {}
+
+    /** A rollout, which is no workload, but what becomes of some. */
+    record NamedRollout(String title, RolloutSpec spec, Node name) implements Written {}
+
+    /** What a document says that somebody wrote; empty when an error was reported. */
+    static Optional<Written> read(Node root, Report report, @Nullable Path base) {
         return read(root, report, new Binder(report, base));
     }
 
     /** The workload of a document that was made of a message; empty when an error was reported. */
     static Optional<Named> readSent(Node root, Report report) {
-        return read(root, report, new Binder(report, null, true, false));
+        return workload(read(root, report, new Binder(report, null, true, false)));
     }
 
     /** The workload of a document that was stored, maybe under fewer rules; empty when an error was reported. */
     static Optional<Named> readStored(Node root, Report report) {
-        return read(root, report, new Binder(report, null, true, true));
+        return workload(read(root, report, new Binder(report, null, true, true)));
     }
 
-    private static Optional<Named> read(Node root, Report report, Binder binder) {
+    private static Optional<Named> workload(Optional<Written> written) {
+        return written.filter(Named.class::isInstance).map(Named.class::cast);
+    }
+
+    private static Optional<Written> read(Node root, Report report, Binder binder) {
         if (!(root instanceof Mapping mapping)) {
             report.error(
                     Problem.Kind.VALUE,
@@ -62,23 +83,31 @@ final class Documents {
             return Optional.empty();
         }
         Map<String, Entry> entries = new HashMap<>();
-        for (Entry entry : mapping.entries()) {
-            entries.put(entry.key().text(), entry);
-            if (!KEYS.contains(entry.key().text())) {
-                binder.unknown(entry.key(), KEYS);
-            }
-        }
+        mapping.entries().forEach(entry -> entries.put(entry.key().text(), entry));
+        boolean rollout = isRollout(entries.get("kind"));
+        ImmutableList<String> known = rollout ? KEYS : KEYS_OF_WORKLOADS;
+        mapping.entries().stream()
+                .filter(entry -> !known.contains(entry.key().text()))
+                .forEach(entry -> binder.unknown(entry.key(), known));
         KEYS.stream().filter(key -> !entries.containsKey(key)).forEach(key -> binder.missing(key, mapping));
         checkVersion(entries.get("apiVersion"), report);
-        Kind kind = kind(entries.get("kind"), report);
+        Kind kind = rollout ? null : kind(entries.get("kind"), report);
         Metadata metadata = record(Metadata.class, entries.get("metadata"), binder);
         Entry said = entries.get("spec");
+        if (rollout) {
+            RolloutSpec spec = record(RolloutSpec.class, said, binder);
+            return metadata == null || spec == null
+                    ? Optional.empty()
+                    : Optional.of(new NamedRollout(metadata.name(), spec, nameIn(entries.get("metadata"), mapping)));
+        }
+        Entry placed = entries.get(PLACEMENT);
+        Placement placement = placed == null ? Placement.ANYWHERE : record(Placement.class, placed, binder);
         boolean masked = said != null && MaskedValues.reported(said.value(), report);
         WorkloadSpec spec = kind == null || masked ? null : record(kind.spec(), said, binder);
-        if (kind == null || metadata == null || spec == null) {
+        if (kind == null || metadata == null || placement == null || spec == null) {
             return Optional.empty();
         }
-        Workload workload = new Workload(new WorkloadId(kind, metadata.name()), metadata.labels(), spec);
+        Workload workload = new Workload(new WorkloadId(kind, metadata.name()), metadata.labels(), placement, spec);
         Node name = nameIn(entries.get("metadata"), mapping);
         MaxDisruption disruption = workload.lifecycle().maxDisruption();
         if (disruption != null && !workload.labels().containsKey(disruption.label())) {
@@ -115,6 +144,12 @@ final class Documents {
                     "apiVersion",
                     described(entry.value()) + " is unknown; write " + API_VERSION);
         }
+    }
+
+    private static boolean isRollout(@Nullable Entry kind) {
+        return kind != null
+                && kind.value() instanceof Scalar title
+                && title.text().equals(ROLLOUT);
     }
 
     private static @Nullable Kind kind(@Nullable Entry entry, Report report) {

@@ -5,6 +5,8 @@ import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.model.Kind;
 import io.homeostat.desired.model.Metadata;
+import io.homeostat.desired.model.Placement;
+import io.homeostat.desired.model.RolloutSpec;
 import io.homeostat.desired.yaml.FieldType.Field;
 import java.util.ArrayList;
 import java.util.List;
@@ -103,11 +105,11 @@ public final class Explain {
         return notation == null ? field.doc() : field.doc() + " Written as " + notation + ".";
     }
 
-    /** What {@link #text} knows at the top: the kinds of workload, and {@code Agent}. */
+    /** What {@link #text} knows at the top: the kinds of workload, {@code Rollout} and {@code Agent}. */
     public static ImmutableList<String> tops() {
         ImmutableList.Builder<String> tops = ImmutableList.builder();
         Kind.all().stream().map(Kind::title).forEach(tops::add);
-        return tops.add(AGENT).build();
+        return tops.add(Documents.ROLLOUT).add(AGENT).build();
     }
 
     private static String text(
@@ -180,17 +182,49 @@ public final class Explain {
         if (top.equals(AGENT)) {
             return Shape.of(AgentConfig.class).fields();
         }
-        return ImmutableList.of(
-                new Field("apiVersion", ANY_TEXT, "Always " + Documents.API_VERSION + ".", null, false, false, false),
-                new Field("kind", ANY_TEXT, "Always " + kind(top).title() + ".", null, false, false, false),
-                nested("metadata", "What the workload is called.", Metadata.class),
-                nested("spec", "What is to run, and how.", kind(top).spec()));
+        if (isRollout(top)) {
+            return frame(Documents.ROLLOUT, "What the rollout is called.")
+                    .add(nested("spec", "What becomes of which workloads.", RolloutSpec.class))
+                    .build();
+        }
+        Field placement = new Field(
+                Documents.PLACEMENT,
+                new FieldType.Nested(Shape.of(Placement.class)),
+                Shape.of(Placement.class).doc(),
+                null,
+                true,
+                false,
+                false);
+        return frame(kind(top).title(), "What the workload is called.")
+                .add(placement)
+                .add(nested("spec", "What is to run, and how.", kind(top).spec()))
+                .build();
+    }
+
+    private static ImmutableList.Builder<Field> frame(String title, String metadata) {
+        return ImmutableList.<Field>builder()
+                .add(
+                        new Field(
+                                "apiVersion",
+                                ANY_TEXT,
+                                "Always " + Documents.API_VERSION + ".",
+                                null,
+                                false,
+                                false,
+                                false),
+                        new Field("kind", ANY_TEXT, "Always " + title + ".", null, false, false, false),
+                        nested("metadata", metadata, Metadata.class));
     }
 
     private static String docOf(String top) {
-        return top.equals(AGENT)
-                ? Shape.of(AgentConfig.class).doc()
-                : Shape.of(kind(top).spec()).doc();
+        Class<?> type = top.equals(AGENT)
+                ? AgentConfig.class
+                : isRollout(top) ? RolloutSpec.class : kind(top).spec();
+        return Shape.of(type).doc();
+    }
+
+    private static boolean isRollout(String top) {
+        return top.equalsIgnoreCase(Documents.ROLLOUT);
     }
 
     private static Field nested(String key, String doc, Class<?> type) {

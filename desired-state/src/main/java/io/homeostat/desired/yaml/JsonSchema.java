@@ -8,6 +8,8 @@ import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.model.Kind;
 import io.homeostat.desired.model.Lifecycle;
 import io.homeostat.desired.model.Metadata;
+import io.homeostat.desired.model.Placement;
+import io.homeostat.desired.model.RolloutSpec;
 import io.homeostat.desired.model.schema.Fields.Doc;
 import io.homeostat.desired.model.schema.Notation;
 import io.homeostat.desired.yaml.FieldType.Field;
@@ -52,14 +54,9 @@ public final class JsonSchema {
         // By its kind, and not one of all: else a mistake in one is a list of why it is none of the others.
         ArrayNode allOf = root.putArray("allOf");
         for (Kind kind : Kind.all()) {
-            kinds.add(kind.title());
-            ObjectNode rule = allOf.addObject();
-            ObjectNode condition = rule.putObject("if");
-            condition.putObject("properties").putObject("kind").put("const", kind.title());
-            condition.putArray("required").add("kind");
-            rule.set("then", reference(kind.title()));
-            definitions.put(kind.title(), document(kind));
+            document(kind.title(), Shape.of(kind.spec()), true, kinds, allOf);
         }
+        document(Documents.ROLLOUT, Shape.of(RolloutSpec.class), false, kinds, allOf);
         return withDefinitions(root);
     }
 
@@ -73,17 +70,28 @@ public final class JsonSchema {
         return root;
     }
 
-    private ObjectNode document(Kind kind) {
-        Shape spec = Shape.of(kind.spec());
+    private void document(String title, Shape spec, boolean placed, ArrayNode kinds, ArrayNode allOf) {
+        kinds.add(title);
+        ObjectNode rule = allOf.addObject();
+        ObjectNode condition = rule.putObject("if");
+        condition.putObject("properties").putObject("kind").put("const", title);
+        condition.putArray("required").add("kind");
+        rule.set("then", reference(title));
         ObjectNode document = closed(spec.doc());
         ObjectNode properties = document.putObject("properties");
         properties.putObject("apiVersion").put("const", Documents.API_VERSION);
-        properties.putObject("kind").put("const", kind.title());
+        properties.putObject("kind").put("const", title);
         properties.set("metadata", nested(Shape.of(Metadata.class)));
+        if (placed) {
+            ObjectNode placement = nested(Shape.of(Placement.class));
+            properties.set(
+                    Documents.PLACEMENT,
+                    placement.put("description", Shape.of(Placement.class).doc()));
+        }
         properties.set("spec", nested(spec));
         ArrayNode required = document.putArray("required");
         Documents.KEYS.forEach(required::add);
-        return document;
+        definitions.put(title, document);
     }
 
     private ObjectNode nested(Shape shape) {

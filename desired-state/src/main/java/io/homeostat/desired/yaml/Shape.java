@@ -308,6 +308,12 @@ final class Shape {
             if (generic == Long.class) {
                 return new FieldType.Whole(0, max);
             }
+            if (generic == Portion.class) {
+                return new FieldType.Part();
+            }
+            if (generic instanceof Class<?> type && type.isEnum()) {
+                return word(type);
+            }
             if (generic instanceof Class<?> type && type.isRecord()) {
                 return new Nested(Shape.of(type));
             }

@@ -11,6 +11,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.state.StateStore.ToApply;
+import io.homeostat.desired.yaml.Choice;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -34,7 +35,7 @@ class FilesSourceTest {
     @BeforeEach
     void source() {
         files = new SourceFixture(directory);
-        source = new FilesSource(ImmutableList.of(directory), () -> now);
+        source = new FilesSource(ImmutableList.of(directory), Choice.ALL, () -> now);
     }
 
     @Test
@@ -303,10 +304,10 @@ class FilesSourceTest {
     @Test
     void aConfiguredPathThatIsNotThereWithdrawsNothingThatWasDeclaredElsewhere() throws IOException {
         Path was = files.write("was/a.yaml", process("a", "b"));
-        source = new FilesSource(ImmutableList.of(directory.resolve("was")), () -> now);
+        source = new FilesSource(ImmutableList.of(directory.resolve("was")), Choice.ALL, () -> now);
         read();
         Path mistyped = directory.resolve("wsa");
-        source = new FilesSource(ImmutableList.of(mistyped), () -> now);
+        source = new FilesSource(ImmutableList.of(mistyped), Choice.ALL, () -> now);
 
         SourceSnapshot reading = read();
 
@@ -325,10 +326,10 @@ class FilesSourceTest {
     @Test
     void norDoesOneInWhichNothingIsDeclaredYet() throws IOException {
         Path was = files.write("was/a.yaml", process("a", "b"));
-        source = new FilesSource(ImmutableList.of(directory.resolve("was")), () -> now);
+        source = new FilesSource(ImmutableList.of(directory.resolve("was")), Choice.ALL, () -> now);
         read();
         Path other = Files.createDirectory(directory.resolve("other"));
-        source = new FilesSource(ImmutableList.of(other), () -> now);
+        source = new FilesSource(ImmutableList.of(other), Choice.ALL, () -> now);
 
         for (int again = 0; again < 2; again++) {
             assertEquals(
@@ -352,7 +353,7 @@ class FilesSourceTest {
     void withoutAnyConfiguredPathNothingIsDeclared() throws IOException {
         files.write("a.yaml", process("a"));
         read();
-        source = new FilesSource(ImmutableList.of(), () -> now);
+        source = new FilesSource(ImmutableList.of(), Choice.ALL, () -> now);
         assertEquals(ImmutableList.of(), messages(read()));
         assertEquals(List.of(), files.inForce());
     }
@@ -360,10 +361,11 @@ class FilesSourceTest {
     @Test
     void norOfAFileOfWhichOneWorkloadHasMovedToAPathThatIsThere() throws IOException {
         Path was = files.write("was/a.yaml", process("a", "b"));
-        source = new FilesSource(ImmutableList.of(directory.resolve("was")), () -> now);
+        source = new FilesSource(ImmutableList.of(directory.resolve("was")), Choice.ALL, () -> now);
         read();
         files.write("now/a.yaml", process("a"));
-        source = new FilesSource(ImmutableList.of(directory.resolve("now"), directory.resolve("mistyped")), () -> now);
+        source = new FilesSource(
+                ImmutableList.of(directory.resolve("now"), directory.resolve("mistyped")), Choice.ALL, () -> now);
 
         read();
         assertEquals(List.of("a", "b"), files.inForce());

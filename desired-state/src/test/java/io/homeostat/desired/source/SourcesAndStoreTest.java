@@ -14,6 +14,7 @@ import io.homeostat.desired.state.StateStore;
 import io.homeostat.desired.state.StateStore.SourceContent;
 import io.homeostat.desired.state.sqlite.StateStores;
 import io.homeostat.desired.yaml.AgentConfigReader;
+import io.homeostat.desired.yaml.Choice;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -42,7 +43,7 @@ class SourcesAndStoreTest {
     void open() throws IOException {
         Path directory = Files.createDirectory(temporary.resolve("desired.d"));
         files = new SourceFixture(directory);
-        source = new FilesSource(ImmutableList.of(directory), InstantSource.fixed(NOW));
+        source = new FilesSource(ImmutableList.of(directory), Choice.ALL, InstantSource.fixed(NOW));
         Layout layout = new Layout(temporary.resolve("state"), temporary.resolve("run"), "1");
         store = StateStores.openForWriting(layout, Clock.fixed(NOW, ZoneOffset.UTC))
                 .store();
@@ -131,8 +132,8 @@ class SourcesAndStoreTest {
     }
 
     private ImmutableList<StoredDeclaration> foretold() {
-        MachineSources sources =
-                new MachineSources(AgentConfigReader.defaults(), ImmutableList.of(temporary.resolve("desired.d")));
+        MachineSources sources = new MachineSources(
+                AgentConfigReader.defaults(), ImmutableList.of(temporary.resolve("desired.d")), Choice.ALL);
         ImmutableList<StoredDeclaration> next = store.declarations();
         for (SourceContent content : sources.contents(next, ImmutableSet.of(), InstantSource.fixed(NOW))) {
             next = StoredState.replaced(next, content);

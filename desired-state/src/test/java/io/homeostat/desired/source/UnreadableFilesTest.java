@@ -10,6 +10,7 @@ import static org.junit.jupiter.api.Assumptions.assumeFalse;
 
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
+import io.homeostat.desired.yaml.Choice;
 import java.io.IOException;
 import java.io.RandomAccessFile;
 import java.nio.charset.StandardCharsets;
@@ -221,7 +222,7 @@ class UnreadableFilesTest {
     }
 
     private static FilesSource source(Path path) {
-        return new FilesSource(ImmutableList.of(path), InstantSource.fixed(NOW));
+        return new FilesSource(ImmutableList.of(path), Choice.ALL, InstantSource.fixed(NOW));
     }
 
     private SourceSnapshot read() throws IOException {

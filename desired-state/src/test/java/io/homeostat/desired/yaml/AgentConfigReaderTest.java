@@ -256,7 +256,7 @@ class AgentConfigReaderTest {
     void mistakesAreReportedLikeThoseOfDocuments() throws IOException {
         assertErrors(
                 "stateDirectory: /x\n",
-                "1:1: unknown key 'stateDirectory'; known here: stateDir, runDir, instanceId, resync, "
+                "1:1: unknown key 'stateDirectory'; known here: stateDir, runDir, instanceId, resync, labels, "
                         + "sources, protectedPlugins, signatures, metrics, ui, log, limits, notify");
         assertErrors(
                 "log: {level: verbose}\n",

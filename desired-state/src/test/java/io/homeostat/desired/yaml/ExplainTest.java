@@ -6,8 +6,10 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.homeostat.desired.model.AgentConfig;
+import io.homeostat.desired.model.Placement;
 import io.homeostat.desired.model.PluginSpec;
 import io.homeostat.desired.model.ProcessSpec;
+import io.homeostat.desired.model.RolloutSpec;
 import io.homeostat.desired.yaml.FieldType.Field;
 import org.junit.jupiter.api.Test;
 
@@ -87,20 +89,36 @@ class ExplainTest {
                         + " maxDisruption, maintenanceWindow, keepRevisions, config",
                 refusal("Plugin.spec.limit"));
         assertEquals(
-                "no kind 'Pod'; there are: Container, Driver, Plugin, Process, Sandbox, Task, Agent",
+                "no kind 'Pod'; there are: Container, Driver, Plugin, Process, Sandbox, Task, Rollout, Agent",
                 refusal("Pod.spec"));
-        assertEquals("no kind ''; there are: Container, Driver, Plugin, Process, Sandbox, Task, Agent", refusal(""));
+        assertEquals(
+                "no kind ''; there are: Container, Driver, Plugin, Process, Sandbox, Task, Rollout, Agent",
+                refusal(""));
         assertEquals(
                 "Plugin.spec.rlimits has no fields; it is <map of string to string>",
                 refusal("Plugin.spec.rlimits.nofile"));
         assertEquals("no field 'FOO' in Plugin.spec.env; there are: file", refusal("Plugin.spec.env.FOO"));
-        assertEquals("no field '' in Plugin; there are: apiVersion, kind, metadata, spec", refusal("Plugin."));
+        assertEquals(
+                "no field '' in Plugin; there are: apiVersion, kind, metadata, placement, spec", refusal("Plugin."));
+    }
+
+    @Test
+    void whatIsBesideTheSpecIsExplainedLikeTheRest() {
+        assertTrue(Explain.text("Process.placement").contains("    matchLabels"), Explain.text("Process.placement"));
+        String waves = Explain.text("Rollout.spec.waves");
+        assertTrue(waves.startsWith("KIND:     Rollout\n"), waves);
+        assertTrue(waves.contains("<list of number or percent> default: [1, 10%, 50%, 100%]"), waves);
+        assertEquals(
+                "no field 'placement' in Rollout; there are: apiVersion, kind, metadata, spec",
+                refusal("Rollout.placement"));
     }
 
     @Test
     void everyFieldOfTheModelIsDocumented() {
         assertDocumented(Shape.of(PluginSpec.class));
         assertDocumented(Shape.of(ProcessSpec.class));
+        assertDocumented(Shape.of(Placement.class));
+        assertDocumented(Shape.of(RolloutSpec.class));
         assertDocumented(Shape.of(AgentConfig.class));
     }
 

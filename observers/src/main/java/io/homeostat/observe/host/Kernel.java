@@ -6,7 +6,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 
-/** The kernel's release, version and machine, as in uname(1), read from {@code /proc/sys/kernel}. */
+/** The kernel's release, version, machine and host name, as in uname(1), read from {@code /proc/sys/kernel}. */
 public final class Kernel {
     private final Path directory;
 
@@ -31,6 +31,11 @@ public final class Kernel {
     /** {@code uname -m}; kernels before 6.1 have no file that tells. */
     public Observation<String> machine() {
         return read("arch");
+    }
+
+    /** {@code uname -n}. */
+    public Observation<String> hostName() {
+        return read("hostname");
     }
 
     private Observation<String> read(String name) {

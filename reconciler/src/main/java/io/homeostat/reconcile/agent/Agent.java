@@ -18,6 +18,7 @@ import io.homeostat.desired.state.StateStore;
 import io.homeostat.desired.state.StoreException;
 import io.homeostat.desired.state.history.FailureCause;
 import io.homeostat.observe.MachineObserver;
+import io.homeostat.observe.host.HostLabels;
 import io.homeostat.observe.process.ExitWatcher;
 import io.homeostat.observe.process.ProcFs;
 import io.homeostat.observe.usage.UsageSampler;
@@ -126,7 +127,14 @@ public final class Agent implements ControlPlane.Host, AutoCloseable {
         this.instances = new InstanceObservers(machine);
         this.observer = instances.with(metadata);
         MaskedTails logs = new MaskedTails(new LogFiles(layout), declared::declaration, store, machine.launched());
-        this.sources = new SourceWatcher(defaultFiles, config, store, clock, hinted, this::readSources);
+        this.sources = new SourceWatcher(
+                defaultFiles,
+                config,
+                store,
+                clock,
+                next -> new HostLabels().look(next.labels(), layout.instanceId()),
+                hinted,
+                this::readSources);
         this.pluginSurvey = new PluginSurvey(declared, store, observer, logs, clock, PluginSurvey.PATIENCE);
         ImmutableList.Builder<PassListener> residents = ImmutableList.builder();
         residents.add(new MovesAhead(new GracePeriod(machine.cgroups())::begin));

@@ -2,6 +2,7 @@ package io.homeostat.reconcile.agent;
 
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
+import io.homeostat.desired.fleet.MachineLabels;
 import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.source.MachineSources;
@@ -37,6 +38,7 @@ final class SourceWatcher implements AutoCloseable {
     private final ImmutableList<Path> defaultFiles;
     private final SourceSync sync;
     private final InstantSource clock;
+    private final Function<AgentConfig, MachineLabels> labels;
     private final boolean hinted;
     private final Runnable whenDue;
     private final PeriodicTasks tasks = new PeriodicTasks("sources");
@@ -49,6 +51,7 @@ final class SourceWatcher implements AutoCloseable {
 
     /**
      * @param defaultFiles where YAML is read from unless the configuration says otherwise
+     * @param labels what placement goes by, with this configuration
      * @param hinted false: changes of files are noticed at the resync only
      * @param whenDue calls {@link #read} and acts on what has changed
      */
@@ -57,8 +60,10 @@ final class SourceWatcher implements AutoCloseable {
             AgentConfig config,
             StateStore store,
             InstantSource clock,
+            Function<AgentConfig, MachineLabels> labels,
             boolean hinted,
             Runnable whenDue) {
+        this.labels = labels;
         this.defaultFiles = defaultFiles;
         this.sync = new SourceSync(store, clock);
         this.clock = clock;
@@ -117,7 +122,7 @@ final class SourceWatcher implements AutoCloseable {
     }
 
     private MachineSources sources(AgentConfig config) {
-        return new MachineSources(config, defaultFiles);
+        return new MachineSources(config, defaultFiles, labels.apply(config));
     }
 
     private static void close(@Nullable FileChanges watched) {

@@ -13,6 +13,7 @@ import io.homeostat.desired.state.StateReader.StoredDeclaration;
 import io.homeostat.desired.state.StateStore.ToApply;
 import io.homeostat.proto.agent.ApplyRequest;
 import io.homeostat.proto.agent.CommandRequest;
+import io.homeostat.reconcile.command.environment.ExitStatus;
 import io.homeostat.reconcile.command.environment.UsageException;
 import io.homeostat.reconcile.command.output.SourceConflicts;
 import io.homeostat.reconcile.plan.DependencyGraph;
@@ -58,6 +59,10 @@ public record ApplyCommand(DocumentTexts documents, Duration timeout) implements
     @Override
     public int run(Workspace workspace) throws InterruptedException {
         DocumentSet valid = documents.parse(workspace, CONSEQUENCE_OF_ERRORS);
+        if (valid.documents().isEmpty() && !valid.notHere().isEmpty() && !valid.prune()) {
+            leftOut(valid).forEach(workspace.console()::say);
+            return ExitStatus.OK;
+        }
         repair(workspace, valid);
         Set<WorkloadId> asked = new HashSet<>(valid.ids());
         Instant now = workspace.environment().clock().instant();
@@ -78,12 +83,20 @@ public record ApplyCommand(DocumentTexts documents, Duration timeout) implements
             asked.addAll(prerequisites(valid.ids(), StoredState.desired(store.declarations())));
             notes.addAll(SourceConflicts.overruled(valid.ids(), StoredState.desired(store.declarations())));
             notes.addAll(takenOver);
+            notes.addAll(leftOut(valid));
             // Whoever applies has usually removed the cause of a failure, and waits in front of the screen.
             store.retryNow(DependencyGraph.withNeeds(valid.ids(), StoredState.desired(store.declarations()))
                     .asList());
             store.retryUndone(valid.ids(), true)
                     .forEach(id -> notes.add(id + " was rolled back by request, which is taken back"));
         });
+    }
+
+    private static ImmutableList<String> leftOut(DocumentSet valid) {
+        return valid.notHere().stream()
+                .map(left -> left.read().workload().id() + " is not for this machine, so nothing of it was stored: "
+                        + left.reason())
+                .collect(ImmutableList.toImmutableList());
     }
 
     /** Stores first what takes the place of documents that can't be read: what follows reads all of them. */

@@ -8,16 +8,19 @@ import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.source.StoredState;
 import io.homeostat.desired.state.StateReader.StoredDeclaration;
 import io.homeostat.desired.state.StateStore.ToApply;
+import io.homeostat.desired.yaml.DocumentReader.NotHere;
 import java.util.TreeMap;
 
 /**
  * Valid documents to be applied.
  *
  * @param documents in the form in which they are stored, each with the origin that led to it
+ * @param notHere those that are not for this machine, of which nothing is stored
  * @param origins as of {@link DocumentTexts}; empty when none was given
  * @param prune whether to withdraw what an earlier apply of these origins declared and this one doesn't
  */
-public record DocumentSet(ImmutableList<ToApply> documents, ImmutableSet<String> origins, boolean prune) {
+public record DocumentSet(
+        ImmutableList<ToApply> documents, ImmutableList<NotHere> notHere, ImmutableSet<String> origins, boolean prune) {
     boolean isNone() {
         return origins.isEmpty();
     }

@@ -5,8 +5,10 @@ import com.google.common.collect.ImmutableSet;
 import com.google.common.collect.Sets;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.StateStore.ToApply;
+import io.homeostat.desired.yaml.Choice;
 import io.homeostat.desired.yaml.DocumentReader;
 import io.homeostat.desired.yaml.DocumentReader.Input;
+import io.homeostat.desired.yaml.DocumentReader.NotHere;
 import io.homeostat.desired.yaml.DocumentReader.ReadResult;
 import io.homeostat.desired.yaml.DocumentReader.ReadWorkload;
 import io.homeostat.desired.yaml.DocumentReader.Texts;
@@ -25,6 +27,7 @@ import java.util.Collection;
 import java.util.Set;
 import java.util.function.Function;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /**
  * The texts of documents that are to be applied, as they were read where the command was typed. Whoever runs the command parses them.
@@ -121,6 +124,7 @@ public record DocumentTexts(Texts read, ImmutableSet<String> origins, boolean pr
                 workspace.console(),
                 consequence,
                 workspace.beside(this),
+                isNone() ? Choice.ALL : workspace.labels(),
                 parsed -> MachineCheck.of(() -> workspace, read, parsed).errors());
     }
 
@@ -132,7 +136,7 @@ public record DocumentTexts(Texts read, ImmutableSet<String> origins, boolean pr
      * @throws CommandFailure when something is wrong with them, which was said
      */
     public DocumentSet parse(DocumentFormat format, Console console, String consequence, Known known) {
-        return parse(format, console, consequence, known, parsed -> ImmutableList.of());
+        return parse(format, console, consequence, known, Choice.ALL, parsed -> ImmutableList.of());
     }
 
     private DocumentSet parse(
@@ -140,11 +144,12 @@ public record DocumentTexts(Texts read, ImmutableSet<String> origins, boolean pr
             Console console,
             String consequence,
             Known known,
+            Choice choice,
             Function<ReadResult, ImmutableList<Problem>> check) {
         if (isNone()) {
-            return new DocumentSet(ImmutableList.of(), origins, prune);
+            return new DocumentSet(ImmutableList.of(), ImmutableList.of(), origins, prune);
         }
-        ReadResult written = format.parse(read);
+        ReadResult written = format.parse(read, choice);
         ReadResult parsed = written.with(check.apply(written));
         print(parsed, known.declared(), console);
         if (!parsed.valid()) {
@@ -153,8 +158,10 @@ public record DocumentTexts(Texts read, ImmutableSet<String> origins, boolean pr
                     (errors == 1 ? "1 error" : errors + " errors") + consequence + "; correct the files",
                     parsed.errors());
         }
-        Set<String> filled =
-                parsed.workloads().stream().map(ReadWorkload::input).collect(Collectors.toSet());
+        Set<String> filled = Stream.concat(
+                        parsed.workloads().stream(), parsed.notHere().stream().map(NotHere::read))
+                .map(ReadWorkload::input)
+                .collect(Collectors.toSet());
         // With prune an empty directory would withdraw all that it had declared, and may be a checkout that went wrong.
         Set<String> empty = filled.isEmpty() || !prune
                 ? origins
@@ -168,6 +175,7 @@ public record DocumentTexts(Texts read, ImmutableSet<String> origins, boolean pr
                 parsed.workloads().stream()
                         .map(found -> new ToApply(format.print(found.workload()), found.input()))
                         .collect(ImmutableList.toImmutableList()),
+                parsed.notHere(),
                 origins,
                 prune);
     }

@@ -1,5 +1,6 @@
 package io.homeostat.reconcile.command;
 
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.model.AgentConfig;
@@ -21,6 +22,7 @@ import io.homeostat.reconcile.command.environment.ForeignState;
 import io.homeostat.reconcile.command.environment.UserDirectories;
 import io.homeostat.reconcile.command.output.Console;
 import io.homeostat.reconcile.command.output.Json;
+import io.homeostat.reconcile.command.output.LeftOut;
 import io.homeostat.reconcile.command.output.PlanJson;
 import io.homeostat.reconcile.command.output.PlanText;
 import io.homeostat.reconcile.command.output.SourceConflicts;
@@ -80,9 +82,14 @@ public record PlanCommand(DocumentTexts documents, boolean detailedExitCode, boo
         Plan plan = new Plan(view.findings().stream().map(Finding::plan).collect(ImmutableList.toImmutableList()));
         SourceConflicts.overruled(valid.ids(), view.desired()).forEach(console::say);
         if (console.json()) {
-            Json.print(console.out(), PlanJson.of(plan, view.desired()));
+            ObjectNode json = PlanJson.of(plan, view.desired());
+            if (!valid.notHere().isEmpty()) {
+                json.set("notHere", LeftOut.json(valid.notHere()));
+            }
+            Json.print(console.out(), json);
         } else {
             PlanText.print(plan, console);
+            LeftOut.print(valid.notHere(), console.out());
             SourceConflicts.contested(view.desired()).stream()
                     .map(SourceConflicts::words)
                     .forEach(console::say);
@@ -135,8 +142,8 @@ public record PlanCommand(DocumentTexts documents, boolean detailedExitCode, boo
             return ImmutableList.of();
         }
         AgentConfig config = workspace.enforcer().config();
-        MachineSources sources =
-                new MachineSources(config, new UserDirectories(workspace.environment()).desiredFiles());
+        MachineSources sources = new MachineSources(
+                config, new UserDirectories(workspace.environment()).desiredFiles(), workspace.labels());
         ImmutableList<StoredDeclaration> stored =
                 workspace.remembered(StateReader::declarations).orElse(ImmutableList.of());
         boolean told = configNamed

@@ -3,6 +3,7 @@ package io.homeostat.reconcile.command;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
+import io.homeostat.desired.fleet.MachineLabels;
 import io.homeostat.desired.model.DesiredState;
 import io.homeostat.desired.model.DesiredState.Policy;
 import io.homeostat.desired.model.SourceName;
@@ -21,6 +22,7 @@ import io.homeostat.desired.state.history.Reason;
 import io.homeostat.desired.state.sqlite.StateLock;
 import io.homeostat.desired.yaml.Explain.Explanation;
 import io.homeostat.observe.Observation;
+import io.homeostat.observe.host.HostLabels;
 import io.homeostat.observe.install.InstallationObserver;
 import io.homeostat.observe.process.ProcFs;
 import io.homeostat.observe.process.UnknownLaunches;
@@ -129,6 +131,11 @@ public record Workspace(String word, Environment environment, Console console, L
                         asked));
         notes.forEach(console::say);
         return status;
+    }
+
+    /** What placement of documents goes by on this machine. */
+    MachineLabels labels() {
+        return new HostLabels().look(enforcer.config().labels(), layout.instanceId());
     }
 
     /** Looks at what is remembered here; empty when there is nothing yet. */

@@ -2,6 +2,7 @@ package io.homeostat.reconcile.cli;
 
 import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.yaml.CanonicalDocument;
+import io.homeostat.desired.yaml.Choice;
 import io.homeostat.desired.yaml.DocumentReader.ReadResult;
 import io.homeostat.desired.yaml.DocumentReader.Texts;
 import io.homeostat.reconcile.command.environment.DocumentFormat;
@@ -13,9 +14,9 @@ final class DocumentCounter implements DocumentFormat {
     private final AtomicInteger printed = new AtomicInteger();
 
     @Override
-    public ReadResult parse(Texts texts) {
+    public ReadResult parse(Texts texts, Choice choice) {
         parsed.addAndGet(texts.texts().size());
-        return STANDARD.parse(texts);
+        return STANDARD.parse(texts, choice);
     }
 
     @Override

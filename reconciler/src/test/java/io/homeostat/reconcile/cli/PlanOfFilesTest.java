@@ -12,6 +12,7 @@ import io.homeostat.desired.source.FilesSource;
 import io.homeostat.desired.source.StoredWorkloads;
 import io.homeostat.desired.state.StateStore;
 import io.homeostat.desired.state.sqlite.StateStores;
+import io.homeostat.desired.yaml.Choice;
 import io.homeostat.reconcile.cli.Shell.Result;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -222,7 +223,7 @@ class PlanOfFilesTest {
         try (StateStore store =
                 StateStores.openForWriting(shell.layout(), clock).store()) {
             store.replace(
-                    new FilesSource(ImmutableList.of(declared), clock)
+                    new FilesSource(ImmutableList.of(declared), Choice.ALL, clock)
                             .read(StoredWorkloads.of(SourceName.FILES, store.declarations()))
                             .content(),
                     clock.instant());

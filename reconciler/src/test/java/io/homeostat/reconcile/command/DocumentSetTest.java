@@ -48,7 +48,8 @@ class DocumentSetTest {
                         : documents.stream().map(ToApply::origin).collect(ImmutableSet.toImmutableSet());
                 boolean prune = random.nextBoolean();
                 ImmutableList<StoredDeclaration> before = store.declarations();
-                DesiredState foretold = new DocumentSet(documents, origins, prune).appliedTo(before);
+                DesiredState foretold =
+                        new DocumentSet(documents, ImmutableList.of(), origins, prune).appliedTo(before);
                 store.apply(documents, origins, prune);
                 assertEquals(winners(StoredState.desired(store.declarations())), winners(foretold), "apply " + i);
                 // A workload that was deleted and comes back goes on counting, which only the store can know.

@@ -12,6 +12,7 @@ import com.google.common.collect.Maps;
 import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.model.EnvValue;
 import io.homeostat.desired.model.Metadata;
+import io.homeostat.desired.model.Placement;
 import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.model.StandardKinds;
 import io.homeostat.desired.model.Workload;
@@ -43,6 +44,9 @@ import org.junit.jupiter.api.Test;
 
 /** No field of a declaration is invisible to plan: every component of every record of the model is changed once. */
 class DifferencesTest {
+    private static final Placement WEB_ONLY =
+            new Placement(ImmutableSortedMap.of("role", "web"), ImmutableSortedMap.of());
+
     private static final String LIFECYCLE = """
               stop: {signal: SIGINT}
               limits: {memory: 64Mi, cpu: 50%, required: false, oomGroup: true}
@@ -195,6 +199,7 @@ class DifferencesTest {
                     (Record) workload.spec(),
                     other ->
                             assertSeen(workload, new Workload(workload.id(), workload.labels(), (WorkloadSpec) other)));
+            assertSeen(workload, new Workload(workload.id(), workload.labels(), WEB_ONLY, workload.spec()));
         }
         assertEquals(new StandardKinds().kinds().size(), kinds.size(), "a kind without a sample");
         fields.removeAll(changed);

@@ -2,6 +2,7 @@ package io.homeostat.reconcile.command.environment;
 
 import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.yaml.CanonicalDocument;
+import io.homeostat.desired.yaml.Choice;
 import io.homeostat.desired.yaml.DocumentReader;
 import io.homeostat.desired.yaml.DocumentReader.ReadResult;
 import io.homeostat.desired.yaml.DocumentReader.Texts;
@@ -12,7 +13,12 @@ public interface DocumentFormat {
     DocumentFormat STANDARD = new DocumentFormat() {};
 
     default ReadResult parse(Texts texts) {
-        return DocumentReader.parse(texts);
+        return parse(texts, Choice.ALL);
+    }
+
+    /** As far as they count for somebody. */
+    default ReadResult parse(Texts texts, Choice choice) {
+        return DocumentReader.parse(texts, choice);
     }
 
     default CanonicalDocument print(Workload workload) {

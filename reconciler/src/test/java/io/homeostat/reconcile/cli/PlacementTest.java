@@ -1,0 +1,153 @@
+package io.homeostat.reconcile.cli;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.google.common.io.MoreFiles;
+import com.google.common.io.RecursiveDeleteOption;
+import io.homeostat.reconcile.cli.Shell.Result;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** What commands say of documents that are not for this machine. */
+@Timeout(value = 60, unit = TimeUnit.SECONDS)
+class PlacementTest {
+    private static final int NOBODY = 65534;
+
+    private Path directory;
+    private Path declared;
+    private Shell shell;
+
+    /** Of an ordinary user: root's configuration has a fixed place. */
+    @BeforeEach
+    void openShell() throws IOException {
+        directory = Files.createTempDirectory("hp").toRealPath();
+        if (((Number) Files.getAttribute(directory, "unix:uid")).intValue() == 0) {
+            Files.setAttribute(directory, "unix:uid", NOBODY);
+        }
+        declared = Files.createDirectory(directory.resolve("declared"));
+        shell = new Shell(directory).with(Map.of("XDG_CONFIG_HOME", directory + "/config"));
+        Path config = Files.createDirectories(directory.resolve("config/homeostat"));
+        Files.writeString(
+                config.resolve("agent.yaml"), "labels: {role: web}\nsources: {files: [%s]}\n".formatted(declared));
+    }
+
+    @AfterEach
+    void cleanUp() throws IOException {
+        MoreFiles.deleteRecursively(directory, RecursiveDeleteOption.ALLOW_INSECURE);
+    }
+
+    @Test
+    void applyStoresNothingOfADocumentForOtherMachinesAndSaysSo() throws IOException {
+        Files.writeString(directory.resolve("db.yaml"), process("db", "{matchLabels: {role: db}}"));
+
+        Result applied = shell.run("apply", "-f", directory + "/db.yaml");
+
+        assertEquals(0, applied.status(), applied.err());
+        assertTrue(
+                applied.err()
+                        .contains("process/db is not for this machine, so nothing of it was stored:"
+                                + " placement.matchLabels asks for role 'db', and this machine has 'web'"),
+                applied::toString);
+        assertFalse(Files.exists(shell.state()), "nothing was stored");
+    }
+
+    @Test
+    void planNamesWhatIsNotForThisMachineAndWhy() throws IOException {
+        Files.writeString(
+                directory.resolve("both.yaml"),
+                process("web", "{matchLabels: {role: web}}") + process("web", "{excludeLabels: {role: web}}"));
+
+        Result planned = shell.run("plan", "-f", directory + "/both.yaml");
+        Result json = shell.run("plan", "-f", directory + "/both.yaml", "-o", "json");
+
+        assertEquals(0, planned.status(), planned.err());
+        assertTrue(planned.out().contains("Plan: 1 to install"), planned.out());
+        assertTrue(planned.out().endsWith("""
+
+                                Not for this machine:
+                                  process/web 1: placement.excludeLabels leaves out role 'web', which this machine has
+                                """), planned.out());
+        assertTrue(json.out().contains("\"notHere\""), json.out());
+        assertTrue(json.out().contains("leaves out role 'web', which this machine has"), json.out());
+    }
+
+    @Test
+    void filesDeclareWhatIsForThisMachineOnly() throws IOException {
+        Files.writeString(
+                declared.resolve("all.yaml"),
+                process("web", "{matchLabels: {role: web}}") + process("db", "{matchLabels: {role: db}}"));
+
+        Result planned = shell.run("plan");
+
+        assertTrue(planned.out().contains("process/web"), planned::toString);
+        assertFalse(planned.out().contains("+ process/db"), planned::toString);
+        assertTrue(planned.out().contains("Plan: 1 to install"), planned::toString);
+    }
+
+    /** A validation is for all machines, of which none may have two that declare the same. */
+    @Test
+    void validateTakesADirectoryThatIsToBePublished() throws IOException {
+        Files.writeString(
+                declared.resolve("all.yaml"),
+                process("web", "{matchLabels: {role: web}}") + process("web", "{excludeLabels: {role: web}}"));
+        assertEquals(
+                "2 documents valid\n",
+                shell.plain("validate", "-f", directory + "/declared").out());
+
+        Files.writeString(declared.resolve("more.yaml"), process("web", "{matchLabels: {tier: front}}"));
+        Result refused = shell.plain("validate", "-f", directory + "/declared");
+        assertEquals(1, refused.status());
+        assertTrue(refused.err().contains("both may be for one machine; change the placement of one"), refused.err());
+    }
+
+    @Test
+    void aLabelThatWouldBeAFactOfTheHostIsRefused() throws IOException {
+        Files.writeString(directory.resolve("agent.yaml"), "labels: {os.ID: debian}\n");
+
+        Result refused = shell.plain("validate", "--config", directory + "/agent.yaml");
+
+        assertEquals(1, refused.status());
+        assertTrue(
+                refused.err().contains("not os., host. or instance. at its beginning, which are facts of the host"),
+                refused.err());
+    }
+
+    @Test
+    void aRolloutOutsideOfASetSaysHowToPublishIt() throws IOException {
+        Files.writeString(directory.resolve("r.yaml"), """
+                apiVersion: homeostat.io/v1
+                kind: Rollout
+                metadata: {name: web-2}
+                spec: {workloads: [process/web], from: "1", to: "2"}
+                """);
+
+        Result refused = shell.run("apply", "-f", directory + "/r.yaml");
+
+        assertEquals(1, refused.status());
+        assertTrue(
+                refused.err()
+                        .contains(
+                                "kind: Rollout is for sets that are published; homeostat publish -f DIR publishes one"),
+                refused.err());
+    }
+
+    private static String process(String name, String placement) {
+        return """
+                ---
+                apiVersion: homeostat.io/v1
+                kind: Process
+                metadata: {name: %s}
+                placement: %s
+                spec: {install: local, revision: "1", entryPoint: /bin/sleep, arguments: ["600"]}
+                """.formatted(name, placement);
+    }
+}
