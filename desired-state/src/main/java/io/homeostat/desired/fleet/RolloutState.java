@@ -49,6 +49,11 @@ public record RolloutState(
         COMPLETED
     }
 
+    /** Whether machines that do not have the new revision yet may take it. */
+    public boolean letsIn() {
+        return phase == Phase.PROGRESSING || phase == Phase.COMPLETED;
+    }
+
     /** Whether a machine is to have the new revision. */
     public boolean admits(Rollout rollout, String instanceId, long registeredAt) {
         return digest.equals(rollout.digest()) && admits(rollout.place(instanceId), registeredAt);

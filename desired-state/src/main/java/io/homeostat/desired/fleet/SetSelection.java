@@ -1,10 +1,16 @@
 package io.homeostat.desired.fleet;
 
+import com.fasterxml.jackson.databind.ObjectMapper;
 import com.google.common.collect.ImmutableMap;
 import io.homeostat.desired.fleet.RolloutState.Phase;
 import io.homeostat.desired.model.RolloutSpec;
+import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.model.Workload;
+import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.state.RecordCodec;
+import io.homeostat.desired.state.StateReader;
 import io.homeostat.desired.yaml.Choice;
+import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
@@ -17,10 +23,43 @@ import org.jspecify.annotations.Nullable;
  * @param instanceId by which its turn goes
  * @param registeredAt the store's revision in which the machine became known there; empty when it has not
  * @param states how rollouts stand, by their names, as far as that was ever heard of
+ * @param inForce the revisions that the source of the set declares here now: a machine keeps what it has while nobody says otherwise
  */
 public record SetSelection(
-        MachineLabels labels, String instanceId, OptionalLong registeredAt, ImmutableMap<String, RolloutState> states)
+        MachineLabels labels,
+        String instanceId,
+        OptionalLong registeredAt,
+        ImmutableMap<String, RolloutState> states,
+        ImmutableMap<WorkloadId, String> inForce)
         implements Choice {
+    private static final RecordCodec CODEC = new RecordCodec(new ObjectMapper());
+
+    /** What counts on a machine as far as is stored there. */
+    public static SetSelection of(StateReader store, SourceName source, MachineLabels labels, String instanceId) {
+        return new SetSelection(
+                labels,
+                instanceId,
+                store.registeredAt(),
+                store.rolloutStates().entrySet().stream()
+                        .flatMap(
+                                state -> parsed(state.getValue()).stream().map(read -> Map.entry(state.getKey(), read)))
+                        .collect(ImmutableMap.toImmutableMap(Map.Entry::getKey, Map.Entry::getValue)),
+                store.declarations().stream()
+                        .filter(declaration -> declaration.source() == source)
+                        .collect(ImmutableMap.toImmutableMap(
+                                declaration -> declaration.workload().id(),
+                                declaration -> declaration.workload().revision())));
+    }
+
+    /** How a rollout stands, from its JSON; empty when that can't be read. */
+    public static Optional<RolloutState> parsed(String json) {
+        try {
+            return Optional.of(CODEC.read(RolloutState.class, json));
+        } catch (IllegalArgumentException e) {
+            return Optional.empty();
+        }
+    }
+
     @Override
     public boolean takesRollouts() {
         return true;
@@ -34,7 +73,7 @@ public record SetSelection(
         }
         Rollout rollout = Rollout.of(read.name(), read.spec());
         RolloutState state = state(rollout);
-        boolean admitted = state != null && state.admits(rollout, instanceId, registeredAt.orElse(Long.MAX_VALUE));
+        boolean admitted = isAdmitted(workload.id(), rollout, state);
         String turn = admitted ? rollout.spec().to() : rollout.spec().from();
         return workload.revision().equals(turn)
                 ? Verdict.APPLIES
@@ -42,6 +81,16 @@ public record SetSelection(
                         Optional.of(rollout.name()),
                         "rollout " + rollout.name() + ": "
                                 + (admitted ? "this machine has revision '" + turn + "'" : waits(rollout, state)));
+    }
+
+    /** Where nobody has said anything, or that nothing goes on for now, a machine that has the new revision keeps it, and no other takes it. */
+    private boolean isAdmitted(WorkloadId id, Rollout rollout, @Nullable RolloutState state) {
+        boolean hasIt = rollout.spec().to().equals(inForce.get(id));
+        if (state == null) {
+            return hasIt;
+        }
+        return state.phase() != Phase.ROLLED_BACK
+                && (state.letsIn() ? state.admits(rollout, instanceId, registeredAt.orElse(Long.MAX_VALUE)) : hasIt);
     }
 
     /** How the rollout stands; null while nobody has said so of just this one. */
@@ -64,7 +113,7 @@ public record SetSelection(
         };
         String reason = state.reason().isEmpty() ? "" : " (" + state.reason() + ")";
         return stands + reason
-                + (state.phase() == Phase.ROLLED_BACK
+                + (!state.letsIn()
                         ? ""
                         : registeredAt.isEmpty()
                                 ? ", and this machine is not registered yet"

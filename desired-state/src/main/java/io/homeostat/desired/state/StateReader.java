@@ -12,6 +12,7 @@ import io.homeostat.desired.yaml.Problem;
 import java.nio.file.Path;
 import java.time.Instant;
 import java.util.Optional;
+import java.util.OptionalLong;
 
 /** What is remembered, as it was when the last {@link StateStore.Change} was stored. Every method throws {@link StoreException} when the database can't be read. */
 public interface StateReader extends AutoCloseable {
@@ -70,6 +71,9 @@ public interface StateReader extends AutoCloseable {
 
     /** How rollouts stood when that was last heard, as JSON, by their names. */
     ImmutableSortedMap<String, String> rolloutStates();
+
+    /** The revision of the fleet's store in which this machine was registered; empty when it was not yet. */
+    OptionalLong registeredAt();
 
     /** A number that is random, but always the same for this state directory; jitter grows from it. */
     long seed();

@@ -1,11 +1,13 @@
 package io.homeostat.desired.fleet;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSortedMap;
 import io.homeostat.desired.fleet.RolloutState.Phase;
+import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.yaml.Choice;
 import io.homeostat.desired.yaml.DocumentReader;
 import io.homeostat.desired.yaml.DocumentReader.Input;
@@ -13,6 +15,7 @@ import io.homeostat.desired.yaml.DocumentReader.ReadResult;
 import io.homeostat.desired.yaml.DocumentReader.Texts;
 import io.homeostat.desired.yaml.Problem;
 import java.time.Instant;
+import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
 import org.junit.jupiter.api.Test;
@@ -103,33 +106,54 @@ class SetSelectionTest {
                 here process/web 2
                 """, shown(ROLLOUT + TWO_REVISIONS, selection(7, state(Phase.PROGRESSING, 1, place))));
         assertEquals("""
-                not process/web 1: rollout web-2: this machine has revision '2'
-                here process/web 2
-                """, shown(ROLLOUT + TWO_REVISIONS, selection(7, state(Phase.HALTED, 1, place))));
-        assertEquals("""
                 here process/web 1
                 not process/web 2: rollout web-2: wave 2 of 4 (10%) is open (because), and it is not this machine's turn, so revision '1' stays
                 """, shown(ROLLOUT + TWO_REVISIONS, selection(7, state(Phase.PROGRESSING, 1, "0"))));
         assertEquals("""
                 here process/web 1
-                not process/web 2: rollout web-2: it has halted at wave 1 of 4 (1) (because), and this machine came after that was decided, so revision '1' stays
-                """, shown(ROLLOUT + TWO_REVISIONS, selection(11, state(Phase.HALTED, 0, place))));
+                not process/web 2: rollout web-2: wave 1 of 4 (1) is open (because), and this machine came after that was decided, so revision '1' stays
+                """, shown(ROLLOUT + TWO_REVISIONS, selection(11, state(Phase.PROGRESSING, 0, place))));
         assertEquals(
                 """
                 here process/web 1
-                not process/web 2: rollout web-2: it is paused at no wave (because), and this machine is not registered yet, so revision '1' stays
+                not process/web 2: rollout web-2: no wave is open (because), and this machine is not registered yet, so revision '1' stays
                 """,
                 shown(
                         ROLLOUT + TWO_REVISIONS,
-                        new SetSelection(
-                                labels(),
-                                "m-1",
+                        selection(
                                 OptionalLong.empty(),
-                                ImmutableMap.of("web-2", state(Phase.PAUSED, -1, place)))));
+                                ImmutableMap.of("web-2", state(Phase.PROGRESSING, -1, Rollout.NOBODY)))));
         assertEquals("""
                 here process/web 1
                 not process/web 2: rollout web-2: it was rolled back (because), so revision '1' stays
                 """, shown(ROLLOUT + TWO_REVISIONS, selection(7, state(Phase.ROLLED_BACK, 1, Rollout.NOBODY))));
+    }
+
+    /** Else those of a wave that have not come to it yet would go on into what has just been found bad. */
+    @Test
+    void whileNothingGoesOnAMachineKeepsWhatItHas() {
+        String place = rollout().place("m-1");
+        for (Phase phase : List.of(Phase.HALTED, Phase.PAUSED, Phase.ABORTED)) {
+            SetSelection admitted = selection(7, state(phase, 1, place));
+            assertTrue(shown(ROLLOUT + TWO_REVISIONS, admitted).startsWith("here process/web 1\n"), phase::name);
+            assertTrue(
+                    shown(ROLLOUT + TWO_REVISIONS, having("2", admitted)).endsWith("here process/web 2\n"),
+                    phase::name);
+        }
+        assertEquals("""
+                here process/web 1
+                not process/web 2: rollout web-2: it has halted at wave 2 of 4 (10%) (because), so revision '1' stays
+                """, shown(ROLLOUT + TWO_REVISIONS, selection(7, state(Phase.HALTED, 1, place))));
+    }
+
+    /** A store that was lost must not have all machines go back. */
+    @Test
+    void whereNobodySaysAnythingAMachineKeepsWhatItHas() {
+        assertTrue(shown(ROLLOUT + TWO_REVISIONS, having("2", selection(7))).endsWith("here process/web 2\n"));
+        SetSelection rolledBack = selection(7, state(Phase.ROLLED_BACK, 1, Rollout.NOBODY));
+        assertTrue(shown(ROLLOUT + TWO_REVISIONS, having("2", rolledBack)).startsWith("here process/web 1\n"));
+        SetSelection another = selection(7, state(Phase.PROGRESSING, 1, "0"));
+        assertTrue(shown(ROLLOUT + TWO_REVISIONS, having("2", another)).startsWith("here process/web 1\n"));
     }
 
     @Test
@@ -141,9 +165,7 @@ class SetSelectionTest {
                 """,
                 shown(
                         ROLLOUT + TWO_REVISIONS,
-                        new SetSelection(
-                                labels(),
-                                "m-1",
+                        selection(
                                 OptionalLong.empty(),
                                 ImmutableMap.of("web-2", state(Phase.COMPLETED, 3, Rollout.EVERYBODY)))));
     }
@@ -168,12 +190,25 @@ class SetSelectionTest {
                 ImmutableSortedMap.of("role", "web", "os.ID", "debian", "host.arch", "x86_64"), Optional.empty());
     }
 
+    private static SetSelection having(String revision, SetSelection selection) {
+        return new SetSelection(
+                selection.labels(),
+                selection.instanceId(),
+                selection.registeredAt(),
+                selection.states(),
+                ImmutableMap.of(WorkloadId.process("web"), revision));
+    }
+
+    private static SetSelection selection(OptionalLong registeredAt, ImmutableMap<String, RolloutState> states) {
+        return new SetSelection(labels(), "m-1", registeredAt, states, ImmutableMap.of());
+    }
+
     private static SetSelection selection(long registeredAt) {
-        return new SetSelection(labels(), "m-1", OptionalLong.of(registeredAt), ImmutableMap.of());
+        return selection(OptionalLong.of(registeredAt), ImmutableMap.of());
     }
 
     private static SetSelection selection(long registeredAt, RolloutState state) {
-        return new SetSelection(labels(), "m-1", OptionalLong.of(registeredAt), ImmutableMap.of("web-2", state));
+        return selection(OptionalLong.of(registeredAt), ImmutableMap.of("web-2", state));
     }
 
     private static RolloutState state(Phase phase, int wave, String through) {

@@ -7,6 +7,7 @@ import com.google.common.collect.ImmutableSortedSet;
 import io.homeostat.actuate.ActuationFailure;
 import io.homeostat.actuate.launch.Keepers;
 import io.homeostat.actuate.limits.GracePeriod;
+import io.homeostat.desired.fleet.MachineLabels;
 import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.model.DesiredState.Policy;
 import io.homeostat.desired.model.SourceName;
@@ -24,7 +25,9 @@ import io.homeostat.observe.process.ProcFs;
 import io.homeostat.observe.usage.UsageSampler;
 import io.homeostat.reconcile.agent.StateUpdates.Scope;
 import io.homeostat.reconcile.agent.fleet.PublishedSources;
+import io.homeostat.reconcile.agent.fleet.ReportedWorkloads;
 import io.homeostat.reconcile.agent.telemetry.Telemetry;
+import io.homeostat.reconcile.command.environment.Version;
 import io.homeostat.reconcile.controlplane.ControlPlane;
 import io.homeostat.reconcile.controlplane.Modules;
 import io.homeostat.reconcile.logs.LogFiles;
@@ -127,19 +130,15 @@ public final class Agent implements ControlPlane.Host, AutoCloseable {
         this.instances = new InstanceObservers(machine);
         this.observer = instances.with(metadata);
         MaskedTails logs = new MaskedTails(new LogFiles(layout), declared::declaration, store, machine.launched());
-        this.sources = new SourceWatcher(
-                defaultFiles,
-                config,
-                store,
-                clock,
-                next -> new HostLabels().look(next.labels(), layout.instanceId()),
-                hinted,
-                this::readSources);
+        HostLabels host = new HostLabels();
+        Function<AgentConfig, MachineLabels> labels = next -> host.look(next.labels(), layout.instanceId());
+        this.sources = new SourceWatcher(defaultFiles, config, store, clock, labels, hinted, this::readSources);
         this.pluginSurvey = new PluginSurvey(declared, store, observer, logs, clock, PluginSurvey.PATIENCE);
         ImmutableList.Builder<PassListener> residents = ImmutableList.builder();
         residents.add(new MovesAhead(new GracePeriod(machine.cgroups())::begin));
         residents.addAll(telemetry.listeners()).add(boot);
-        residents.add(pluginSurvey).add(heap);
+        ReportedWorkloads reported = new ReportedWorkloads();
+        residents.add(pluginSurvey).add(heap).add(reported);
         this.usage = new UsageSampler(machine.cgroups(), procFs, clock, Ticker.systemTicker(), instances::meter);
         this.follower = new InstanceFollower(
                 hinted ? new ExitWatcher(procFs) : null,
@@ -167,8 +166,13 @@ public final class Agent implements ControlPlane.Host, AutoCloseable {
                 telemetry.watch()::beat);
         this.updates =
                 new StateUpdates(store, pass, reconciler, declared, broadcast, observer, () -> Policy.of(this.config));
-        this.published =
-                new PublishedSources(store, clock, updates.declaring(), () -> updates.goByWhatIsStored(Trigger.FILES));
+        this.published = new PublishedSources(
+                store,
+                clock,
+                updates.declaring(),
+                () -> updates.goByWhatIsStored(Trigger.FILES),
+                new PublishedSources.Member(
+                        layout.instanceId(), Version.current(), () -> labels.apply(this.config), reported));
         this.maintenance = new Maintenance(
                 layout,
                 store,
@@ -264,9 +268,16 @@ public final class Agent implements ControlPlane.Host, AutoCloseable {
      */
     public void reload(AgentConfig next) throws ActuationFailure {
         ArchiveRules rules = ArchiveRules.of(next);
-        usePublished(next);
-        archives = rules;
+        AgentConfig before = config;
+        // What it declares here goes by the labels of the same file.
         config = next;
+        try {
+            usePublished(next);
+        } catch (ActuationFailure e) {
+            config = before;
+            throw e;
+        }
+        archives = rules;
         sources.use(next);
     }
 
@@ -278,6 +289,11 @@ public final class Agent implements ControlPlane.Host, AutoCloseable {
     @Override
     public void declare(Function<StateStore, ImmutableSet<WorkloadId>> change) {
         updates.declare(change);
+    }
+
+    /** Why its fleet hears nothing of this machine; empty when it does, or there is none. */
+    String fleetProblem() {
+        return published.problem();
     }
 
     /** What programs were launched with. */
@@ -305,6 +321,7 @@ public final class Agent implements ControlPlane.Host, AutoCloseable {
 
     private void resync() {
         readSources();
+        published.refreshWhatMoved();
         Scope scope = updates.scope();
         Duration resync = config.resync();
         for (WorkloadId id : scope.all()) {

@@ -206,7 +206,7 @@ public final class Daemon {
                     store,
                     identity,
                     controlPlane::status,
-                    () -> problems(telemetry.watch(), metrics, ui, hooks, journal));
+                    () -> problems(agent, telemetry.watch(), metrics, ui, hooks, journal));
             Instant opening = environment.clock().instant();
             try (CommandServer server = new CommandServer(environment, layout, enforcer, commands)) {
                 Instant opened = environment.clock().instant();
@@ -334,10 +334,16 @@ public final class Daemon {
     }
 
     private ImmutableList<String> problems(
-            LoopWatch watch, MetricsEndpoint metrics, UiEndpoint ui, Hooks hooks, JournalForwarding journal) {
+            Agent agent,
+            LoopWatch watch,
+            MetricsEndpoint metrics,
+            UiEndpoint ui,
+            Hooks hooks,
+            JournalForwarding journal) {
         String unserved = metrics.isAsWanted() ? "" : "metrics.listen: " + unserved(metrics.wanted());
         return Stream.of(
-                        ImmutableList.of(watch.problem().orElse(""), invalid, unserved, ui.problem()),
+                        ImmutableList.of(
+                                watch.problem().orElse(""), invalid, unserved, ui.problem(), agent.fleetProblem()),
                         hooks.problems(),
                         journal.problems())
                 .flatMap(ImmutableList::stream)

@@ -29,6 +29,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
@@ -151,6 +152,16 @@ public class MemoryStore implements StateStore {
 
     @Override
     public void storeRolloutStates(ImmutableSortedMap<String, String> states) {
+        throw new UnsupportedOperationException("tests declare by themselves");
+    }
+
+    @Override
+    public OptionalLong registeredAt() {
+        return OptionalLong.empty();
+    }
+
+    @Override
+    public void storeRegistration(long revision) {
         throw new UnsupportedOperationException("tests declare by themselves");
     }
 

@@ -17,10 +17,13 @@ import java.time.DateTimeException;
 import java.time.Instant;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
 
 /** Sets that were taken from sources of published sets, within one transaction. */
 final class PublishedSetTable {
+    private static final String REGISTERED = "registeredAt";
+
     private static final ObjectMapper JSON = new ObjectMapper();
 
     private final Connection connection;
@@ -133,6 +136,21 @@ final class PublishedSetTable {
                     state.getKey(),
                     state.getValue());
         }
+    }
+
+    OptionalLong registeredAt() throws SQLException {
+        return Database.list(
+                        connection, "SELECT value FROM meta WHERE key = '" + REGISTERED + "'", row -> row.getLong(1))
+                .stream()
+                .mapToLong(Long::longValue)
+                .findFirst();
+    }
+
+    void registeredAt(long revision) throws SQLException {
+        Database.update(
+                connection,
+                "INSERT OR REPLACE INTO meta(key, value) VALUES ('" + REGISTERED + "', ?)",
+                Long.toString(revision));
     }
 
     private static StoredSet set(SourceName source, ResultSet row) throws SQLException {

@@ -26,6 +26,7 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.util.Comparator;
 import java.util.Optional;
+import java.util.OptionalLong;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -226,6 +227,13 @@ sealed class SqliteStateReader implements StateReader permits SqliteStateStore {
     public ImmutableSortedMap<String, String> rolloutStates() {
         return database.read(
                 "read how rollouts stand from", connection -> new PublishedSetTable(connection).rolloutStates());
+    }
+
+    @Override
+    public OptionalLong registeredAt() {
+        return database.read(
+                "read when this machine was registered from",
+                connection -> new PublishedSetTable(connection).registeredAt());
     }
 
     @Override

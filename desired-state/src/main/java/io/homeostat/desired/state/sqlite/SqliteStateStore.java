@@ -243,6 +243,13 @@ public final class SqliteStateStore extends SqliteStateReader implements StateSt
     }
 
     @Override
+    public void storeRegistration(long revision) {
+        write(
+                "note when this machine was registered in",
+                connection -> new PublishedSetTable(connection).registeredAt(revision));
+    }
+
+    @Override
     public void receive(ControlPlaneChange change) {
         database.<Boolean>write(
                 "store what the control plane sent in",

@@ -27,6 +27,7 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Instant;
 import java.util.Optional;
+import java.util.OptionalLong;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -148,11 +149,14 @@ final class PublishedSetsTest {
     void statesOfRolloutsReplaceEachOther() {
         store.storeRolloutStates(ImmutableSortedMap.of("web", "{\"wave\":1}", "db", "{}"));
         store.storeRolloutStates(ImmutableSortedMap.of("web", "{\"wave\":2}"));
+        assertEquals(OptionalLong.empty(), store.registeredAt());
+        store.storeRegistration(17);
 
         close();
         open();
 
         assertEquals(ImmutableSortedMap.of("web", "{\"wave\":2}"), store.rolloutStates());
+        assertEquals(OptionalLong.of(17), store.registeredAt());
     }
 
     @Test

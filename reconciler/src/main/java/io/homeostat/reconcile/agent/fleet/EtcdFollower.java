@@ -20,7 +20,6 @@ import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
-import java.util.function.Supplier;
 import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -35,22 +34,25 @@ final class EtcdFollower implements Runnable {
     /** How often it is asked whether it is still there, and nothing was missed. */
     static final Duration LOOK = Duration.ofMinutes(1);
 
-    private final Supplier<KeyValues> opener;
+    private final KeyValues etcd;
     private final FleetKeys keys;
     private final PublishedSource source;
     private final Consumer<ImmutableSortedMap<String, String>> rollouts;
     private final Duration look;
     private final RandomGenerator random;
 
-    /** @param rollouts is told how rollouts stand, as JSON by their names */
+    /**
+     * @param etcd used, not closed
+     * @param rollouts is told how rollouts stand, as JSON by their names
+     */
     EtcdFollower(
-            Supplier<KeyValues> opener,
+            KeyValues etcd,
             FleetKeys keys,
             PublishedSource source,
             Consumer<ImmutableSortedMap<String, String>> rollouts,
             Duration look,
             RandomGenerator random) {
-        this.opener = opener;
+        this.etcd = etcd;
         this.keys = keys;
         this.source = source;
         this.rollouts = rollouts;
@@ -61,10 +63,10 @@ final class EtcdFollower implements Runnable {
     @Override
     public void run() {
         int failures = 0;
-        try (KeyValues etcd = opener.get()) {
+        try {
             while (true) {
                 Followed followed = new Followed();
-                String problem = follow(etcd, followed);
+                String problem = follow(followed);
                 failures = followed.answered ? 1 : failures + 1;
                 if (!problem.isEmpty()) {
                     failed(problem);
@@ -77,9 +79,9 @@ final class EtcdFollower implements Runnable {
     }
 
     /** Follows until something is wrong; returns what, empty when it is only to be listed again. */
-    private String follow(KeyValues etcd, Followed followed) throws InterruptedException {
+    private String follow(Followed followed) throws InterruptedException {
         try {
-            followed.from(etcd);
+            followed.from();
             return "";
         } catch (KeyValuesException e) {
             return e.kind() == KeyValuesException.Kind.COMPACTED ? "" : String.valueOf(e.getMessage());
@@ -114,7 +116,7 @@ final class EtcdFollower implements Runnable {
         private @Nullable Entry set;
         private boolean answered;
 
-        void from(KeyValues etcd) throws KeyValuesException, InterruptedException {
+        void from() throws KeyValuesException, InterruptedException {
             Listing sets = etcd.list(keys.set());
             Listing listed = etcd.list(keys.rollouts());
             answered = true;
@@ -128,7 +130,7 @@ final class EtcdFollower implements Runnable {
                 while (true) {
                     Told next = told.poll(SetPoller.jittered(look, random).toMillis(), TimeUnit.MILLISECONDS);
                     switch (next) {
-                        case null -> lookAgain(etcd);
+                        case null -> lookAgain();
                         case Told.Changed changed -> changed(changed);
                         case Told.Ended ended -> throw ended.failure();
                     }
@@ -136,7 +138,7 @@ final class EtcdFollower implements Runnable {
             }
         }
 
-        private void lookAgain(KeyValues etcd) throws KeyValuesException, InterruptedException {
+        private void lookAgain() throws KeyValuesException, InterruptedException {
             ImmutableSortedMap<String, Entry> now = etcd.list(keys.rollouts()).entries();
             if (!now.equals(states)) {
                 states.clear();

@@ -1,7 +1,6 @@
 package io.homeostat.reconcile.agent.fleet;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
-import com.google.common.base.Strings;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSortedMap;
 import com.google.protobuf.ByteString;
@@ -13,24 +12,15 @@ import io.homeostat.desired.etcd.KeyValuesException;
 import io.homeostat.desired.fleet.FleetKeys;
 import io.homeostat.desired.fleet.MachineRegistration;
 import io.homeostat.desired.fleet.MachineReport;
-import io.homeostat.desired.fleet.MachineReport.ReportedWorkload;
-import io.homeostat.desired.model.BriefText;
-import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Backoff;
 import io.homeostat.desired.state.RecordCodec;
-import io.homeostat.desired.state.history.Condition;
 import io.homeostat.reconcile.loop.PassListener;
-import io.homeostat.reconcile.plan.Situation;
-import io.homeostat.reconcile.plan.WorkloadPlan;
-import io.homeostat.reconcile.status.Survey.Finding;
-import io.homeostat.reconcile.status.WorkloadStatus;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
-import java.util.Map;
 import java.util.OptionalLong;
-import java.util.concurrent.ConcurrentSkipListMap;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.LongConsumer;
 import java.util.function.Supplier;
@@ -43,9 +33,12 @@ import org.slf4j.LoggerFactory;
  * Tells the fleet how this machine is: its registration, which stays, and its report under a lease, which goes with the machine. What is
  * in the report is what the loop saw last.
  */
-public final class FleetReporter implements PassListener, AutoCloseable {
+public final class FleetReporter implements AutoCloseable {
     /** How long a machine counts as heard of after it was heard of last: three renewals may be lost. */
     static final Duration LEASE = Duration.ofSeconds(45);
+
+    /** How long its end may take; then the lease ends by itself. */
+    private static final Duration ENDING = Duration.ofSeconds(5);
 
     /** The least time between two reports. */
     static final Duration INTERVAL = Duration.ofSeconds(10);
@@ -61,10 +54,10 @@ public final class FleetReporter implements PassListener, AutoCloseable {
     private final RandomGenerator random;
     private final LongConsumer registered;
     private final RecordCodec codec = new RecordCodec(new ObjectMapper());
-    private final Map<WorkloadId, ReportedWorkload> workloads = new ConcurrentSkipListMap<>();
+    private final ReportedWorkloads workloads;
     private final ReportPace pace;
     private final ReentrantLock lock = new ReentrantLock();
-    private final java.util.concurrent.locks.Condition changes = lock.newCondition();
+    private final Condition changes = lock.newCondition();
     private final Thread thread;
     private volatile String problem = "";
 
@@ -94,6 +87,7 @@ public final class FleetReporter implements PassListener, AutoCloseable {
             KeyValues store,
             FleetKeys keys,
             String instanceId,
+            ReportedWorkloads workloads,
             Supplier<About> about,
             InstantSource clock,
             RandomGenerator random,
@@ -102,11 +96,13 @@ public final class FleetReporter implements PassListener, AutoCloseable {
         this.store = store;
         this.keys = keys;
         this.instanceId = instanceId;
+        this.workloads = workloads;
         this.about = about;
         this.clock = clock;
         this.random = random;
         this.registered = registered;
         this.pace = new ReportPace(interval, random);
+        workloads.onChange(this::signal);
         this.thread = Thread.ofVirtual().name("fleet-reporter").start(this::run);
     }
 
@@ -118,42 +114,6 @@ public final class FleetReporter implements PassListener, AutoCloseable {
     /** Something of what is beside workloads may have changed. */
     public void changed() {
         signal();
-    }
-
-    @Override
-    public void looked(Situation situation, WorkloadPlan plan) {
-        WorkloadId id = situation.id();
-        Finding finding = new Finding(situation.history(), situation, plan);
-        note(id, finding.matters() ? reported(WorkloadStatus.of(finding)) : null);
-    }
-
-    /** @param now null when there is nothing to say of it any more */
-    void note(WorkloadId id, @Nullable ReportedWorkload now) {
-        ReportedWorkload before = now == null ? workloads.remove(id) : workloads.put(id, now);
-        if (now == null ? before != null : !now.equals(before)) {
-            signal();
-        }
-    }
-
-    private static ReportedWorkload reported(WorkloadStatus status) {
-        boolean failed = is(status, Condition.Type.ROLLED_BACK) || is(status, Condition.Type.GIVEN_UP);
-        return new ReportedWorkload(
-                status.id().brief(),
-                BriefText.of(Strings.nullToEmpty(status.currentRevision())),
-                BriefText.of(Strings.nullToEmpty(status.desiredRevision())),
-                failed ? BriefText.of(Strings.nullToEmpty(status.desiredRevision())) : "",
-                status.state().name(),
-                is(status, Condition.Type.CONVERGED),
-                is(status, Condition.Type.HEALTHY),
-                is(status, Condition.Type.PAUSED),
-                is(status, Condition.Type.GIVEN_UP),
-                status.restarts(),
-                BriefText.of(status.failure()));
-    }
-
-    private static boolean is(WorkloadStatus status, Condition.Type type) {
-        return status.conditions().stream()
-                .anyMatch(condition -> condition.type() == type && condition.status() == Condition.Status.TRUE);
     }
 
     private void signal() {
@@ -175,7 +135,12 @@ public final class FleetReporter implements PassListener, AutoCloseable {
                     LOG.debug("reporting as {}", keys.report(instanceId));
                     problem = "";
                     failures = 0;
-                    report(lease);
+                    try {
+                        report(lease);
+                    } catch (KeyValuesException e) {
+                        lease.answers = false;
+                        throw e;
+                    }
                 }
             } catch (KeyValuesException e) {
                 failures++;
@@ -298,7 +263,7 @@ public final class FleetReporter implements PassListener, AutoCloseable {
                 now.version(),
                 now.sequence(),
                 now.problems(),
-                ImmutableList.copyOf(workloads.values()));
+                workloads.now());
     }
 
     private static ByteString bytes(String text) {
@@ -310,7 +275,7 @@ public final class FleetReporter implements PassListener, AutoCloseable {
     public void close() {
         thread.interrupt();
         try {
-            boolean _ = thread.join(LEASE);
+            boolean _ = thread.join(ENDING);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }
@@ -319,6 +284,9 @@ public final class FleetReporter implements PassListener, AutoCloseable {
     /** Ended with what reports under it. */
     private final class Lease implements AutoCloseable {
         private final long id;
+
+        /** Whoever does not answer is not waited for. */
+        private boolean answers = true;
 
         Lease(long id) {
             this.id = id;
@@ -333,7 +301,9 @@ public final class FleetReporter implements PassListener, AutoCloseable {
             // What was interrupted could not ask for anything any more.
             boolean interrupted = Thread.interrupted();
             try {
-                store.revoke(id);
+                if (answers) {
+                    store.revoke(id);
+                }
             } catch (KeyValuesException e) {
                 LOG.debug("the lease ends by itself", e);
             } catch (InterruptedException e) {

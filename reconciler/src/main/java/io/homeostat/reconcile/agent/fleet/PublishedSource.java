@@ -14,6 +14,7 @@ import io.homeostat.desired.state.StateStore;
 import io.homeostat.desired.state.StateStore.SourceContent;
 import io.homeostat.desired.state.StoreException;
 import io.homeostat.desired.state.StoredSet;
+import io.homeostat.desired.yaml.Choice;
 import io.homeostat.desired.yaml.Problem;
 import io.homeostat.reconcile.agent.telemetry.ProblemLog;
 import java.time.Instant;
@@ -21,6 +22,8 @@ import java.time.InstantSource;
 import java.time.temporal.ChronoUnit;
 import java.util.Optional;
 import java.util.concurrent.locks.Lock;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -34,6 +37,7 @@ final class PublishedSource {
     private final SourceName source;
     private final String name;
     private final SetRules rules;
+    private final Supplier<? extends Choice> choice;
     private final StateStore store;
     private final InstantSource clock;
     private final Lock declaring;
@@ -49,10 +53,16 @@ final class PublishedSource {
     /** That it does not answer. */
     private Optional<SourceProblem> unreached;
 
+    /** By what the last good set was read. */
+    private @Nullable Choice chosen;
+
+    private ImmutableSet<String> rollouts = ImmutableSet.of();
+
     private boolean ended;
 
     /**
      * @param name where the set is
+     * @param choice which documents are for this machine as of now
      * @param declaring held while something is stored
      * @param changed is called when something may be declared otherwise
      */
@@ -60,6 +70,7 @@ final class PublishedSource {
             SourceName source,
             String name,
             SetRules rules,
+            Supplier<? extends Choice> choice,
             StateStore store,
             InstantSource clock,
             Lock declaring,
@@ -67,6 +78,7 @@ final class PublishedSource {
         this.source = source;
         this.name = name;
         this.rules = rules;
+        this.choice = choice;
         this.store = store;
         this.clock = clock;
         this.declaring = declaring;
@@ -89,9 +101,34 @@ final class PublishedSource {
         return name;
     }
 
+    /** The names of those that the last good set has. */
+    synchronized ImmutableSet<String> rollouts() {
+        return rollouts;
+    }
+
     /** The version that was looked at last; empty when none was since this was made, so that new rules are applied to any. */
     synchronized Optional<String> seen() {
         return seen;
+    }
+
+    /**
+     * The same if something may be for this machine now that was not, or the other way round.
+     *
+     * @throws StoreException when it can't be stored
+     */
+    synchronized void refreshIfMoved() {
+        if (!ended
+                && !choice.get().equals(chosen)
+                && standing().flatMap(StoredSet.Standing::set).isPresent()) {
+            refresh();
+            changed.run();
+        }
+    }
+
+    private Choice chosen() {
+        Choice now = choice.get();
+        chosen = now;
+        return now;
     }
 
     /**
@@ -104,8 +141,9 @@ final class PublishedSource {
         // Where it was taken from, which may have been another place.
         String from =
                 standing().flatMap(StoredSet.Standing::set).map(StoredSet::name).orElse(name);
-        SetDocuments documents = SetDocuments.read(source, from, store.publishedDocuments(source));
+        SetDocuments documents = SetDocuments.read(source, from, store.publishedDocuments(source), chosen());
         if (documents.problems().isEmpty()) {
+            rollouts = documents.rollouts();
             store(content(documents, problems()));
         } else {
             mistakes = documents.problems();
@@ -198,7 +236,7 @@ final class PublishedSource {
         try {
             PublishedSet set = reading.read();
             rules.refuseReplay(set, store.highestSequences(source));
-            SetDocuments documents = SetDocuments.read(source, name, set.documents());
+            SetDocuments documents = SetDocuments.read(source, name, set.documents(), chosen());
             if (documents.problems().isEmpty()) {
                 take(version, set, documents, now);
             } else {
@@ -223,6 +261,7 @@ final class PublishedSource {
         }
         mistakes = ImmutableList.of();
         unreached = Optional.empty();
+        rollouts = documents.rollouts();
         problemLog.tell(ImmutableList.of());
         LOG.info(
                 "{}: version {} is in force{}",

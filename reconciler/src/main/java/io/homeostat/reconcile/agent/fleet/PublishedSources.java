@@ -5,6 +5,8 @@ import com.google.common.collect.ImmutableSortedMap;
 import io.homeostat.desired.etcd.EtcdKeyValues;
 import io.homeostat.desired.etcd.KeyValues;
 import io.homeostat.desired.fleet.FleetKeys;
+import io.homeostat.desired.fleet.MachineLabels;
+import io.homeostat.desired.fleet.SetSelection;
 import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.remote.HttpsFetcher;
@@ -12,14 +14,20 @@ import io.homeostat.desired.remote.SetFetcher;
 import io.homeostat.desired.signature.KeyFailure;
 import io.homeostat.desired.state.StateStore;
 import io.homeostat.desired.state.StoreException;
+import io.homeostat.desired.state.StoredSet;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.SplittableRandom;
+import java.util.TreeMap;
 import java.util.concurrent.locks.Lock;
 import java.util.function.Function;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -35,17 +43,30 @@ public final class PublishedSources implements AutoCloseable {
     private final InstantSource clock;
     private final Lock declaring;
     private final Runnable changed;
+    private final Member member;
     private final Function<AgentConfig.Etcd, KeyValues> etcd;
-    private final List<PublishedSource> sources = new ArrayList<>();
     private final List<Thread> threads = new ArrayList<>();
+    private volatile ImmutableList<PublishedSource> sources = ImmutableList.of();
+    private AgentConfig.@Nullable Etcd fleet;
+    private @Nullable KeyValues connection;
+    private volatile @Nullable FleetReporter reporter;
     private boolean following;
+
+    /**
+     * This machine as one of a fleet.
+     *
+     * @param version of the agent
+     * @param labels what placement goes by, as of now
+     */
+    public record Member(
+            String instanceId, String version, Supplier<MachineLabels> labels, ReportedWorkloads workloads) {}
 
     /**
      * @param declaring held while something is stored
      * @param changed is called when something may be declared otherwise
      */
-    public PublishedSources(StateStore store, InstantSource clock, Lock declaring, Runnable changed) {
-        this(store, clock, declaring, changed, EtcdKeyValues::new);
+    public PublishedSources(StateStore store, InstantSource clock, Lock declaring, Runnable changed, Member member) {
+        this(store, clock, declaring, changed, member, EtcdKeyValues::new);
     }
 
     PublishedSources(
@@ -53,11 +74,16 @@ public final class PublishedSources implements AutoCloseable {
             InstantSource clock,
             Lock declaring,
             Runnable changed,
+            Member member,
             Function<AgentConfig.Etcd, KeyValues> etcd) {
         this.store = store;
         this.clock = clock;
         this.declaring = declaring;
-        this.changed = changed;
+        this.changed = () -> {
+            changed.run();
+            report();
+        };
+        this.member = member;
         this.etcd = etcd;
     }
 
@@ -69,6 +95,8 @@ public final class PublishedSources implements AutoCloseable {
     public synchronized void use(AgentConfig config) throws KeyFailure {
         SetRules rules = SetRules.of(config);
         end();
+        fleet = config.sources().etcd();
+        connection = fleet == null ? null : etcd.apply(fleet);
         for (SourceName name : NAMES) {
             try {
                 use(name, config.sources(), rules);
@@ -77,13 +105,15 @@ public final class PublishedSources implements AutoCloseable {
             }
         }
         if (following) {
-            threads.forEach(Thread::start);
+            follow();
         }
     }
 
     private void use(SourceName name, AgentConfig.Sources config, SetRules rules) {
         Optional<Followed> followed = switch (name) {
-            case ETCD -> Optional.ofNullable(config.etcd()).map(this::etcd);
+            case ETCD ->
+                Optional.ofNullable(connection)
+                        .map(open -> followed(open, keys(Objects.requireNonNull(config.etcd()))));
             case HTTPS ->
                 Optional.ofNullable(config.https()).map(https -> polled(new HttpsFetcher(https), https.interval()));
             default -> Optional.empty();
@@ -92,9 +122,12 @@ public final class PublishedSources implements AutoCloseable {
             withdraw(name);
             return;
         }
-        PublishedSource source =
-                new PublishedSource(name, followed.get().name(), rules, store, clock, declaring, changed);
-        sources.add(source);
+        PublishedSource source = new PublishedSource(
+                name, followed.get().name(), rules, () -> choice(name), store, clock, declaring, changed);
+        sources = ImmutableList.<PublishedSource>builder()
+                .addAll(sources)
+                .add(source)
+                .build();
         threads.add(Thread.ofVirtual()
                 .name("source-" + name.word())
                 .unstarted(followed.get().thread().apply(source)));
@@ -104,17 +137,24 @@ public final class PublishedSources implements AutoCloseable {
     /** @param thread follows the source that it is given */
     private record Followed(String name, Function<PublishedSource, Runnable> thread) {}
 
-    private Followed etcd(AgentConfig.Etcd config) {
-        FleetKeys keys = new FleetKeys(config.prefix());
+    private Followed followed(KeyValues open, FleetKeys keys) {
         return new Followed(
                 "etcd:" + keys.set(),
                 source -> new EtcdFollower(
-                        () -> etcd.apply(config),
+                        open,
                         keys,
                         source,
                         states -> rollouts(source, states),
                         EtcdFollower.LOOK,
                         new SplittableRandom()));
+    }
+
+    private static FleetKeys keys(AgentConfig.Etcd config) {
+        return new FleetKeys(config.prefix());
+    }
+
+    private SetSelection choice(SourceName name) {
+        return SetSelection.of(store, name, member.labels().get(), member.instanceId());
     }
 
     private Followed polled(SetFetcher fetcher, Duration interval) {
@@ -135,24 +175,113 @@ public final class PublishedSources implements AutoCloseable {
         }
     }
 
-    /** @param teller that may have been ended meanwhile */
-    private synchronized void rollouts(PublishedSource teller, ImmutableSortedMap<String, String> states) {
-        if (sources.contains(teller) && !states.equals(store.rolloutStates())) {
-            store.storeRolloutStates(states);
+    /**
+     * How rollouts stand now. What can't be read, and what is gone though a set still has its rollout, stays as it was heard last: a store
+     * that has lost it must not have all machines go back.
+     *
+     * @param teller that may have been ended meanwhile
+     */
+    private void rollouts(PublishedSource teller, ImmutableSortedMap<String, String> states) {
+        synchronized (this) {
+            if (!sources.contains(teller)) {
+                return;
+            }
+            ImmutableSortedMap<String, String> before = store.rolloutStates();
+            TreeMap<String, String> next = new TreeMap<>();
+            before.forEach((name, state) -> {
+                if (states.containsKey(name)
+                        || sources.stream().anyMatch(source -> source.rollouts().contains(name))) {
+                    next.put(name, state);
+                }
+            });
+            states.forEach((name, state) -> {
+                if (SetSelection.parsed(state).isPresent()) {
+                    next.put(name, state);
+                } else {
+                    LOG.warn("how the rollout {} stands can't be read; it may be from a newer version", name);
+                }
+            });
+            if (!next.equals(before)) {
+                store.storeRolloutStates(ImmutableSortedMap.copyOfSorted(next));
+            }
+        }
+        refreshWhatMoved();
+    }
+
+    private void registered(long revision) {
+        if (!store.registeredAt().equals(OptionalLong.of(revision))) {
+            store.storeRegistration(revision);
+            refreshWhatMoved();
         }
     }
 
-    /** Begins to follow them. */
+    /** Labels, facts of the host, or how rollouts stand may be others: then other documents may be for this machine. */
+    public void refreshWhatMoved() {
+        sources.forEach(PublishedSource::refreshIfMoved);
+        report();
+    }
+
+    private void report() {
+        FleetReporter reporting = reporter;
+        if (reporting != null) {
+            reporting.changed();
+        }
+    }
+
+    private FleetReporter.About about() {
+        Optional<StoredSet> set = store.publishedSets().stream()
+                .flatMap(standing -> standing.set().stream())
+                .findFirst();
+        return new FleetReporter.About(
+                member.version(),
+                member.labels().get().labels(),
+                set.map(one -> one.source().word()).orElse(""),
+                set.map(StoredSet::version).orElse(""),
+                set.map(StoredSet::sequence).orElse(0L),
+                store.problems().size());
+    }
+
+    /** Begins to follow them, and to report. */
     public synchronized void start() {
         following = true;
+        follow();
+    }
+
+    private void follow() {
         threads.forEach(Thread::start);
+        if (connection != null && fleet != null) {
+            reporter = new FleetReporter(
+                    connection,
+                    keys(fleet),
+                    member.instanceId(),
+                    member.workloads(),
+                    this::about,
+                    clock,
+                    new SplittableRandom(),
+                    FleetReporter.INTERVAL,
+                    this::registered);
+        }
+    }
+
+    /** Why the fleet hears nothing of this machine; empty when it does, or there is none. */
+    public String problem() {
+        FleetReporter reporting = reporter;
+        return reporting == null ? "" : reporting.problem();
     }
 
     private void end() {
         sources.forEach(PublishedSource::end);
+        sources = ImmutableList.of();
         threads.forEach(Thread::interrupt);
-        sources.clear();
         threads.clear();
+        if (reporter != null) {
+            reporter.close();
+            reporter = null;
+        }
+        if (connection != null) {
+            connection.close();
+            connection = null;
+        }
     }
 
     @Override

@@ -1,10 +1,13 @@
 package io.homeostat.reconcile.agent.fleet;
 
 import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSet;
 import com.google.common.collect.ImmutableSortedMap;
 import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.state.StateReader.SourceProblem;
 import io.homeostat.desired.state.StateStore.ToApply;
+import io.homeostat.desired.yaml.Choice;
+import io.homeostat.desired.yaml.Choice.ReadRollout;
 import io.homeostat.desired.yaml.DocumentReader;
 import io.homeostat.desired.yaml.DocumentReader.Input;
 import io.homeostat.desired.yaml.DocumentReader.ReadResult;
@@ -12,20 +15,29 @@ import io.homeostat.desired.yaml.DocumentReader.ReadResult;
 /**
  * What a set declares on this machine.
  *
+ * @param rollouts their names
  * @param problems if there are any, nothing of the set is to be taken: it was published as a whole
  */
-record SetDocuments(ImmutableList<ToApply> declared, ImmutableList<SourceProblem> problems) {
+record SetDocuments(
+        ImmutableList<ToApply> declared, ImmutableSet<String> rollouts, ImmutableList<SourceProblem> problems) {
 
-    /** @param name where the set is; documents come from there and their path in the set */
-    static SetDocuments read(SourceName source, String name, ImmutableSortedMap<String, String> documents) {
+    /**
+     * Reads a set.
+     *
+     * @param name where the set is; documents come from there and their path in the set
+     * @param choice which of them are for this machine
+     */
+    static SetDocuments read(
+            SourceName source, String name, ImmutableSortedMap<String, String> documents, Choice choice) {
         ImmutableList<Input.Text> texts = documents.entrySet().stream()
                 .map(document -> new Input.Text(origin(name, document.getKey()), name, null, document.getValue()))
                 .collect(ImmutableList.toImmutableList());
-        ReadResult read = DocumentReader.parse(DocumentReader.collect(texts));
+        ReadResult read = DocumentReader.parse(DocumentReader.collect(texts), choice);
         return new SetDocuments(
                 read.workloads().stream()
                         .map(found -> new ToApply(found.workload(), found.file()))
                         .collect(ImmutableList.toImmutableList()),
+                read.rollouts().stream().map(ReadRollout::name).collect(ImmutableSet.toImmutableSet()),
                 read.errors().stream()
                         .map(problem -> new SourceProblem(
                                 source, problem.file(), problem.kind(), problem.whereInFile(), problem.toString()))

@@ -34,7 +34,10 @@ final class FleetLoad {
 
     private final AtomicLong writes = new AtomicLong();
     private final AtomicInteger registered = new AtomicInteger();
-    private final List<FleetReporter> machines = new ArrayList<>();
+    private final List<ReportedWorkloads> machines = new ArrayList<>();
+
+    /** Each has a thread, which goes on for as long as this does. */
+    private final List<FleetReporter> reporters = new ArrayList<>();
 
     private FleetLoad() {}
 
@@ -52,7 +55,10 @@ final class FleetLoad {
         }
         FleetKeys keys = new FleetKeys(etcd.prefix());
         for (int i = 0; i < count; i++) {
-            machines.add(machine(connections.get(i % CONNECTIONS), keys, i));
+            ReportedWorkloads workloads = new ReportedWorkloads();
+            restarted(workloads, 0);
+            machines.add(workloads);
+            reporters.add(reporter(connections.get(i % CONNECTIONS), keys, i, workloads));
         }
         try (ScheduledExecutorService changes = Executors.newSingleThreadScheduledExecutor()) {
             var _ = changes.scheduleAtFixedRate(
@@ -73,20 +79,19 @@ final class FleetLoad {
         }
     }
 
-    private FleetReporter machine(KeyValues connection, FleetKeys keys, int number) {
+    private FleetReporter reporter(KeyValues connection, FleetKeys keys, int number, ReportedWorkloads workloads) {
         ImmutableSortedMap<String, String> labels =
                 ImmutableSortedMap.of("role", number % 3 == 0 ? "db" : "web", "os.ID", "debian");
-        FleetReporter machine = new FleetReporter(
+        return new FleetReporter(
                 connection,
                 keys,
                 String.format(Locale.ROOT, "machine-%05d", number),
+                workloads,
                 () -> new FleetReporter.About("load", labels, "etcd", "1", 1, 0),
                 Clock.systemUTC(),
                 new Random(number),
                 FleetReporter.INTERVAL,
                 revision -> registered.incrementAndGet());
-        restarted(machine, 0);
-        return machine;
     }
 
     /** What is published changes all machines in the same moment. */
@@ -95,7 +100,7 @@ final class FleetLoad {
         machines.forEach(machine -> restarted(machine, times));
     }
 
-    private static void restarted(FleetReporter machine, int times) {
+    private static void restarted(ReportedWorkloads machine, int times) {
         for (int i = 0; i < WORKLOADS; i++) {
             WorkloadId id = WorkloadId.process("workload-" + i);
             machine.note(

@@ -49,6 +49,7 @@ class FleetReporterTest {
 
     private EtcdCluster etcd;
     private KeyValues store;
+    private final ReportedWorkloads workloads = new ReportedWorkloads();
     private final List<Long> registered = new CopyOnWriteArrayList<>();
     private volatile ImmutableSortedMap<String, String> labels = ImmutableSortedMap.of("role", "web");
     private volatile String version = "17";
@@ -74,6 +75,7 @@ class FleetReporterTest {
                 through,
                 KEYS,
                 "i-1",
+                workloads,
                 () -> new FleetReporter.About("1.0", labels, "etcd", version, 42, 0),
                 Clock.systemUTC(),
                 new Random(1),
@@ -81,9 +83,9 @@ class FleetReporterTest {
                 registered::add);
     }
 
-    private static void looked(FleetReporter reporter, Example example) {
+    private void looked(Example example) {
         Situation situation = example.learned().situation();
-        reporter.looked(situation, Planner.plan(situation));
+        workloads.looked(situation, Planner.plan(situation));
     }
 
     private Optional<Entry> found(String key) throws Exception {
@@ -103,14 +105,12 @@ class FleetReporterTest {
     @Test
     void whatTheLoopSawIsReported() throws Exception {
         try (FleetReporter reporter = reporter(store)) {
-            looked(
-                    reporter,
-                    Example.plugin()
-                            .wants("A")
-                            .installed("A")
-                            .active("A")
-                            .runs("A")
-                            .knownGood("A"));
+            looked(Example.plugin()
+                    .wants("A")
+                    .installed("A")
+                    .active("A")
+                    .runs("A")
+                    .knownGood("A"));
             await().atMost(PATIENCE).ignoreExceptions().until(() -> !workloads().isEmpty());
             ReportedWorkload well = workloads().getFirst();
             assertEquals(
@@ -126,17 +126,15 @@ class FleetReporterTest {
                             report().version(),
                             report().sequence()));
 
-            looked(
-                    reporter,
-                    Example.plugin()
-                            .wants("B")
-                            .installed("A")
-                            .active("A")
-                            .runs("A")
-                            .knownGood("A"));
+            looked(Example.plugin()
+                    .wants("B")
+                    .installed("A")
+                    .active("A")
+                    .runs("A")
+                    .knownGood("A"));
             await().atMost(PATIENCE)
                     .until(() -> workloads().getFirst().desired().equals("B"));
-            looked(reporter, Example.plugin());
+            looked(Example.plugin());
             await().atMost(PATIENCE).until(() -> workloads().isEmpty());
             version = "18";
             reporter.changed();

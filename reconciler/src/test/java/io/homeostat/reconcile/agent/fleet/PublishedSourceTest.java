@@ -18,6 +18,7 @@ import io.homeostat.desired.state.StateStore;
 import io.homeostat.desired.state.StoreException;
 import io.homeostat.desired.state.StoredSet;
 import io.homeostat.desired.state.sqlite.StateStores;
+import io.homeostat.desired.yaml.Choice;
 import io.homeostat.desired.yaml.Problem;
 import java.nio.file.Path;
 import java.sql.Connection;
@@ -53,8 +54,10 @@ final class PublishedSourceTest {
     private PublishedSource source(String name) {
         SetRules rules = new SetRules(new SignedSets(false, ImmutableList.of(), "default"), TrustedKeys.NONE);
         return new PublishedSource(
-                SourceName.HTTPS, name, rules, store, () -> now, new ReentrantLock(), () -> changes++);
+                SourceName.HTTPS, name, rules, () -> choice, store, () -> now, new ReentrantLock(), () -> changes++);
     }
+
+    private Choice choice = Choice.ALL;
 
     private void restart(String name) {
         store.close();
