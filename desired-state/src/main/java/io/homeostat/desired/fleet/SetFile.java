@@ -36,10 +36,12 @@ public final class SetFile {
             Pattern.compile("([^./\\p{Cntrl}][^/\\p{Cntrl}]*/)*[^./\\p{Cntrl}][^/\\p{Cntrl}]*\\.ya?ml");
 
     private final PublishedSet set;
+    private final long sequence;
     private final ObjectNode envelope;
 
-    private SetFile(PublishedSet set, ObjectNode envelope) {
+    private SetFile(PublishedSet set, long sequence, ObjectNode envelope) {
         this.set = set;
+        this.sequence = sequence;
         this.envelope = envelope;
     }
 
@@ -68,12 +70,24 @@ public final class SetFile {
                 .addObject()
                 .put("keyid", signing.id())
                 .put("sig", base64(signing.sign(signed(payload)))));
-        return new SetFile(PublishedSet.plain(documents), envelope);
+        return new SetFile(PublishedSet.plain(documents), sequence, envelope);
     }
 
     /** Whether a file of this path in a directory is a document of its set. */
     public static boolean isDocument(String path) {
         return path.length() <= LONGEST_PATH && DOCUMENT.matcher(path).matches();
+    }
+
+    public long sequence() {
+        return sequence;
+    }
+
+    /** What a directory has of it, by paths in it: documents, and the envelope. */
+    public ImmutableSortedMap<String, String> files() {
+        return ImmutableSortedMap.<String, String>naturalOrder()
+                .putAll(set.documents())
+                .put(ENVELOPE_PATH, envelope())
+                .buildOrThrow();
     }
 
     /** The envelope alone, as {@link #ENVELOPE_PATH} has it. */

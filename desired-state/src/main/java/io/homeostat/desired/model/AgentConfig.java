@@ -340,10 +340,18 @@ public record AgentConfig(
             @Doc(
                     "The fleet that sets must have been published for, so that one for another fleet that trusts the same key is not taken.")
             @Default("default")
-            @Matches(
-                    value = "[A-Za-z0-9][A-Za-z0-9._-]{0,62}",
-                    words = "a letter or digit, then up to 62 letters, digits, '.', '_' or '-'")
-            String fleet) {}
+            @Matches(value = SignedSets.FLEET, words = SignedSets.FLEET_IN_WORDS)
+            String fleet) {
+        private static final String FLEET = "[A-Za-z0-9][A-Za-z0-9._-]{0,62}";
+
+        /** What a fleet may be called. */
+        public static final String FLEET_IN_WORDS = "a letter or digit, then up to 62 letters, digits, '.', '_' or '-'";
+
+        /** Whether a fleet may be called so. */
+        public static boolean isFleet(String name) {
+            return name.matches(FLEET);
+        }
+    }
 
     /** The agent's own metrics. */
     public record Exporter(

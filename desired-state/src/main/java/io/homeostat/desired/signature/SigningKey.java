@@ -6,6 +6,7 @@ import java.security.GeneralSecurityException;
 import java.security.KeyFactory;
 import java.security.KeyPairGenerator;
 import java.security.PrivateKey;
+import java.security.PublicKey;
 import java.security.SecureRandom;
 import java.security.Signature;
 import java.security.interfaces.EdECPrivateKey;
@@ -45,13 +46,22 @@ public final class SigningKey {
 
     /** The id of its other half, see {@link TrustedKeys#ids}. */
     public String id() {
+        return TrustedKeys.id(other());
+    }
+
+    /** Its other half, as the only one that is trusted. */
+    public TrustedKeys trusted() {
+        return TrustedKeys.of(other());
+    }
+
+    private PublicKey other() {
         byte[] seed = ((EdECPrivateKey) key).getBytes().orElseThrow();
         try {
             // The JDK has no other way from a private key to its public one than to make the pair anew, of the same
             // random bytes.
             KeyPairGenerator generator = KeyPairGenerator.getInstance(ALGORITHM);
             generator.initialize(NamedParameterSpec.ED25519, new SameBytes(seed));
-            return TrustedKeys.id(generator.generateKeyPair().getPublic());
+            return generator.generateKeyPair().getPublic();
         } catch (GeneralSecurityException e) {
             throw new IllegalStateException("every JDK since 15 has " + ALGORITHM, e);
         }

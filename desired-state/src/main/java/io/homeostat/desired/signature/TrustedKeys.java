@@ -27,6 +27,10 @@ public final class TrustedKeys {
         this.keys = keys;
     }
 
+    static TrustedKeys of(PublicKey key) {
+        return new TrustedKeys(ImmutableList.of(key));
+    }
+
     /**
      * Reads PEM files with at least one key each.
      *

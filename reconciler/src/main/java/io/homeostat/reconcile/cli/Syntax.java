@@ -54,6 +54,8 @@ final class Syntax {
     static final String URL_PREFIX = "--url-prefix";
     static final String KEY = "--key";
     static final String FORCE = "--force";
+    static final String FLEET = "--fleet";
+    static final String DRY_RUN = "--dry-run";
     static final String OPEN = "--open";
     static final String LABELS = "-l";
     static final String ALL = "--all";

@@ -90,6 +90,21 @@ public enum Verb {
             "Check files; touch nothing.",
             "With --config FILE: the configuration of an agent, too, and whether it takes the signatures in these files.",
             "Exit status: 0 valid, 1 not."),
+    PUBLISH(
+            syntax -> syntax.files(true)
+                    .text(
+                            Syntax.TO,
+                            "SOURCE",
+                            "etcd or https, as agent.yaml has them; an https URL that takes PUT; or file:///PATH.",
+                            true)
+                    .text(Syntax.KEY, "FILE", "Sign with this private key (Ed25519, in PEM).", false)
+                    .text(Syntax.FLEET, "NAME", "For this fleet; that of agent.yaml when left out.", false)
+                    .flag(Syntax.DRY_RUN, "Only check, and tell what would be done.")
+                    .config(),
+            typed -> new SetPublication(typed).run(),
+            "Publish files as a set for many machines, which go by it as a whole.",
+            "What validate refuses is not published; nor is anything in place of what somebody else has published meanwhile.",
+            "Exit status: 0 published, or there already, 1 not."),
     PLAN(
             syntax -> syntax.files(false)
                     .prune()

@@ -51,6 +51,7 @@ class UsageTest {
             "init",
             "bundle",
             "validate",
+            "publish",
             "plan",
             "apply",
             "delete",
@@ -255,6 +256,8 @@ class UsageTest {
         assertUsage("init", "init", "frob", "/bin/sh");
         assertUsage("bundle", "bundle");
         assertUsage("bundle", "bundle", "web");
+        assertUsage("publish", "publish", "-f", "a.yaml");
+        assertUsage("publish", "publish", "--to", "etcd");
         assertUsage("plan", "plan", "--no-such-option");
         assertUsage("apply", "apply");
         assertUsage("apply", "apply", "-f", "x.yaml", "--timeout", "soon");
@@ -408,7 +411,7 @@ class UsageTest {
                         + "\"Of a Container: how many processes it may have, where its guest can limit that. Written as a number from 1 to 4194304.\"}]}\n",
                 shell.plain("explain", "Plugin.spec.limits", "-o", "json").out());
         assertEquals(
-                "{\"formatVersion\":\"1.0\",\"kinds\":[\"Container\",\"Driver\",\"Plugin\",\"Process\",\"Sandbox\",\"Task\",\"Timer\",\"Agent\"]}\n",
+                "{\"formatVersion\":\"1.0\",\"kinds\":[\"Container\",\"Driver\",\"Plugin\",\"Process\",\"Sandbox\",\"Task\",\"Timer\",\"Rollout\",\"Agent\"]}\n",
                 shell.plain("explain", "-o", "json").out());
         Result unknown = shell.plain("explain", "Plugin.spec.limit", "-o", "json");
         assertEquals(1, unknown.status());

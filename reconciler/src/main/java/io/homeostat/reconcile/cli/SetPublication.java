@@ -1,0 +1,187 @@
+package io.homeostat.reconcile.cli;
+
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSortedMap;
+import io.homeostat.desired.etcd.EtcdKeyValues;
+import io.homeostat.desired.fleet.FleetKeys;
+import io.homeostat.desired.fleet.SetFile;
+import io.homeostat.desired.model.AgentConfig;
+import io.homeostat.desired.model.SourceName;
+import io.homeostat.desired.remote.EtcdTarget;
+import io.homeostat.desired.remote.FileTarget;
+import io.homeostat.desired.remote.HttpsTarget;
+import io.homeostat.desired.remote.SetTarget;
+import io.homeostat.desired.signature.KeyFailure;
+import io.homeostat.desired.signature.SigningKey;
+import io.homeostat.desired.yaml.DocumentReader.Input;
+import io.homeostat.desired.yaml.DocumentReader.ReadResult;
+import io.homeostat.desired.yaml.DocumentReader.Texts;
+import io.homeostat.reconcile.command.DocumentTexts;
+import io.homeostat.reconcile.command.environment.CommandFailure;
+import io.homeostat.reconcile.command.environment.Environment.Interrupts;
+import io.homeostat.reconcile.command.environment.ExitStatus;
+import io.homeostat.reconcile.command.environment.UsageException;
+import io.homeostat.reconcile.command.environment.UserDirectories;
+import io.homeostat.reconcile.command.fleet.Publication;
+import io.homeostat.reconcile.command.output.Console;
+import io.homeostat.reconcile.command.output.Json;
+import java.net.URI;
+import java.net.URISyntaxException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.temporal.ChronoUnit;
+import java.util.Map;
+import java.util.Optional;
+import java.util.TreeMap;
+import org.jspecify.annotations.Nullable;
+
+/** Publishes what is typed as a set for many machines. */
+record SetPublication(Invocation typed) {
+    private static final Duration NOT_POLLED = Duration.ofDays(1);
+
+    int run() throws InterruptedException {
+        Arguments arguments = typed.arguments();
+        Optional<SigningKey> key = arguments.text(Syntax.KEY).map(this::key);
+        Publication publication = new Publication(
+                fleet(), documents(), key, typed.environment().clock().instant().truncatedTo(ChronoUnit.SECONDS));
+        boolean dryRun = arguments.flag(Syntax.DRY_RUN);
+        try (SetTarget target = target(arguments.text(Syntax.TO).orElse(""));
+                Interrupts.Guard _ = typed.environment().interrupts().guard()) {
+            print(publication, publication.to(target, dryRun), target.name(), dryRun);
+        }
+        return ExitStatus.OK;
+    }
+
+    private void print(Publication publication, Publication.Outcome outcome, String where, boolean dryRun) {
+        Console console = typed.console();
+        if (console.json()) {
+            Json.print(
+                    console.out(),
+                    Json.versioned()
+                            .put("target", where)
+                            .put("fleet", publication.fleet())
+                            .put("sequence", outcome.sequence())
+                            .put("documents", publication.documents().size())
+                            .put("signed", publication.key().isPresent())
+                            .put("changed", outcome.changed())
+                            .put("dryRun", dryRun));
+            return;
+        }
+        int count = publication.documents().size();
+        String files = count == 1 ? "1 file" : count + " files";
+        console.out()
+                .println(
+                        !outcome.changed()
+                                ? "published already: " + files + ", sequence " + outcome.sequence() + ", in " + where
+                                : (dryRun ? "would publish " : "published ") + files + " as sequence "
+                                        + outcome.sequence() + " to " + where);
+    }
+
+    private String fleet() {
+        String fleet = typed.arguments()
+                .text(Syntax.FLEET)
+                .orElseGet(
+                        () -> typed.configFile().read().signatures().documents().fleet());
+        if (!AgentConfig.SignedSets.isFleet(fleet)) {
+            throw new UsageException(
+                    Syntax.FLEET + ": '" + fleet + "' is no name; write " + AgentConfig.SignedSets.FLEET_IN_WORDS);
+        }
+        return fleet;
+    }
+
+    private SigningKey key(String file) {
+        try {
+            return SigningKey.read(new UserDirectories(typed.environment()).absolute(Syntax.KEY, file));
+        } catch (KeyFailure e) {
+            throw new CommandFailure(String.valueOf(e.getMessage()), e);
+        }
+    }
+
+    /** The texts by their paths below what was given; all of them are valid together. */
+    private ImmutableSortedMap<String, String> documents() {
+        if (typed.arguments().files().contains(DocumentTexts.STANDARD_INPUT)) {
+            throw new UsageException("what is published has names; write files, and not -");
+        }
+        Texts read = typed.paths().read();
+        // On machines there are no files beside them.
+        Texts texts = new Texts(
+                read.texts().stream()
+                        .map(text -> new Input.Text(text.name(), text.input(), null, text.text()))
+                        .collect(ImmutableList.toImmutableList()),
+                read.errors());
+        ReadResult parsed = typed.environment().documents().parse(texts);
+        Console console = typed.console();
+        parsed.warnings().forEach(console::warn);
+        if (!parsed.valid()) {
+            if (!console.json()) {
+                parsed.errors().forEach(console.err()::println);
+                console.err().flush();
+            }
+            int errors = parsed.errors().size();
+            throw new CommandFailure(
+                    (errors == 1 ? "1 error" : errors + " errors") + ", so nothing was published; correct the files",
+                    parsed.errors());
+        }
+        if (parsed.workloads().isEmpty()) {
+            throw new CommandFailure(DocumentTexts.noDocument(typed.arguments().files())
+                    + ", so nothing was published: every machine would remove what was published before");
+        }
+        Map<String, String> named = new TreeMap<>();
+        for (Input.Text text : texts.texts()) {
+            String name = name(text);
+            if (named.putIfAbsent(name, text.text()) != null) {
+                throw new CommandFailure("there are two files that would be published as " + name + "; rename one");
+            }
+        }
+        return ImmutableSortedMap.copyOf(named);
+    }
+
+    private static String name(Input.Text text) {
+        Path input = Path.of(text.input());
+        Path file = Path.of(text.name());
+        String name = (file.equals(input) ? file.getFileName() : input.relativize(file)).toString();
+        if (!SetFile.isDocument(name)) {
+            throw new CommandFailure(file
+                    + " can't be published under its name; have it end with .yaml or .yml, without a dot in front");
+        }
+        return name;
+    }
+
+    private SetTarget target(String to) {
+        AgentConfig.Sources sources = typed.configFile().read().sources();
+        return switch (to) {
+            case "etcd" -> etcd(configured(sources.etcd(), SourceName.ETCD));
+            case "https" -> new HttpsTarget(configured(sources.https(), SourceName.HTTPS));
+            default -> named(to);
+        };
+    }
+
+    private <T> T configured(@Nullable T source, SourceName name) {
+        if (source == null) {
+            throw new CommandFailure(typed.configFile().path() + " has no sources." + name.word()
+                    + "; add it, name another file with " + Syntax.CONFIG + ", or write a URL");
+        }
+        return source;
+    }
+
+    private static SetTarget etcd(AgentConfig.Etcd etcd) {
+        return new EtcdTarget(new EtcdKeyValues(etcd), new FleetKeys(etcd.prefix()));
+    }
+
+    private static SetTarget named(String to) {
+        try {
+            URI url = new URI(to);
+            String scheme = url.getScheme() == null ? "" : url.getScheme();
+            if (scheme.equals("file") && url.getPath() != null && url.getAuthority() == null) {
+                return new FileTarget(Path.of(url.getPath()));
+            }
+            if ((scheme.equals("https") || scheme.equals("http")) && url.getHost() != null) {
+                return new HttpsTarget(new AgentConfig.Https(to, null, null, NOT_POLLED));
+            }
+        } catch (URISyntaxException e) {
+            // It may have a password, so nothing of it is said.
+        }
+        throw new UsageException(Syntax.TO + ": write etcd or https for what agent.yaml has, an https URL, or"
+                + " file:///PATH of a file");
+    }
+}

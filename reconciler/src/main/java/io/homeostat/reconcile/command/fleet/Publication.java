@@ -1,0 +1,102 @@
+package io.homeostat.reconcile.command.fleet;
+
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSortedMap;
+import com.google.common.collect.Maps;
+import com.google.protobuf.ByteString;
+import io.homeostat.desired.fleet.PublishedSet;
+import io.homeostat.desired.fleet.RefusedSet;
+import io.homeostat.desired.fleet.SetFile;
+import io.homeostat.desired.fleet.SetReader;
+import io.homeostat.desired.model.AgentConfig;
+import io.homeostat.desired.remote.FetchFailure;
+import io.homeostat.desired.remote.SetFetcher.Fetched;
+import io.homeostat.desired.remote.SetTarget;
+import io.homeostat.desired.signature.SigningKey;
+import io.homeostat.desired.signature.TrustedKeys;
+import io.homeostat.reconcile.command.environment.CommandFailure;
+import java.time.Instant;
+import java.util.Optional;
+
+/**
+ * A set that is to be published.
+ *
+ * @param documents texts by their names, all of them valid
+ * @param key that signs it; empty: nobody does
+ */
+public record Publication(
+        String fleet, ImmutableSortedMap<String, String> documents, Optional<SigningKey> key, Instant now) {
+
+    /**
+     * What became of it.
+     *
+     * @param sequence of what is published there now, or would be
+     * @param changed false: it was published there before
+     */
+    public record Outcome(long sequence, boolean changed) {}
+
+    /**
+     * Publishes it, unless it is there already.
+     *
+     * @param dryRun only looks
+     * @throws CommandFailure when it is not published
+     */
+    public Outcome to(SetTarget target, boolean dryRun) throws InterruptedException {
+        String what = (dryRun ? "would not publish to " : "did not publish to ") + target.name() + ": ";
+        try {
+            Optional<Fetched> found = target.read();
+            Optional<PublishedSet> before =
+                    found.isPresent() ? Optional.of(read(found.get(), TrustedKeys.NONE)) : Optional.empty();
+            if (before.isPresent() && isSame(found.get(), before.get())) {
+                return new Outcome(before.get().sequence(), false);
+            }
+            long last = before.map(PublishedSet::sequence).orElse(0L);
+            if (last >= SetFile.MAX_SEQUENCE) {
+                throw new CommandFailure(what + "the sequence there, " + last
+                        + ", is the largest one; whoever published that has locked everybody out: have machines trust another"
+                        + " key instead of that one, remove what is there, and publish again");
+            }
+            SetFile set = SetFile.of(fleet, Math.max(last + 1, now.getEpochSecond()), now, documents, key);
+            if (set.bytes().length > SetReader.MAX_BYTES) {
+                throw new CommandFailure(what + "the set is longer than " + (SetReader.MAX_BYTES >> 20)
+                        + " MiB, and no machine would take it; publish fewer or shorter documents");
+            }
+            if (!dryRun && !target.write(set)) {
+                throw new CommandFailure(what
+                        + "somebody else has published there meanwhile; look at what is there now, and publish again");
+            }
+            return new Outcome(set.sequence(), true);
+        } catch (FetchFailure e) {
+            throw new CommandFailure(what + e.words(), e);
+        } catch (RefusedSet e) {
+            throw new CommandFailure(
+                    what + "remove what is there first, as nobody can tell what may come after it: " + e.getMessage(),
+                    e);
+        }
+    }
+
+    /** Whoever has no key leaves what somebody has signed as it is. */
+    private boolean isSame(Fetched found, PublishedSet before) {
+        return before.sequence() > 0
+                && before.documents().equals(documents)
+                && key.map(signing -> isSignedBy(signing.trusted(), found)).orElse(true);
+    }
+
+    private boolean isSignedBy(TrustedKeys trusted, Fetched found) {
+        try {
+            return !read(found, trusted).signers().isEmpty();
+        } catch (RefusedSet e) {
+            // By somebody else: it is to be signed anew.
+            return false;
+        }
+    }
+
+    private PublishedSet read(Fetched found, TrustedKeys trusted) throws RefusedSet {
+        SetReader reader = new SetReader(new AgentConfig.SignedSets(false, ImmutableList.of(), fleet), trusted);
+        return switch (found) {
+            case Fetched.File file -> reader.read(file.content().toByteArray(), "set.yaml");
+            case Fetched.Tree tree -> reader.readTree(Maps.transformValues(tree.files(), ByteString::toByteArray));
+            default -> throw new IllegalStateException("a target has read " + found);
+        };
+    }
+}

@@ -1,0 +1,272 @@
+package io.homeostat.reconcile.cli;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSortedMap;
+import com.google.common.io.MoreFiles;
+import com.google.common.io.RecursiveDeleteOption;
+import io.homeostat.desired.fleet.PublishedSet;
+import io.homeostat.desired.fleet.SetFile;
+import io.homeostat.desired.fleet.SetReader;
+import io.homeostat.desired.model.AgentConfig;
+import io.homeostat.desired.signature.SigningKey;
+import io.homeostat.reconcile.cli.Shell.Result;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.security.KeyPairGenerator;
+import java.time.Clock;
+import java.time.Instant;
+import java.time.ZoneOffset;
+import java.util.ArrayList;
+import java.util.Base64;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+@Timeout(value = 60, unit = TimeUnit.SECONDS)
+class PublishTest {
+    private static final int NOBODY = 65534;
+    private static final Instant NOW = Instant.ofEpochSecond(1_800_000_000);
+
+    private Path directory;
+    private Path documents;
+    private Path target;
+    private Shell shell;
+
+    /** Of an ordinary user: root's configuration has a fixed place. */
+    @BeforeEach
+    void openShell() throws IOException {
+        directory = Files.createTempDirectory("hp").toRealPath();
+        if (((Number) Files.getAttribute(directory, "unix:uid")).intValue() == 0) {
+            Files.setAttribute(directory, "unix:uid", NOBODY);
+        }
+        documents = Files.createDirectory(directory.resolve("fleet"));
+        target = directory.resolve("set.json");
+        shell = new Shell(directory)
+                .with(Map.of("XDG_CONFIG_HOME", directory + "/config"))
+                .at(Clock.fixed(NOW, ZoneOffset.UTC));
+    }
+
+    @AfterEach
+    void cleanUp() throws IOException {
+        MoreFiles.deleteRecursively(directory, RecursiveDeleteOption.ALLOW_INSECURE);
+    }
+
+    @Test
+    void whatIsPublishedIsASignedSetOfAllFiles() throws Exception {
+        write("web.yaml", process("web", "1"));
+        write("db/main.yml", process("db", "1"));
+        Path key = key();
+
+        Result published = publish("--key", key.toString());
+
+        assertEquals(new Result(0, "published 2 files as sequence 1800000000 to " + target + "\n", ""), published);
+        SigningKey signing = SigningKey.read(key);
+        PublishedSet set =
+                new SetReader(rules(true, "default"), signing.trusted()).read(Files.readAllBytes(target), "");
+        assertEquals(
+                ImmutableList.of("db/main.yml", "web.yaml"),
+                set.documents().keySet().asList());
+        assertEquals(process("web", "1"), set.documents().get("web.yaml"));
+        assertEquals(ImmutableList.of(signing.id()), set.signers());
+        assertEquals("rw-r--r--", permissions(target));
+        assertEquals(ImmutableList.of(target), listing("set.json"), "nothing else is left");
+    }
+
+    @Test
+    void equalContentIsNotPublishedAgain() throws Exception {
+        write("web.yaml", process("web", "1"));
+        publish();
+
+        assertEquals(
+                new Result(0, "published already: 1 file, sequence 1800000000, in " + target + "\n", ""), publish());
+        assertEquals(
+                "published 1 file as sequence 1800000001 to " + target + "\n",
+                publish("--key", key().toString()).out(),
+                "what nobody has signed is signed");
+    }
+
+    /** Two publishers within a second, or one whose clock is behind. */
+    @Test
+    void theSequenceGrowsWhateverTheClockSays() throws Exception {
+        write("web.yaml", process("web", "1"));
+        Files.write(
+                target,
+                SetFile.of("default", 2_000_000_000, NOW, ImmutableSortedMap.of("a.yaml", ""), Optional.empty())
+                        .bytes());
+
+        assertEquals(
+                "published 1 file as sequence 2000000001 to " + target + "\n",
+                publish().out());
+        Files.write(
+                target,
+                SetFile.of("default", SetFile.MAX_SEQUENCE, NOW, ImmutableSortedMap.of("a.yaml", ""), Optional.empty())
+                        .bytes());
+        assertRefused("the sequence there, " + SetFile.MAX_SEQUENCE + ", is the largest one", publish());
+    }
+
+    @Test
+    void aDryRunWritesNothing() throws Exception {
+        write("web.yaml", process("web", "1"));
+
+        assertEquals(
+                new Result(0, "would publish 1 file as sequence 1800000000 to " + target + "\n", ""),
+                publish("--dry-run"));
+        assertFalse(Files.exists(target));
+    }
+
+    @Test
+    void programsGetTheSameInJson() throws Exception {
+        write("web.yaml", process("web", "1"));
+
+        assertEquals(
+                "{\"formatVersion\":\"1.0\",\"target\":\"" + target
+                        + "\",\"fleet\":\"staging\",\"sequence\":1800000000,\"documents\":1,\"signed\":false,"
+                        + "\"changed\":true,\"dryRun\":false}\n",
+                publish("--fleet", "staging", "-o", "json").out());
+    }
+
+    @Test
+    void whatAMachineWouldRefuseIsNotPublished() throws Exception {
+        assertRefused("there is no document in " + documents + ", so nothing was published", publish());
+        write("web.yaml", process("web", "1") + process("web", "2"));
+        assertRefused("1 error, so nothing was published; correct the files", publish());
+        assertTrue(publish().err().contains("is declared twice"));
+        write("web.yaml", process("web", "1").replace("install: local", "source: {url: ./a.tar.gz}"));
+        assertTrue(publish().err().contains("spec.source.url"), publish().err());
+        write("web.yaml", process("web", "1"));
+        Path other = Files.writeString(
+                Files.createDirectory(directory.resolve("other")).resolve("web.yaml"), process("other", "1"));
+        assertRefused(
+                "two files that would be published as web.yaml",
+                run("publish", "-f", documents.toString(), "-f", other.toString(), "--to", "file://" + target));
+        assertFalse(Files.exists(target));
+    }
+
+    @Test
+    void aRolloutIsPublishedWithBothRevisions() throws Exception {
+        write("rollout.yaml", """
+                apiVersion: homeostat.io/v1
+                kind: Rollout
+                metadata: {name: web-2}
+                spec: {workloads: [process/web], from: "1", to: "2"}
+                """);
+        write("web.yaml", process("web", "1"));
+        assertTrue(
+                publish().err().contains("no document declares process/web at revision '2'"),
+                publish().err());
+
+        write("web.yaml", process("web", "1") + process("web", "2"));
+        assertEquals(0, publish().status(), publish().err());
+    }
+
+    @Test
+    void whatIsThereAndCantBeReadIsNotReplaced() throws Exception {
+        write("web.yaml", process("web", "1"));
+        Files.writeString(target, "{\"envelope\": broken");
+        assertRefused(
+                "remove what is there first, as nobody can tell what may come after it:"
+                        + " it is no set file: no JSON at line 1, column 14",
+                publish());
+
+        Files.delete(target);
+        publish("--fleet", "staging");
+        assertRefused("it was published for the fleet 'staging'", publish());
+        Files.delete(target);
+        Files.createDirectory(target);
+        assertRefused("it is a directory; name a file in it, such as " + target + "/set.json", publish());
+    }
+
+    @Test
+    void aTargetThatIsNoneIsAnsweredWithWhatThereIs() throws Exception {
+        write("web.yaml", process("web", "1"));
+        for (String to : List.of("", "etcdd", "ftp://a/b", "file:set.json", "http://[", "https:///a")) {
+            Result refused = run("publish", "-f", documents.toString(), "--to", to);
+            assertEquals(64, refused.status(), to);
+            assertTrue(refused.err().contains("--to: write etcd or https for what agent.yaml has"), refused.err());
+        }
+        assertRefused(
+                "has no sources.etcd; add it, name another file with --config, or write a URL",
+                run("publish", "-f", documents.toString(), "--to", "etcd"));
+        assertEquals(64, publish("--fleet", "a b").status());
+        assertEquals(64, run("publish", "-f", "-", "--to", "file://" + target).status());
+    }
+
+    @Test
+    void aKeyThatIsNoneIsNamed() throws Exception {
+        write("web.yaml", process("web", "1"));
+        assertRefused(
+                "cannot use the key: " + documents + "/web.yaml: it has no line",
+                publish("--key", documents + "/web.yaml"));
+    }
+
+    private Result publish(String... more) {
+        List<String> words =
+                new ArrayList<>(List.of("publish", "-f", documents.toString(), "--to", "file://" + target));
+        words.addAll(List.of(more));
+        return run(words.toArray(String[]::new));
+    }
+
+    private Result run(String... words) {
+        return shell.plain(words);
+    }
+
+    private static void assertRefused(String message, Result result) {
+        assertEquals(1, result.status(), result::toString);
+        assertTrue(result.err().contains(message), result.err());
+    }
+
+    private void write(String name, String text) throws IOException {
+        Path file = documents.resolve(name);
+        Files.createDirectories(file.getParent());
+        Files.writeString(file, text);
+    }
+
+    private Path key() throws Exception {
+        byte[] encoded = KeyPairGenerator.getInstance("Ed25519")
+                .generateKeyPair()
+                .getPrivate()
+                .getEncoded();
+        return Files.writeString(
+                directory.resolve("release.key"),
+                "-----BEGIN PRIVATE KEY-----\n" + Base64.getEncoder().encodeToString(encoded)
+                        + "\n-----END PRIVATE KEY-----\n",
+                StandardCharsets.US_ASCII);
+    }
+
+    private static AgentConfig.SignedSets rules(boolean require, String fleet) {
+        return new AgentConfig.SignedSets(require, ImmutableList.of(), fleet);
+    }
+
+    private static String permissions(Path file) throws IOException {
+        return PosixFilePermissions.toString(Files.getPosixFilePermissions(file));
+    }
+
+    private ImmutableList<Path> listing(String name) throws IOException {
+        try (var files = Files.list(directory)) {
+            return files.filter(file -> file.getFileName().toString().contains(name))
+                    .collect(ImmutableList.toImmutableList());
+        }
+    }
+
+    private static String process(String name, String revision) {
+        return """
+                ---
+                apiVersion: homeostat.io/v1
+                kind: Process
+                metadata: {name: %s}
+                spec: {install: local, revision: "%s", entryPoint: /bin/true}
+                """.formatted(name, revision);
+    }
+}
