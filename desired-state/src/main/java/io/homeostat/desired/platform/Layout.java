@@ -89,6 +89,11 @@ public record Layout(Path stateDir, Path runDir, String instanceId) {
         return stateDir.resolve("cache").resolve("downloads");
     }
 
+    /** Where a git repository is while it is read. */
+    public Path repositories() {
+        return stateDir.resolve("cache").resolve("repositories");
+    }
+
     public Path machineDirectory() {
         return stateDir.resolve(instanceId);
     }

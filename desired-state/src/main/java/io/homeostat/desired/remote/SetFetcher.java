@@ -42,5 +42,13 @@ public interface SetFetcher extends AutoCloseable {
          * @param notice something that somebody should know of it; empty when there is nothing
          */
         record Tree(String version, ImmutableSortedMap<String, ByteString> files, String notice) implements Fetched {}
+
+        /**
+         * Something that is not to be taken.
+         *
+         * @param version a different one for each content
+         * @param why as the end of a sentence about the source, with what to do; without secrets
+         */
+        record Refused(String version, String why) implements Fetched {}
     }
 }

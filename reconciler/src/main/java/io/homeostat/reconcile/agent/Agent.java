@@ -167,6 +167,7 @@ public final class Agent implements ControlPlane.Host, AutoCloseable {
         this.updates =
                 new StateUpdates(store, pass, reconciler, declared, broadcast, observer, () -> Policy.of(this.config));
         this.published = new PublishedSources(
+                layout,
                 store,
                 clock,
                 updates.declaring(),

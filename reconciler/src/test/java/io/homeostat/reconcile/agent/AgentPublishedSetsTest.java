@@ -25,10 +25,12 @@ import java.io.IOException;
 import java.io.OutputStream;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Instant;
 import java.util.Objects;
 import java.util.Optional;
+import org.eclipse.jgit.api.Git;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -145,6 +147,48 @@ final class AgentPublishedSetsTest {
                 bench.running(WEB);
             }
         }
+    }
+
+    @Test
+    void whatAGitRepositoryHasIsEnforced(@TempDir Path directory) throws Exception {
+        try (Git git = Git.init().setDirectory(directory.toFile()).call()) {
+            push(git, directory, "web");
+            bench.start(
+                    bench.config("sources: {local: {directories: []}, git: {url: 'file://" + directory
+                            + "', interval: 1s}}"),
+                    true);
+            bench.running(WEB);
+
+            String commit = push(git, directory, "db");
+            bench.running(DB);
+            bench.awaitNone(WEB);
+            assertEquals(
+                    commit,
+                    bench.store().publishedSets().getFirst().set().orElseThrow().version());
+
+            Files.writeString(directory.resolve("web.yaml"), "kind: Wrong\n");
+            commit(git);
+            await().atMost(AgentBench.PATIENCE)
+                    .until(() -> bench.store().problems().stream()
+                            .anyMatch(problem -> problem.message().startsWith("file://" + directory + "/web.yaml:1:")));
+            bench.running(DB);
+        }
+    }
+
+    private static String push(Git git, Path directory, String process) throws Exception {
+        Files.writeString(directory.resolve("web.yaml"), AgentBench.sleeper(process, 600));
+        return commit(git);
+    }
+
+    private static String commit(Git git) throws Exception {
+        git.add().addFilepattern("web.yaml").call();
+        return git.commit()
+                .setMessage("published")
+                .setAuthor("me", "me@example.com")
+                .setCommitter("me", "me@example.com")
+                .setSign(false)
+                .call()
+                .name();
     }
 
     private static void publish(KeyValues etcd, long sequence, String process) throws Exception {

@@ -164,6 +164,10 @@ final class PublishedSource {
             case Fetched.NotModified _ -> answered();
             case Fetched.File file ->
                 take(file.version(), () -> rules.reader().read(file.content().toByteArray(), lastName()));
+            case Fetched.Refused refused ->
+                take(refused.version(), () -> {
+                    throw new RefusedSet(refused.why());
+                });
             case Fetched.Tree tree -> {
                 take(
                         tree.version(),

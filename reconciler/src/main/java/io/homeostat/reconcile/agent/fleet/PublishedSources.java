@@ -9,6 +9,8 @@ import io.homeostat.desired.fleet.MachineLabels;
 import io.homeostat.desired.fleet.SetSelection;
 import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.model.SourceName;
+import io.homeostat.desired.platform.Layout;
+import io.homeostat.desired.remote.GitFetcher;
 import io.homeostat.desired.remote.HttpsFetcher;
 import io.homeostat.desired.remote.SetFetcher;
 import io.homeostat.desired.signature.KeyFailure;
@@ -39,6 +41,7 @@ public final class PublishedSources implements AutoCloseable {
     public static final ImmutableList<SourceName> NAMES =
             ImmutableList.of(SourceName.ETCD, SourceName.BUCKET, SourceName.HTTPS, SourceName.GIT);
 
+    private final Layout layout;
     private final StateStore store;
     private final InstantSource clock;
     private final Lock declaring;
@@ -65,17 +68,20 @@ public final class PublishedSources implements AutoCloseable {
      * @param declaring held while something is stored
      * @param changed is called when something may be declared otherwise
      */
-    public PublishedSources(StateStore store, InstantSource clock, Lock declaring, Runnable changed, Member member) {
-        this(store, clock, declaring, changed, member, EtcdKeyValues::new);
+    public PublishedSources(
+            Layout layout, StateStore store, InstantSource clock, Lock declaring, Runnable changed, Member member) {
+        this(layout, store, clock, declaring, changed, member, EtcdKeyValues::new);
     }
 
     PublishedSources(
+            Layout layout,
             StateStore store,
             InstantSource clock,
             Lock declaring,
             Runnable changed,
             Member member,
             Function<AgentConfig.Etcd, KeyValues> etcd) {
+        this.layout = layout;
         this.store = store;
         this.clock = clock;
         this.declaring = declaring;
@@ -116,6 +122,9 @@ public final class PublishedSources implements AutoCloseable {
                         .map(open -> followed(open, keys(Objects.requireNonNull(config.etcd()))));
             case HTTPS ->
                 Optional.ofNullable(config.https()).map(https -> polled(new HttpsFetcher(https), https.interval()));
+            case GIT ->
+                Optional.ofNullable(config.git())
+                        .map(git -> polled(new GitFetcher(git, layout.repositories()), git.interval()));
             default -> Optional.empty();
         };
         if (followed.isEmpty()) {

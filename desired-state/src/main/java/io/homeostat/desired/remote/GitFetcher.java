@@ -1,0 +1,403 @@
+package io.homeostat.desired.remote;
+
+import com.google.common.base.Throwables;
+import com.google.common.collect.ImmutableSet;
+import com.google.common.collect.ImmutableSortedMap;
+import com.google.common.io.MoreFiles;
+import com.google.common.io.RecursiveDeleteOption;
+import com.google.protobuf.ByteString;
+import io.homeostat.desired.fleet.SetFile;
+import io.homeostat.desired.model.AgentConfig;
+import io.homeostat.desired.model.AgentConfig.Tls;
+import io.homeostat.desired.model.Redaction;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.Proxy;
+import java.net.URI;
+import java.net.URISyntaxException;
+import java.net.URL;
+import java.net.URLConnection;
+import java.net.URLStreamHandler;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.Collection;
+import java.util.List;
+import java.util.Optional;
+import java.util.stream.Stream;
+import javax.net.ssl.HttpsURLConnection;
+import javax.net.ssl.SSLContext;
+import org.eclipse.jgit.api.Git;
+import org.eclipse.jgit.api.TransportCommand;
+import org.eclipse.jgit.api.errors.GitAPIException;
+import org.eclipse.jgit.api.errors.JGitInternalException;
+import org.eclipse.jgit.lib.Constants;
+import org.eclipse.jgit.lib.EmptyProgressMonitor;
+import org.eclipse.jgit.lib.FileMode;
+import org.eclipse.jgit.lib.ObjectId;
+import org.eclipse.jgit.lib.ObjectLoader;
+import org.eclipse.jgit.lib.Ref;
+import org.eclipse.jgit.lib.Repository;
+import org.eclipse.jgit.revwalk.RevCommit;
+import org.eclipse.jgit.revwalk.RevWalk;
+import org.eclipse.jgit.transport.TagOpt;
+import org.eclipse.jgit.transport.Transport;
+import org.eclipse.jgit.transport.TransportHttp;
+import org.eclipse.jgit.transport.UsernamePasswordCredentialsProvider;
+import org.eclipse.jgit.transport.http.HttpConnection;
+import org.eclipse.jgit.transport.http.HttpConnectionFactory;
+import org.eclipse.jgit.transport.http.JDKHttpConnectionFactory;
+import org.eclipse.jgit.treewalk.TreeWalk;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A directory of a git repository, as of the newest commit of a branch or of a tag. The commit is the version. What is fetched is deleted
+ * when it was read; nothing of the repository is run, and links out of the directory are not followed.
+ */
+public final class GitFetcher implements SetFetcher {
+    private static final String SETTING = "sources.git";
+    private static final Duration LIMIT = Duration.ofSeconds(90);
+    private static final int SILENCE_SECONDS = 30;
+    private static final long MAX_PACK_BYTES = 256L << 20;
+    private static final String FETCHED = "refs/homeostat/set";
+    private static final String SIGNED_FOR = "git";
+    private static final String WORK = "git-";
+
+    private final AgentConfig.Git config;
+    private final Path directory;
+    private Instant newest = Instant.MIN;
+
+    /** @param directory that what is fetched is put into while it is read */
+    public GitFetcher(AgentConfig.Git config, Path directory) {
+        this.config = config;
+        this.directory = directory;
+        GitSystem.use();
+    }
+
+    @Override
+    public String name() {
+        String url = Redaction.url(config.url());
+        String path = path();
+        return path.isEmpty() ? url : (url.endsWith("/") ? url : url + "/") + path;
+    }
+
+    /** Without slashes at its ends. */
+    private String path() {
+        return config.path().replaceAll("/+$", "").replaceFirst("^(\\./)+", "").replaceFirst("^\\.$", "");
+    }
+
+    private String wanted() {
+        return config.tag() != null
+                ? Constants.R_TAGS + config.tag()
+                : config.branch() != null ? Constants.R_HEADS + config.branch() : Constants.HEAD;
+    }
+
+    @Override
+    public Fetched fetch(Optional<String> known) throws FetchFailure, InterruptedException {
+        ImmutableSet<ByteString> keys = SshSignature.keys(config.signedBy(), SETTING + ".signedBy");
+        try {
+            return TimeLimit.within(LIMIT, () -> {
+                try {
+                    return new Attempt(keys).run(known);
+                } catch (FetchFailure e) {
+                    // Through what expects exceptions of the disk and the network.
+                    throw new IOException(e);
+                }
+            });
+        } catch (IOException e) {
+            if (e.getCause() instanceof FetchFailure failure) {
+                throw failure;
+            }
+            throw new FetchFailure("it could not be fetched: " + reason(e), e);
+        }
+    }
+
+    /** What is at the bottom of it: above, libraries repeat the URL. */
+    private static String reason(Exception e) {
+        Throwable cause = Throwables.getRootCause(e);
+        String message = cause.getMessage() == null ? cause.getClass().getSimpleName() : cause.getMessage();
+        return Redaction.text(message.lines().findFirst().orElse(""));
+    }
+
+    @Override
+    public void close() {
+        try {
+            clean();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /** Also what an agent has left that was killed. */
+    private void clean() throws IOException {
+        if (Files.isDirectory(directory)) {
+            try (Stream<Path> left = Files.list(directory)) {
+                for (Path path : (Iterable<Path>) left::iterator) {
+                    if (path.getFileName().toString().startsWith(WORK)) {
+                        MoreFiles.deleteRecursively(path, RecursiveDeleteOption.ALLOW_INSECURE);
+                    }
+                }
+            }
+        }
+    }
+
+    /** One look at the repository. */
+    private final class Attempt {
+        private final ImmutableSet<ByteString> keys;
+        private final @Nullable SSLContext tls;
+        private final @Nullable UsernamePasswordCredentialsProvider login;
+
+        Attempt(ImmutableSet<ByteString> keys) throws FetchFailure, IOException {
+            this.keys = keys;
+            Tls files = config.tls();
+            this.tls = files == null ? null : HttpClients.context(files, SETTING + ".tls");
+            AgentConfig.Login who = config.login();
+            this.login = who == null
+                    ? null
+                    : new UsernamePasswordCredentialsProvider(
+                            who.user(), HttpsFetcher.secret(who.passwordFile(), SETTING + ".login.passwordFile"));
+        }
+
+        Fetched run(Optional<String> known) throws FetchFailure, IOException {
+            ObjectId there = newest();
+            if (known.equals(Optional.of(there.name()))) {
+                return new Fetched.NotModified();
+            }
+            clean();
+            Files.createDirectories(directory);
+            Path work = Files.createTempDirectory(directory, WORK);
+            try (Git git = Git.init().setBare(true).setDirectory(work.toFile()).call()) {
+                // It is deleted in a moment; nobody may tidy it in the background then.
+                git.getRepository().getConfig().setInt("gc", null, "auto", 0);
+                git.getRepository().getConfig().setBoolean("gc", null, "autoDetach", false);
+                connected(git.fetch())
+                        .setRemote(config.url())
+                        .setRefSpecs("+" + wanted() + ":" + FETCHED)
+                        .setDepth(1)
+                        .setTagOpt(TagOpt.NO_TAGS)
+                        .setProgressMonitor(new SizeLimit(work))
+                        .call();
+                return read(git.getRepository());
+            } catch (GitAPIException | JGitInternalException e) {
+                throw new FetchFailure("it could not be fetched: " + reason(e), e);
+            } finally {
+                MoreFiles.deleteRecursively(work, RecursiveDeleteOption.ALLOW_INSECURE);
+            }
+        }
+
+        /** The commit that the branch or tag is at. */
+        private ObjectId newest() throws FetchFailure {
+            try {
+                Collection<Ref> refs = connected(Git.lsRemoteRepository())
+                        .setRemote(config.url())
+                        .call();
+                for (Ref ref : refs) {
+                    if (ref.getName().equals(wanted())) {
+                        ObjectId tagged = ref.getPeeledObjectId();
+                        ObjectId commit = tagged == null ? ref.getObjectId() : tagged;
+                        if (commit != null) {
+                            return commit;
+                        }
+                    }
+                }
+            } catch (GitAPIException | JGitInternalException e) {
+                throw new FetchFailure("it could not be fetched: " + reason(e), e);
+            }
+            throw new FetchFailure(
+                    config.tag() != null
+                            ? "it has no tag " + config.tag() + "; push it, or correct " + SETTING + ".tag"
+                            : config.branch() != null
+                                    ? "it has no branch " + config.branch() + "; push it, or correct " + SETTING
+                                            + ".branch"
+                                    : "it has no commit; push one");
+        }
+
+        private <C extends TransportCommand<C, ?>> C connected(C command) {
+            return command.setTimeout(SILENCE_SECONDS)
+                    .setCredentialsProvider(login)
+                    .setTransportConfigCallback(this::configure);
+        }
+
+        private void configure(Transport transport) {
+            SSLContext context = tls;
+            if (context != null && transport instanceof TransportHttp http) {
+                http.setHttpConnectionFactory(new Connections(context));
+            }
+        }
+
+        private Fetched read(Repository repository) throws IOException {
+            try (RevWalk walk = new RevWalk(repository)) {
+                RevCommit commit = walk.parseCommit(repository.resolve(FETCHED));
+                String version = commit.name();
+                Optional<String> unsigned = keys.isEmpty() ? Optional.empty() : notSigned(commit);
+                if (unsigned.isPresent()) {
+                    return new Fetched.Refused(
+                            version,
+                            "the commit " + shortName(commit) + " is not taken: " + unsigned.get()
+                                    + "; sign it with a key of " + SETTING + ".signedBy");
+                }
+                Fetched read = read(repository, commit);
+                Instant at = commit.getCommitterIdent().getWhenAsInstant();
+                String notice = at.isBefore(newest)
+                        ? "the commit " + shortName(commit) + " is older than the one before it; somebody has pushed"
+                                + " with force"
+                        : "";
+                newest = at;
+                return read instanceof Fetched.Tree tree ? new Fetched.Tree(version, tree.files(), notice) : read;
+            }
+        }
+
+        private Fetched read(Repository repository, RevCommit commit) throws IOException {
+            String version = commit.name();
+            ImmutableSortedMap.Builder<String, ByteString> files = ImmutableSortedMap.naturalOrder();
+            long size = 0;
+            try (TreeWalk tree = directory(repository, commit)) {
+                if (tree == null) {
+                    return new Fetched.Refused(
+                            version,
+                            "there is no directory " + path() + " in the commit " + shortName(commit)
+                                    + "; push it, or correct " + SETTING + ".path");
+                }
+                while (tree.next()) {
+                    String path = tree.getPathString();
+                    FileMode mode = tree.getFileMode();
+                    boolean isLink = mode.equals(FileMode.SYMLINK) || mode.equals(FileMode.GITLINK);
+                    if (isLink && !isHidden(path)) {
+                        return new Fetched.Refused(
+                                version,
+                                path + " is a " + (mode.equals(FileMode.GITLINK) ? "submodule" : "symbolic link")
+                                        + ", which is not followed; put what is meant in its place");
+                    }
+                    if (!isLink && (SetFile.isDocument(path) || path.equals(SetFile.ENVELOPE_PATH))) {
+                        ObjectLoader content = repository.open(tree.getObjectId(0));
+                        size += content.getSize();
+                        if (size > MAX_BYTES) {
+                            return new Fetched.Refused(
+                                    version, "it has more than 16 MiB, which is the most that a set may have");
+                        }
+                        files.put(path, ByteString.copyFrom(content.getBytes()));
+                    }
+                }
+            }
+            return new Fetched.Tree(version, files.buildOrThrow(), "");
+        }
+
+        /** All files below the configured directory; null when it is not there. */
+        private @Nullable TreeWalk directory(Repository repository, RevCommit commit) throws IOException {
+            ObjectId root = commit.getTree();
+            if (!path().isEmpty()) {
+                try (TreeWalk at = TreeWalk.forPath(repository, path(), commit.getTree())) {
+                    if (at == null || !at.getFileMode().equals(FileMode.TREE)) {
+                        return null;
+                    }
+                    root = at.getObjectId(0);
+                }
+            }
+            TreeWalk tree = new TreeWalk(repository);
+            tree.addTree(root);
+            tree.setRecursive(true);
+            return tree;
+        }
+
+        /** Why a commit is not signed by one of the keys; empty when it is. */
+        private Optional<String> notSigned(RevCommit commit) {
+            byte[] armored = commit.getRawGpgSignature();
+            if (armored == null) {
+                return Optional.of("it is not signed");
+            }
+            try {
+                SshSignature signature = SshSignature.parse(new String(armored, StandardCharsets.US_ASCII));
+                if (!keys.contains(signature.key())) {
+                    return Optional.of("it is signed with another key");
+                }
+                return signature.isOf(unsigned(commit.getRawBuffer()), SIGNED_FOR)
+                        ? Optional.empty()
+                        : Optional.of("its signature is not one of what is in it");
+            } catch (IllegalArgumentException e) {
+                return Optional.of(String.valueOf(e.getMessage()));
+            }
+        }
+    }
+
+    /** A commit as it was when it was signed: without the header that has the signature. */
+    static byte[] unsigned(byte[] commit) {
+        // Bytes as characters: the message may have any encoding.
+        String text = new String(commit, StandardCharsets.ISO_8859_1);
+        int end = text.indexOf("\n\n") + 1;
+        String headers = text.substring(0, end).replaceAll("(?m)^gpgsig .*\\n( .*\\n)*", "");
+        return (headers + text.substring(end)).getBytes(StandardCharsets.ISO_8859_1);
+    }
+
+    private static boolean isHidden(String path) {
+        return List.of(path.split("/", -1)).stream().anyMatch(name -> name.startsWith("."));
+    }
+
+    private static String shortName(RevCommit commit) {
+        return commit.abbreviate(12).name();
+    }
+
+    /** Breaks off what would fill the disk. */
+    private static final class SizeLimit extends EmptyProgressMonitor {
+        private final Path directory;
+        private int asked;
+
+        SizeLimit(Path directory) {
+            this.directory = directory;
+        }
+
+        @Override
+        public boolean isCancelled() {
+            // Asked for each object.
+            return asked++ % 64 == 0 && size() > MAX_PACK_BYTES;
+        }
+
+        private long size() {
+            try (Stream<Path> files = Files.walk(directory)) {
+                return files.mapToLong(file -> file.toFile().length()).sum();
+            } catch (IOException | UncheckedIOException e) {
+                // A file that was just renamed; it is looked at again.
+                return 0;
+            }
+        }
+    }
+
+    /** Connections that go by certificates of ours. */
+    private record Connections(SSLContext context) implements HttpConnectionFactory {
+        @Override
+        public HttpConnection create(URL url) throws IOException {
+            return new JDKHttpConnectionFactory().create(secured(url));
+        }
+
+        @Override
+        public HttpConnection create(URL url, Proxy proxy) throws IOException {
+            return new JDKHttpConnectionFactory().create(secured(url), proxy);
+        }
+
+        private URL secured(URL url) throws IOException {
+            try {
+                return URL.of(new URI(url.toString()), new URLStreamHandler() {
+                    @Override
+                    protected URLConnection openConnection(URL same) throws IOException {
+                        return secured(url.openConnection());
+                    }
+
+                    @Override
+                    protected URLConnection openConnection(URL same, Proxy proxy) throws IOException {
+                        return secured(url.openConnection(proxy));
+                    }
+                });
+            } catch (URISyntaxException e) {
+                throw new IOException("this is not a URL that can be fetched; correct " + SETTING + ".url", e);
+            }
+        }
+
+        private URLConnection secured(URLConnection connection) {
+            if (connection instanceof HttpsURLConnection https) {
+                https.setSSLSocketFactory(context.getSocketFactory());
+            }
+            return connection;
+        }
+    }
+}

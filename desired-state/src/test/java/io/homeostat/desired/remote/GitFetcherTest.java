@@ -1,0 +1,375 @@
+package io.homeostat.desired.remote;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSet;
+import com.google.protobuf.ByteString;
+import io.homeostat.desired.model.AgentConfig;
+import io.homeostat.desired.remote.SetFetcher.Fetched;
+import java.io.IOException;
+import java.net.ServerSocket;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.ZoneOffset;
+import java.util.Optional;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
+import org.eclipse.jgit.api.Git;
+import org.eclipse.jgit.api.ResetCommand.ResetType;
+import org.eclipse.jgit.internal.storage.dfs.DfsRepositoryDescription;
+import org.eclipse.jgit.internal.storage.dfs.InMemoryRepository;
+import org.eclipse.jgit.lib.Constants;
+import org.eclipse.jgit.lib.ObjectId;
+import org.eclipse.jgit.lib.ObjectInserter;
+import org.eclipse.jgit.lib.PersonIdent;
+import org.eclipse.jgit.lib.RefUpdate;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** What is in a repository, and what comes of it. */
+@Timeout(120)
+final class GitFetcherTest {
+    private static final Instant NOON = Instant.parse("2026-11-20T12:00:00Z");
+
+    @TempDir
+    private Path directory;
+
+    private Path tree = Path.of("");
+    private Path work = Path.of("");
+    private Git git = Git.wrap(new InMemoryRepository(new DfsRepositoryDescription("none yet")));
+    private Instant now = NOON;
+
+    @BeforeEach
+    void begin() throws Exception {
+        GitSystem.use();
+        tree = directory.resolve("repository");
+        work = directory.resolve("work");
+        git = Git.init().setDirectory(tree.toFile()).setInitialBranch("main").call();
+    }
+
+    @AfterEach
+    void close() throws IOException {
+        git.close();
+        if (Files.exists(work)) {
+            try (Stream<Path> left = Files.list(work)) {
+                assertEquals(0, left.count(), "something was left behind");
+            }
+        }
+    }
+
+    @Test
+    void theNewestCommitOfTheDefaultBranchIsRead() throws Exception {
+        String first = commit("web.yaml", "a: 1\n", "sub/db.yml", "b: 2\n", "README.md", "read", ".ci/x.yaml", "x");
+        SetFetcher fetcher = fetcher(config(null, null, ""));
+
+        Fetched.Tree read = tree(fetcher.fetch(Optional.empty()));
+
+        assertEquals(first, read.version());
+        assertEquals(ImmutableSet.of("sub/db.yml", "web.yaml"), read.files().keySet());
+        assertEquals(ByteString.copyFromUtf8("a: 1\n"), read.files().get("web.yaml"));
+        assertEquals("", read.notice());
+        assertEquals(new Fetched.NotModified(), fetcher.fetch(Optional.of(first)));
+
+        String second = commit("web.yaml", "a: 2\n");
+        assertEquals(second, tree(fetcher.fetch(Optional.of(first))).version());
+    }
+
+    @Test
+    void aDirectoryOfABranchIsReadWithItsEnvelope() throws Exception {
+        commit("web.yaml", "a: 1\n");
+        git.checkout().setCreateBranch(true).setName("fleet").call();
+        commit("prod/web.yaml", "a: 2\n", "prod/.homeostat/set.json", "{}", "prod/.homeostat/other.json", "{}");
+        git.checkout().setName("main").call();
+
+        Fetched.Tree read = tree(fetcher(config("fleet", null, "prod/")).fetch(Optional.empty()));
+
+        assertEquals(
+                ImmutableSet.of(".homeostat/set.json", "web.yaml"), read.files().keySet());
+        assertEquals(
+                "file://" + tree + "/prod",
+                fetcher(config("fleet", null, "./prod/")).name());
+    }
+
+    @Test
+    void aTagIsReadWhateverComesAfterIt() throws Exception {
+        String tagged = commit("web.yaml", "a: 1\n");
+        git.tag()
+                .setName("v1")
+                .setAnnotated(true)
+                .setTagger(who())
+                .setMessage("v1")
+                .call();
+        commit("web.yaml", "a: 2\n");
+        SetFetcher fetcher = fetcher(config(null, "v1", ""));
+
+        assertEquals(tagged, tree(fetcher.fetch(Optional.empty())).version());
+        assertEquals(new Fetched.NotModified(), fetcher.fetch(Optional.of(tagged)));
+    }
+
+    @Test
+    void whatIsNotThereIsNamed() throws Exception {
+        assertEquals("it has no commit; push one", failure(config(null, null, "")));
+        String commit = commit("web.yaml", "a: 1\n");
+        assertEquals(
+                "it has no branch other; push it, or correct sources.git.branch", failure(config("other", null, "")));
+        assertEquals("it has no tag v1; push it, or correct sources.git.tag", failure(config(null, "v1", "")));
+        assertEquals(
+                new Fetched.Refused(
+                        commit,
+                        "there is no directory prod in the commit " + commit.substring(0, 12)
+                                + "; push it, or correct sources.git.path"),
+                fetcher(config(null, null, "prod")).fetch(Optional.empty()));
+        assertInstanceOf(
+                Fetched.Refused.class, fetcher(config(null, null, "web.yaml")).fetch(Optional.empty()), "a file");
+    }
+
+    @Test
+    void aRepositoryThatCannotBeReachedIsSaidWithoutSecrets() throws Exception {
+        int port;
+        try (ServerSocket closed = new ServerSocket(0)) {
+            port = closed.getLocalPort();
+        }
+        AgentConfig.Git config = config("http://me:secret@127.0.0.1:" + port + "/repo?x=secret", null, null, "", null);
+
+        String failure = failure(config);
+
+        assertTrue(failure.startsWith("it could not be fetched: "), failure);
+        assertFalse(failure.contains("secret"), failure);
+        assertEquals("http://127.0.0.1:" + port + "/repo?...", fetcher(config).name());
+        assertTrue(
+                failure(config("file:///nowhere/repo", null, null, "", null)).startsWith("it could not be fetched: "));
+    }
+
+    @Test
+    void linksAreNotFollowed() throws Exception {
+        Files.createSymbolicLink(tree.resolve("secret.yaml"), Path.of("/etc/shadow"));
+        String commit = commit("web.yaml", "a: 1\n", "secret.yaml", null);
+
+        assertEquals(
+                new Fetched.Refused(
+                        commit,
+                        "secret.yaml is a symbolic link, which is not followed; put what is meant in its place"),
+                fetcher(config(null, null, "")).fetch(Optional.empty()));
+    }
+
+    @Test
+    void aSetThatIsTooLargeIsRefused() throws Exception {
+        commit("a.yaml", "#".repeat(SetFetcher.MAX_BYTES / 2), "b.yaml", "#".repeat(SetFetcher.MAX_BYTES / 2 + 1));
+
+        assertEquals(
+                "it has more than 16 MiB, which is the most that a set may have",
+                assertInstanceOf(
+                                Fetched.Refused.class,
+                                fetcher(config(null, null, "")).fetch(Optional.empty()))
+                        .why());
+    }
+
+    @Test
+    void aBranchThatGoesBackIsTakenAndSaid() throws Exception {
+        String first = commit("web.yaml", "a: 1\n");
+        now = NOON.plusSeconds(60);
+        String second = commit("web.yaml", "a: 2\n");
+        SetFetcher fetcher = fetcher(config("main", null, ""));
+        assertEquals(second, tree(fetcher.fetch(Optional.empty())).version());
+
+        git.reset().setMode(ResetType.HARD).setRef(first).call();
+
+        Fetched.Tree back = tree(fetcher.fetch(Optional.of(second)));
+        assertEquals(first, back.version());
+        assertEquals(
+                "the commit " + first.substring(0, 12)
+                        + " is older than the one before it; somebody has pushed with force",
+                back.notice());
+    }
+
+    @Test
+    void whatAKilledAgentHasLeftIsRemoved() throws Exception {
+        commit("web.yaml", "a: 1\n");
+        Files.createDirectories(work.resolve("git-left").resolve("objects"));
+
+        fetcher(config(null, null, "")).fetch(Optional.empty());
+        Files.createDirectories(work.resolve("git-left"));
+        fetcher(config(null, null, "")).close();
+    }
+
+    @Test
+    void aFileOfKeysThatIsNoneIsNamed() throws Exception {
+        commit("web.yaml", "a: 1\n");
+        assertEquals(
+                "could not read /nowhere/keys (sources.git.signedBy); it has to be there, readable for the agent",
+                failure(config(null, null, "", "/nowhere/keys")));
+        Path keys = Files.writeString(directory.resolve("keys"), "ssh-rsa AAAA me\n");
+        assertEquals(
+                keys + " (sources.git.signedBy) has a line that is no Ed25519 key; write 'ssh-ed25519 KEY' on each",
+                failure(config(null, null, "", keys.toString())));
+        Files.writeString(keys, "# ours\n\nssh-ed25519 A*A\n");
+        assertEquals(
+                keys + " (sources.git.signedBy) has a key that is not base64; copy it again",
+                failure(config(null, null, "", keys.toString())));
+    }
+
+    @Test
+    void aCommitThatIsNotSignedIsRefusedWhereItHasToBe() throws Exception {
+        String commit = commit("web.yaml", "a: 1\n");
+        Path keys = Files.writeString(
+                directory.resolve("keys"),
+                "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA me\n");
+
+        assertEquals(
+                new Fetched.Refused(
+                        commit,
+                        "the commit " + commit.substring(0, 12)
+                                + " is not taken: it is not signed; sign it with a key of sources.git.signedBy"),
+                fetcher(config(null, null, "", keys.toString())).fetch(Optional.empty()));
+    }
+
+    @Test
+    void whatGitSignsWithAnSshKeyIsTaken() throws Exception {
+        assumeTrue(Files.isExecutable(Path.of("/usr/bin/git")) && Files.isExecutable(Path.of("/usr/bin/ssh-keygen")));
+        Path ours = key("ours");
+        Path other = key("other");
+        Files.writeString(tree.resolve("web.yaml"), "a: 1\n");
+        run("git", "add", "web.yaml");
+        signed(other);
+        SetFetcher fetcher = fetcher(config("main", null, "", ours + ".pub"));
+
+        assertTrue(refusal(fetcher).contains("it is signed with another key"), refusal(fetcher));
+
+        Files.writeString(tree.resolve("web.yaml"), "a: 2\n");
+        run("git", "add", "web.yaml");
+        signed(ours);
+        assertEquals(
+                ByteString.copyFromUtf8("a: 2\n"),
+                tree(fetcher.fetch(Optional.empty())).files().get("web.yaml"));
+
+        // Another message under the same signature.
+        byte[] forged = new String(
+                        git.getRepository()
+                                .open(git.getRepository().resolve("HEAD"))
+                                .getBytes(),
+                        UTF_8)
+                .replace("published", "unpublished")
+                .getBytes(UTF_8);
+        try (ObjectInserter inserter = git.getRepository().newObjectInserter()) {
+            ObjectId id = inserter.insert(Constants.OBJ_COMMIT, forged);
+            inserter.flush();
+            RefUpdate update = git.getRepository().updateRef("refs/heads/main");
+            update.setNewObjectId(id);
+            update.forceUpdate();
+        }
+        assertTrue(refusal(fetcher).contains("its signature is not one of what is in it"), refusal(fetcher));
+    }
+
+    private Path key(String name) throws Exception {
+        Path key = directory.resolve(name);
+        run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key.toString());
+        return key;
+    }
+
+    private void signed(Path key) throws Exception {
+        run(
+                "git",
+                "-c",
+                "gpg.format=ssh",
+                "-c",
+                "user.signingkey=" + key,
+                "-c",
+                "user.name=Ä",
+                "-c",
+                "user.email=me@example.com",
+                "commit",
+                "-q",
+                "-S",
+                "-m",
+                "published");
+    }
+
+    private void run(String... command) throws Exception {
+        ProcessBuilder builder =
+                new ProcessBuilder(command).directory(tree.toFile()).redirectErrorStream(true);
+        builder.environment().put("HOME", directory.toString());
+        builder.environment().put("GIT_CONFIG_NOSYSTEM", "1");
+        Process process = builder.start();
+        String output = new String(process.getInputStream().readAllBytes(), UTF_8);
+        assertTrue(process.waitFor(60, TimeUnit.SECONDS), output);
+        assertEquals(0, process.exitValue(), output);
+    }
+
+    private static Fetched.Tree tree(Fetched fetched) {
+        return assertInstanceOf(Fetched.Tree.class, fetched);
+    }
+
+    private static String refusal(SetFetcher fetcher) throws Exception {
+        return assertInstanceOf(Fetched.Refused.class, fetcher.fetch(Optional.empty()))
+                .why();
+    }
+
+    private String failure(AgentConfig.Git config) {
+        return assertThrows(FetchFailure.class, () -> fetcher(config).fetch(Optional.empty()))
+                .words();
+    }
+
+    private SetFetcher fetcher(AgentConfig.Git config) {
+        return new GitFetcher(config, work);
+    }
+
+    private AgentConfig.Git config(@Nullable String branch, @Nullable String tag, String path) {
+        return config(branch, tag, path, null);
+    }
+
+    private AgentConfig.Git config(
+            @Nullable String branch, @Nullable String tag, String path, @Nullable String signedBy) {
+        return config("file://" + tree, branch, tag, path, signedBy);
+    }
+
+    private static AgentConfig.Git config(
+            String url, @Nullable String branch, @Nullable String tag, String path, @Nullable String signedBy) {
+        return new AgentConfig.Git(
+                url,
+                branch,
+                tag,
+                path,
+                null,
+                null,
+                signedBy == null ? ImmutableList.of() : ImmutableList.of(signedBy),
+                Duration.ofMinutes(1));
+    }
+
+    private PersonIdent who() {
+        return new PersonIdent("me", "me@example.com", now, ZoneOffset.UTC);
+    }
+
+    /** @param files paths and what is in them; null: what is there already */
+    private String commit(@Nullable String... files) throws Exception {
+        for (int i = 0; i < files.length; i += 2) {
+            String path = String.valueOf(files[i]);
+            String text = files[i + 1];
+            Path file = tree.resolve(path);
+            if (text != null) {
+                Files.createDirectories(file.getParent());
+                Files.writeString(file, text);
+            }
+            git.add().addFilepattern(path).call();
+        }
+        return git.commit()
+                .setMessage("published")
+                .setAuthor(who())
+                .setCommitter(who())
+                .setSign(false)
+                .call()
+                .name();
+    }
+}
