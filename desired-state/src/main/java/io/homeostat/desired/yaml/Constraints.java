@@ -31,6 +31,7 @@ import io.homeostat.desired.yaml.Node.Scalar;
 import io.homeostat.desired.yaml.Node.Sequence;
 import io.homeostat.desired.yaml.Scalars.Locations;
 import java.net.URI;
+import java.net.URISyntaxException;
 import java.time.DateTimeException;
 import java.time.Duration;
 import java.time.Instant;
@@ -81,7 +82,13 @@ final class Constraints {
                     .put(RolloutSpec.class, new TwoRevisions())
                     .put(RolloutSpec.class, new GrowingWaves())
                     .put(AgentConfig.Tls.class, new Together("certificate", "key"))
-                    .put(AgentConfig.Signatures.class, new KeysToRequire())
+                    .put(AgentConfig.Signatures.class, new KeysToRequire("no archive could ever be installed"))
+                    .put(AgentConfig.SignedSets.class, new KeysToRequire("no set could ever be taken"))
+                    .put(AgentConfig.Https.class, new SecureUrl("url"))
+                    .put(AgentConfig.Bucket.class, new SecureUrl("url"))
+                    .put(AgentConfig.Bucket.class, new SecureUrl("endpoint"))
+                    .put(AgentConfig.Git.class, new SecureUrl("url"))
+                    .put(AgentConfig.Git.class, new BranchOrTag())
                     .put(AgentConfig.Hook.class, new ExactlyOne(ImmutableList.of("exec", "webhook")))
                     .put(AgentConfig.Hook.class, new ProgramFromRoot())
                     .put(AgentConfig.Hook.class, new WebServer())
@@ -555,13 +562,13 @@ final class Constraints {
         }
     }
 
-    private static final class KeysToRequire implements Constraint {
+    private record KeysToRequire(String otherwise) implements Constraint {
         @Override
         public void check(Bound record) {
             if (Boolean.TRUE.equals(record.value("require"))
                     && record.value("keys") instanceof ImmutableList<?> keys
                     && keys.isEmpty()) {
-                record.errorAtKey("require", "without keys no archive could ever be installed; name keys or remove it");
+                record.errorAtKey("require", "without keys " + otherwise + "; name keys or remove it");
             }
         }
 
@@ -570,6 +577,54 @@ final class Constraints {
             ObjectNode then = then(allOf, "require");
             then.putArray("required").add("keys");
             then.putObject("properties").putObject("keys").put("minItems", 1);
+        }
+    }
+
+    /** What is declared comes from there, so nobody on the way may read or change it; this machine's own addresses have no way. */
+    private record SecureUrl(String key) implements Constraint {
+        private static final Pattern SECURE = Pattern.compile(
+                "(https|file|gs|s3)://.*|http://([^/@]*@)?(localhost|127(\\.[0-9]{1,3}){3}|\\[::1\\])([:/?].*)?");
+
+        @Override
+        public void check(Bound record) {
+            if (!(record.value(key) instanceof String url)) {
+                return;
+            }
+            if (!SECURE.matcher(url).matches()) {
+                record.errorAtValue(
+                        key, "is plain http, with which anybody on the way could change what is declared; write https");
+            } else if (!isUrl(url)) {
+                record.errorAtValue(key, "is not a URL; write it with %XX in place of other characters");
+            }
+        }
+
+        private static boolean isUrl(String url) {
+            try {
+                URI read = new URI(url);
+                return !read.getScheme().startsWith("http") || read.getHost() != null;
+            } catch (URISyntaxException e) {
+                return false;
+            }
+        }
+
+        @Override
+        public void schema(ArrayNode allOf) {
+            allOf.addObject().putObject("properties").putObject(key).put("pattern", "^(?:" + SECURE.pattern() + ")$");
+        }
+    }
+
+    private static final class BranchOrTag implements Constraint {
+        @Override
+        public void check(Bound record) {
+            if (record.has("branch") && record.has("tag")) {
+                record.errorAtKey("tag", "there is branch already, and only one of both is possible; remove one");
+            }
+        }
+
+        @Override
+        public void schema(ArrayNode allOf) {
+            ArrayNode both = allOf.addObject().putObject("not").putArray("required");
+            both.add("branch").add("tag");
         }
     }
 

@@ -284,6 +284,36 @@ class AgentConfigReaderTest {
     }
 
     @Test
+    void aSourceOfSetsThatNobodyShouldTrustIsRefused() throws IOException {
+        String plain = "is plain http, with which anybody on the way could change what is declared; write https";
+        assertErrors("sources: {https: {url: \"http://a/s?k=v\"}}\n", "1:24: sources.https.url: " + plain);
+        assertErrors("sources: {https: {url: \"http://127.evil.com/s\"}}\n", "1:24: sources.https.url: " + plain);
+        assertErrors("sources: {https: {url: \"http://localhost@a/s\"}}\n", "1:24: sources.https.url: " + plain);
+        assertErrors("sources: {git: {url: \"http://a/s\"}}\n", "1:22: sources.git.url: " + plain);
+        assertErrors("sources: {bucket: {url: \"http://a/s\"}}\n", "1:25: sources.bucket.url: " + plain);
+        assertErrors(
+                "sources: {bucket: {url: \"gs://a/s\", endpoint: \"http://a/\"}}\n",
+                "1:47: sources.bucket.endpoint: " + plain);
+        assertErrors(
+                "sources: {git: {url: \"https://a/s\", branch: a, tag: b}}\n",
+                "1:48: sources.git.tag: there is branch already, and only one of both is possible; remove one");
+        assertErrors(
+                "signatures: {documents: {require: true}}\n",
+                "1:26: signatures.documents.require: without keys no set could ever be taken; name keys or remove it");
+        assertEquals(
+                "1:24: sources.https.url: is not a URL; write it with %XX in place of other characters",
+                errorsOf("sources: {https: {url: \"https://a/{b}?k=v\"}}\n").replace("agent.yaml:", ""));
+        assertEquals(
+                "1:24: sources.https.url: is not a URL; write it with %XX in place of other characters",
+                errorsOf("sources: {https: {url: \"https://a_b/s\"}}\n").replace("agent.yaml:", ""));
+        for (String url : List.of("http://127.0.0.1:80/s", "http://u:p@localhost/s", "http://[::1]/s", "https://a")) {
+            String yaml = "sources: {https: {url: \"" + url + "\"}}\n";
+            assertEquals(List.of(), SCHEMA.validate(yaml, InputFormat.YAML), url);
+            assertEquals(ImmutableList.of(), read(yaml).errors(), url);
+        }
+    }
+
+    @Test
     void aHookThatCouldNeverWorkIsRefused() throws IOException {
         assertErrors(
                 "notify: [{exec: []}]\n", "1:17: notify[0].exec: has 0 elements; write a program and its arguments");
