@@ -19,22 +19,25 @@ import org.jspecify.annotations.Nullable;
 
 /** A set that a web server has. Its version is the ETag, or of a server that sends none the hash of what it sends. */
 public final class HttpsFetcher implements SetFetcher {
-    private static final String SETTING = "sources.https";
     private static final Set<Integer> REDIRECTS = Set.of(301, 302, 303, 307, 308);
     private static final int MAX_REDIRECTS = 5;
+    private static final String HASH = "sha256:";
     private static final int OK = 200;
     private static final int NOT_MODIFIED = 304;
 
     private final URI url;
+    private final String setting;
     private final @Nullable String tokenFile;
     private final AgentConfig.@Nullable Tls tls;
 
     public HttpsFetcher(AgentConfig.Https config) {
-        this(URI.create(config.url()), config.tokenFile(), config.tls());
+        this(URI.create(config.url()), config.tokenFile(), config.tls(), "sources.https");
     }
 
-    HttpsFetcher(URI url, @Nullable String tokenFile, AgentConfig.@Nullable Tls tls) {
+    /** @param setting in agent.yaml that names it, for failures */
+    HttpsFetcher(URI url, @Nullable String tokenFile, AgentConfig.@Nullable Tls tls, String setting) {
         this.url = url;
+        this.setting = setting;
         this.tokenFile = tokenFile;
         this.tls = tls;
     }
@@ -46,7 +49,7 @@ public final class HttpsFetcher implements SetFetcher {
 
     @Override
     public Fetched fetch(Optional<String> known) throws FetchFailure, InterruptedException {
-        try (HttpClient client = HttpClients.open(tls, SETTING + ".tls")) {
+        try (HttpClient client = HttpClients.open(tls, setting + ".tls")) {
             URI at = url;
             for (int redirects = 0; redirects <= MAX_REDIRECTS; redirects++) {
                 Answer answer = HttpGet.send(client, request(at, known));
@@ -75,14 +78,14 @@ public final class HttpsFetcher implements SetFetcher {
             return request.build();
         } catch (IllegalArgumentException e) {
             throw new FetchFailure(
-                    "nothing can be sent to this URL or with this token; correct " + SETTING + ".url and tokenFile");
+                    "nothing can be sent to this URL or with this token; correct " + setting + ".url and tokenFile");
         }
     }
 
     private Optional<String> authorization() throws FetchFailure {
         return tokenFile == null
                 ? HttpRequests.credentials(url)
-                : Optional.of("Bearer " + secret(tokenFile, SETTING + ".tokenFile"));
+                : Optional.of("Bearer " + secret(tokenFile, setting + ".tokenFile"));
     }
 
     /** The first line of a file with a token. */
@@ -99,9 +102,7 @@ public final class HttpsFetcher implements SetFetcher {
         }
     }
 
-    private static final String HASH = "sha256:";
-
-    private static Fetched fetched(Answer answer, Optional<String> known) throws FetchFailure {
+    private Fetched fetched(Answer answer, Optional<String> known) throws FetchFailure {
         return switch (answer.status()) {
             case NOT_MODIFIED -> new Fetched.NotModified();
             case OK -> {
@@ -118,10 +119,10 @@ public final class HttpsFetcher implements SetFetcher {
             }
             case 401, 403 ->
                 throw new FetchFailure("the server answers " + answer.status()
-                        + ": it does not let this machine read it; look at " + SETTING + ".tokenFile and tls");
+                        + ": it does not let this machine read it; look at " + setting + ".tokenFile and tls");
             case 404, 410 ->
                 throw new FetchFailure("the server answers " + answer.status()
-                        + ": there is no such file; publish a set there, or correct " + SETTING + ".url");
+                        + ": there is no such file; publish a set there, or correct " + setting + ".url");
             default -> throw new FetchFailure("the server answers " + answer.status() + answer.excerpt());
         };
     }

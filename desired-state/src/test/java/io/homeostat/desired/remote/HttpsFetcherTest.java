@@ -43,6 +43,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** What a web server may answer, and what comes of it. */
 final class HttpsFetcherTest {
+    private static final String SETTING = "sources.https";
     private static final String PATH = "/set.json";
     private static final ByteString CONTENT = ByteString.copyFromUtf8("apiVersion: homeostat/v1\n");
 
@@ -210,13 +211,13 @@ final class HttpsFetcherTest {
 
             assertEquals(
                     new Fetched.File("\"v1\"", CONTENT),
-                    new HttpsFetcher(url, null, new Tls(ca, certificate, key)).fetch(Optional.empty()));
+                    new HttpsFetcher(url, null, new Tls(ca, certificate, key), SETTING).fetch(Optional.empty()));
 
-            String unknown = failure(new HttpsFetcher(url, null, new Tls(null, certificate, key)));
+            String unknown = failure(new HttpsFetcher(url, null, new Tls(null, certificate, key), SETTING));
             assertTrue(unknown.startsWith("no secure connection to localhost:"), unknown);
-            String nobody = failure(new HttpsFetcher(url, null, new Tls(ca, null, null)));
+            String nobody = failure(new HttpsFetcher(url, null, new Tls(ca, null, null), SETTING));
             assertTrue(nobody.contains("localhost:"), nobody);
-            String missing = failure(new HttpsFetcher(url, null, new Tls("/nowhere/ca.pem", null, null)));
+            String missing = failure(new HttpsFetcher(url, null, new Tls("/nowhere/ca.pem", null, null), SETTING));
             assertTrue(missing.startsWith("could not read /nowhere/ca.pem (sources.https.tls)"), missing);
         } finally {
             secure.stop(0);
@@ -279,6 +280,6 @@ final class HttpsFetcherTest {
     }
 
     private static HttpsFetcher fetcher(String url, @Nullable String tokenFile) {
-        return new HttpsFetcher(URI.create(url.replace("localhost", "127.0.0.1")), tokenFile, null);
+        return new HttpsFetcher(URI.create(url.replace("localhost", "127.0.0.1")), tokenFile, null, SETTING);
     }
 }

@@ -168,6 +168,7 @@ public final class Agent implements ControlPlane.Host, AutoCloseable {
                 new StateUpdates(store, pass, reconciler, declared, broadcast, observer, () -> Policy.of(this.config));
         this.published = new PublishedSources(
                 layout,
+                metadata,
                 store,
                 clock,
                 updates.declaring(),

@@ -150,6 +150,22 @@ final class AgentPublishedSetsTest {
     }
 
     @Test
+    void whatABucketHasIsEnforced() throws Exception {
+        try (WebServer server = new WebServer()) {
+            server.content = AgentBench.sleeper("web", 600);
+            bench.start(
+                    bench.config("sources: {local: {directories: []}, bucket: {url: 'gs://bucket/set.yaml', endpoint: '"
+                            + server.url("/") + "', credentials: none, interval: 1s}}"),
+                    true);
+
+            bench.running(WEB);
+            assertEquals(
+                    "1",
+                    bench.store().publishedSets().getFirst().set().orElseThrow().version());
+        }
+    }
+
+    @Test
     void whatAGitRepositoryHasIsEnforced(@TempDir Path directory) throws Exception {
         try (Git git = Git.init().setDirectory(directory.toFile()).call()) {
             push(git, directory, "web");
@@ -216,7 +232,8 @@ final class AgentPublishedSetsTest {
 
         WebServer() throws IOException {
             server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
-            server.createContext("/set.yaml", exchange -> {
+            server.createContext("/", exchange -> {
+                exchange.getResponseHeaders().add("x-goog-generation", "1");
                 byte[] bytes = content.getBytes(UTF_8);
                 exchange.sendResponseHeaders(200, bytes.length);
                 try (OutputStream body = exchange.getResponseBody()) {
@@ -227,7 +244,11 @@ final class AgentPublishedSetsTest {
         }
 
         String url() {
-            return "http://127.0.0.1:" + server.getAddress().getPort() + "/set.yaml";
+            return url("/set.yaml");
+        }
+
+        String url(String path) {
+            return "http://127.0.0.1:" + server.getAddress().getPort() + path;
         }
 
         @Override

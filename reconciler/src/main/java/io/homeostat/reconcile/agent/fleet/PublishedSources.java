@@ -10,6 +10,8 @@ import io.homeostat.desired.fleet.SetSelection;
 import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.platform.Layout;
+import io.homeostat.desired.platform.MetadataServer;
+import io.homeostat.desired.remote.BucketFetcher;
 import io.homeostat.desired.remote.GitFetcher;
 import io.homeostat.desired.remote.HttpsFetcher;
 import io.homeostat.desired.remote.SetFetcher;
@@ -42,6 +44,7 @@ public final class PublishedSources implements AutoCloseable {
             ImmutableList.of(SourceName.ETCD, SourceName.BUCKET, SourceName.HTTPS, SourceName.GIT);
 
     private final Layout layout;
+    private final MetadataServer metadata;
     private final StateStore store;
     private final InstantSource clock;
     private final Lock declaring;
@@ -65,16 +68,24 @@ public final class PublishedSources implements AutoCloseable {
             String instanceId, String version, Supplier<MachineLabels> labels, ReportedWorkloads workloads) {}
 
     /**
+     * @param metadata asked for credentials for buckets
      * @param declaring held while something is stored
      * @param changed is called when something may be declared otherwise
      */
     public PublishedSources(
-            Layout layout, StateStore store, InstantSource clock, Lock declaring, Runnable changed, Member member) {
-        this(layout, store, clock, declaring, changed, member, EtcdKeyValues::new);
+            Layout layout,
+            MetadataServer metadata,
+            StateStore store,
+            InstantSource clock,
+            Lock declaring,
+            Runnable changed,
+            Member member) {
+        this(layout, metadata, store, clock, declaring, changed, member, EtcdKeyValues::new);
     }
 
     PublishedSources(
             Layout layout,
+            MetadataServer metadata,
             StateStore store,
             InstantSource clock,
             Lock declaring,
@@ -82,6 +93,7 @@ public final class PublishedSources implements AutoCloseable {
             Member member,
             Function<AgentConfig.Etcd, KeyValues> etcd) {
         this.layout = layout;
+        this.metadata = metadata;
         this.store = store;
         this.clock = clock;
         this.declaring = declaring;
@@ -125,6 +137,9 @@ public final class PublishedSources implements AutoCloseable {
             case GIT ->
                 Optional.ofNullable(config.git())
                         .map(git -> polled(new GitFetcher(git, layout.repositories()), git.interval()));
+            case BUCKET ->
+                Optional.ofNullable(config.bucket())
+                        .map(bucket -> polled(BucketFetcher.of(bucket, metadata, clock), bucket.interval()));
             default -> Optional.empty();
         };
         if (followed.isEmpty()) {
