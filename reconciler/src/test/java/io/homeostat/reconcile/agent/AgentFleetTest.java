@@ -1,0 +1,258 @@
+package io.homeostat.reconcile.agent;
+
+import static org.awaitility.Awaitility.await;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSortedMap;
+import com.google.protobuf.ByteString;
+import io.homeostat.controlplane.EtcdCluster;
+import io.homeostat.desired.etcd.EtcdKeyValues;
+import io.homeostat.desired.etcd.KeyValues;
+import io.homeostat.desired.etcd.KeyValues.Entry;
+import io.homeostat.desired.etcd.KeyValues.Write;
+import io.homeostat.desired.fleet.FleetKeys;
+import io.homeostat.desired.fleet.MachineReport;
+import io.homeostat.desired.fleet.Rollout;
+import io.homeostat.desired.fleet.RolloutState;
+import io.homeostat.desired.fleet.RolloutState.Phase;
+import io.homeostat.desired.fleet.SetFile;
+import io.homeostat.desired.model.AgentConfig;
+import io.homeostat.desired.model.SourceName;
+import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.state.RecordCodec;
+import io.homeostat.desired.yaml.Choice;
+import io.homeostat.desired.yaml.DocumentReader;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.time.Instant;
+import java.util.List;
+import java.util.Objects;
+import java.util.Optional;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.condition.EnabledIf;
+import org.junit.jupiter.api.io.TempDir;
+
+/** An agent as one of a fleet, against a real etcd: which documents it takes, and what it reports. */
+@Timeout(300)
+@EnabledIf("io.homeostat.controlplane.EtcdCluster#isInstalled")
+final class AgentFleetTest {
+    private static final WorkloadId WEB = WorkloadId.process("web");
+    private static final FleetKeys KEYS = new FleetKeys("/homeostat");
+    private static final RecordCodec CODEC = new RecordCodec(new ObjectMapper());
+    private static final String TWO_REVISIONS = web("1") + web("2") + """
+            ---
+            apiVersion: homeostat.io/v1
+            kind: Rollout
+            metadata: {name: web-2}
+            spec: {workloads: [process/web], from: "1", to: "2"}
+            """;
+
+    @TempDir
+    Path directory;
+
+    private final AgentBench bench = new AgentBench();
+    private EtcdCluster cluster;
+    private AgentConfig config;
+    private KeyValues etcd;
+    private int sequence;
+
+    @BeforeEach
+    void start() throws IOException {
+        cluster = EtcdCluster.start(directory, 1);
+        config = config("role: web");
+        etcd = new EtcdKeyValues(Objects.requireNonNull(config.sources().etcd()));
+    }
+
+    @AfterEach
+    void close() throws IOException, InterruptedException {
+        bench.close();
+        etcd.close();
+        cluster.close();
+    }
+
+    private AgentConfig config(String labels) {
+        return bench.config("labels: {" + labels + "}\nsources: {local: {directories: []}, etcd: {endpoints: ['"
+                + cluster.endpoints().getFirst() + "']}}");
+    }
+
+    private static String web(String revision) {
+        return """
+                ---
+                apiVersion: homeostat.io/v1
+                kind: Process
+                metadata: {name: web}
+                placement: {matchLabels: {role: web}}
+                spec:
+                  install: local
+                  revision: "%s"
+                  entryPoint: /bin/sleep
+                  arguments: ["60%s"]
+                """.formatted(revision, revision);
+    }
+
+    private void publish(String documents) throws Exception {
+        sequence++;
+        byte[] set = SetFile.of(
+                        "default",
+                        sequence,
+                        Instant.now(),
+                        ImmutableSortedMap.of("web.yaml", documents),
+                        Optional.empty())
+                .compressed();
+        put(KEYS.set(), ByteString.copyFrom(set));
+    }
+
+    private void put(String key, ByteString value) throws Exception {
+        etcd.commit(ImmutableList.of(), ImmutableList.of(new Write.Put(key, value, KeyValues.NO_LEASE)))
+                .orElseThrow();
+    }
+
+    private void stands(Phase phase, String through) throws Exception {
+        Choice.ReadRollout read = DocumentReader.parse(
+                        DocumentReader.collect(
+                                List.of(new DocumentReader.Input.Text("set", "set", null, TWO_REVISIONS))),
+                        Choice.ALL)
+                .rollouts()
+                .getFirst();
+        RolloutState state = new RolloutState(
+                Rollout.of(read.name(), read.spec()).digest(),
+                phase,
+                0,
+                through,
+                Long.MAX_VALUE,
+                1,
+                Instant.EPOCH,
+                Instant.EPOCH,
+                null,
+                0,
+                0,
+                "");
+        put(KEYS.rollout("web-2"), ByteString.copyFromUtf8(CODEC.write(state)));
+    }
+
+    private String declared() {
+        return bench.store().declarations().stream()
+                .filter(declaration -> declaration.source() == SourceName.ETCD
+                        && declaration.workload().id().equals(WEB))
+                .map(declaration -> declaration.workload().revision())
+                .findFirst()
+                .orElse("none");
+    }
+
+    private void awaitDeclared(String revision) {
+        await().atMost(AgentBench.PATIENCE).until(() -> declared().equals(revision));
+    }
+
+    private MachineReport report() throws Exception {
+        String key = KEYS.report("test");
+        Entry entry = Objects.requireNonNull(etcd.list(key).entries().get(key));
+        return CODEC.read(MachineReport.class, entry.value().toStringUtf8());
+    }
+
+    @Test
+    void aMachineTakesTheNewRevisionWhenItIsItsTurnAndSaysSo() throws Exception {
+        publish(TWO_REVISIONS);
+        bench.start(config, true);
+        awaitDeclared("1");
+
+        stands(Phase.PROGRESSING, Rollout.EVERYBODY);
+        awaitDeclared("2");
+        await().atMost(AgentBench.PATIENCE).ignoreExceptions().until(() -> {
+            MachineReport report = report();
+            return report.sequence() == 1
+                    && report.workloads().size() == 1
+                    && report.workloads().getFirst().revision().equals("2")
+                    && report.workloads().getFirst().healthy();
+        });
+        assertEquals("web", report().labels().get("role"));
+
+        stands(Phase.ROLLED_BACK, Rollout.NOBODY);
+        awaitDeclared("1");
+    }
+
+    @Test
+    void aHaltStopsWhoeverHasNotTakenTheNewRevision() throws Exception {
+        stands(Phase.HALTED, Rollout.EVERYBODY);
+        publish(TWO_REVISIONS);
+        bench.start(config, true);
+        awaitDeclared("1");
+        stands(Phase.PROGRESSING, Rollout.EVERYBODY);
+        awaitDeclared("2");
+
+        stands(Phase.HALTED, Rollout.NOBODY);
+        publish(TWO_REVISIONS + "# published again\n");
+        await().atMost(AgentBench.PATIENCE)
+                .until(() -> bench.store()
+                                .publishedSets()
+                                .getFirst()
+                                .set()
+                                .orElseThrow()
+                                .sequence()
+                        == 2);
+        assertEquals("2", declared());
+    }
+
+    /** Not even a store that was lost moves a machine. */
+    @Test
+    void aMachineGoesOnByWhatItHeardLast() throws Exception {
+        publish(TWO_REVISIONS);
+        stands(Phase.PROGRESSING, Rollout.EVERYBODY);
+        bench.start(config, true);
+        awaitDeclared("2");
+        bench.stop();
+
+        etcd.commit(ImmutableList.of(), ImmutableList.of(new Write.Delete(KEYS.rollout("web-2"))));
+        put(KEYS.rollout("other"), ByteString.copyFromUtf8("{what a newer version writes"));
+        bench.start(config, true);
+        publish(TWO_REVISIONS + "# published again\n");
+        await().atMost(AgentBench.PATIENCE)
+                .until(() -> bench.store()
+                                .publishedSets()
+                                .getFirst()
+                                .set()
+                                .orElseThrow()
+                                .sequence()
+                        == 2);
+        assertEquals("2", declared());
+
+        cluster.kill(0);
+        bench.stop();
+        bench.start(config, true);
+        bench.running(WEB);
+        assertEquals("2", declared());
+    }
+
+    @Test
+    void otherLabelsAreOtherDocuments() throws Exception {
+        publish(web("1"));
+        Agent agent = bench.start(config("role: db"), true);
+        await().atMost(AgentBench.PATIENCE)
+                .until(() -> !bench.store().publishedSets().isEmpty());
+        assertEquals("none", declared());
+
+        agent.reload(config);
+        bench.running(WEB);
+        agent.reload(config("role: db"));
+        bench.awaitNone(WEB);
+        await().atMost(AgentBench.PATIENCE)
+                .ignoreExceptions()
+                .until(() -> "db".equals(report().labels().get("role")));
+    }
+
+    @Test
+    void anAgentThatEndsIsSilentAtOnce() throws Exception {
+        bench.start(config, true);
+        await().atMost(AgentBench.PATIENCE)
+                .ignoreExceptions()
+                .until(() -> report().workloads().isEmpty());
+        bench.stop();
+        assertTrue(etcd.list(KEYS.reports()).entries().isEmpty());
+        assertEquals(1, etcd.list(KEYS.machines()).entries().size());
+    }
+}
