@@ -117,6 +117,7 @@ public record StatusCommand(ImmutableList<WorkloadId> workloads, ImmutableMap<St
                             now,
                             shown,
                             view.problems(),
+                            view.sets(),
                             enforcer.agentProblems()));
         } else if (introduced) {
             Optional<AgentIdentity> agent = workspace.enforcer().agent();
@@ -128,6 +129,7 @@ public record StatusCommand(ImmutableList<WorkloadId> workloads, ImmutableMap<St
                                 + AgentService.start(workspace.layout()) + " starts an agent"));
             }
             workspace.enforcer().controlPlane().ifPresent(one -> StatusText.controlPlane(one, now, console));
+            view.sets().forEach(set -> StatusText.set(set, now, console));
         }
         if (!console.json() && !workloads.isEmpty()) {
             shown.forEach(status -> StatusText.details(status, now, console));

@@ -18,6 +18,7 @@ import io.homeostat.desired.state.StateReader.StoredDeclaration;
 import io.homeostat.desired.state.StateReader.StoredRevision;
 import io.homeostat.desired.state.StateStore;
 import io.homeostat.desired.state.StoreException;
+import io.homeostat.desired.state.StoredSet;
 import io.homeostat.desired.state.history.Reason;
 import io.homeostat.desired.state.sqlite.StateLock;
 import io.homeostat.desired.yaml.Explain.Explanation;
@@ -66,6 +67,7 @@ public record Workspace(String word, Environment environment, Console console, L
      * What a command sees that changes nothing.
      *
      * @param declarations what is stored, of all sources
+     * @param sets how sources of published sets stand
      * @param findings what is wanted and what is left of what isn't
      */
     public record View(
@@ -73,6 +75,7 @@ public record Workspace(String word, Environment environment, Console console, L
             ImmutableList<StoredDeclaration> declarations,
             boolean everDeclared,
             ImmutableList<SourceProblem> problems,
+            ImmutableList<StoredSet.Standing> sets,
             ImmutableList<Finding> findings) {}
 
     private record Stored(
@@ -81,7 +84,8 @@ public record Workspace(String word, Environment environment, Console console, L
             DesiredState stored,
             Memory memory,
             boolean everDeclared,
-            ImmutableList<SourceProblem> problems) {}
+            ImmutableList<SourceProblem> problems,
+            ImmutableList<StoredSet.Standing> sets) {}
 
     /**
      * Runs a command that no agent carries out.
@@ -321,13 +325,15 @@ public record Workspace(String word, Environment environment, Console console, L
                         StoredState.desired(reader.declarations()).under(policy),
                         remembered.apply(Memory.of(reader), wanted.apply(reader.declarations())),
                         reader.everDeclared(),
-                        reader.problems()))
+                        reader.problems(),
+                        reader.publishedSets()))
                 .orElseGet(() -> new Stored(
                         wanted.apply(ImmutableList.of()).under(policy),
                         ImmutableList.of(),
                         DesiredState.EMPTY,
                         Memory.NONE,
                         false,
+                        ImmutableList.of(),
                         ImmutableList.of()));
         try (MetadataClient metadata = environment.metadata();
                 InstanceObservers instances = observers(memory.memory().instances()::get)) {
@@ -349,6 +355,7 @@ public record Workspace(String word, Environment environment, Console console, L
                     memory.declarations(),
                     memory.everDeclared(),
                     memory.problems(),
+                    memory.sets(),
                     remembered(reader -> masked(findings, reader::revisions))
                             .orElseGet(() -> masked(findings, id -> ImmutableList.of())));
         }

@@ -68,7 +68,7 @@ final class AgentPublishedSetsTest {
         assertEquals(first, bench.running(WEB));
         await().atMost(AgentBench.PATIENCE)
                 .until(() -> bench.store().problems().stream()
-                        .anyMatch(problem -> problem.message().contains("the set of then stays in force")));
+                        .anyMatch(problem -> problem.message().contains("it last answered at ")));
     }
 
     @Test

@@ -212,13 +212,10 @@ final class PublishedSource {
     }
 
     private String since() {
-        Optional<StoredSet.Standing> standing = standing();
-        String answered = standing.flatMap(StoredSet.Standing::answeredAt)
+        return standing()
+                .flatMap(StoredSet.Standing::answeredAt)
                 .map(at -> "it last answered at " + at.truncatedTo(ChronoUnit.SECONDS))
                 .orElse("it has not answered yet");
-        return standing.flatMap(StoredSet.Standing::set).isPresent()
-                ? answered + ", and the set of then stays in force"
-                : answered;
     }
 
     private Optional<StoredSet.Standing> standing() {

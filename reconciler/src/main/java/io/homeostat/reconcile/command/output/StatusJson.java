@@ -7,6 +7,7 @@ import io.homeostat.desired.channel.ChannelStatus;
 import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.state.Identity;
 import io.homeostat.desired.state.StateReader.SourceProblem;
+import io.homeostat.desired.state.StoredSet;
 import io.homeostat.desired.state.history.Exit;
 import io.homeostat.desired.state.history.OneShotRun;
 import io.homeostat.observe.health.Health;
@@ -40,6 +41,7 @@ public final class StatusJson {
             Instant now,
             List<WorkloadStatus> workloads,
             List<SourceProblem> problems,
+            List<StoredSet.Standing> sets,
             List<String> agentProblems) {
         ObjectNode json = Json.versioned();
         if (agent.isPresent()) {
@@ -64,7 +66,29 @@ public final class StatusJson {
                                 .put("source", problem.source().word())
                                 .put("origin", problem.origin())
                                 .put("message", problem.message())));
+        if (!sets.isEmpty()) {
+            json.set("sets", Json.array(sets, set -> set(set, problems)));
+        }
         return json;
+    }
+
+    private static ObjectNode set(StoredSet.Standing standing, List<SourceProblem> problems) {
+        Optional<StoredSet> set = standing.set();
+        return Json.object()
+                .put("source", standing.source().word())
+                .put("name", standing.name())
+                .put("version", set.map(StoredSet::version).orElse(null))
+                .put("sequence", set.map(StoredSet::sequence).orElse(0L))
+                .put("publishedAt", text(set.flatMap(StoredSet::publishedAt).orElse(null)))
+                .put("takenAt", text(set.map(StoredSet::takenAt).orElse(null)))
+                .put("answeredAt", text(standing.answeredAt().orElse(null)))
+                .put(
+                        "lastFailure",
+                        problems.stream()
+                                .filter(problem -> problem.source() == standing.source())
+                                .map(SourceProblem::message)
+                                .findFirst()
+                                .orElse(null));
     }
 
     private static ObjectNode controlPlane(ControlPlaneStatus controlPlane) {

@@ -8,6 +8,7 @@ import io.homeostat.desired.model.schema.Notation;
 import io.homeostat.desired.state.Identity;
 import io.homeostat.desired.state.StateReader.SourceProblem;
 import io.homeostat.desired.state.StateReader.StoredDeclaration;
+import io.homeostat.desired.state.StoredSet;
 import io.homeostat.desired.state.history.Condition;
 import io.homeostat.desired.state.history.Exit;
 import io.homeostat.desired.state.history.OneShotRun;
@@ -140,6 +141,22 @@ public final class StatusText {
                             : Text.oneLine(condition.message()));
         }
         conditions.print(out, console.ansi());
+    }
+
+    /** How a source of published sets stands, in one line. */
+    public static void set(StoredSet.Standing standing, Instant now, Console console) {
+        String taken = standing.set()
+                .map(set -> ", version " + Text.oneLine(set.version())
+                        + (set.sequence() == 0 ? "" : ", sequence " + set.sequence())
+                        + ", taken " + Text.ago(Duration.between(set.takenAt(), now)))
+                .orElse(", nothing was taken yet");
+        String answered = standing.answeredAt()
+                .map(at -> ", last answered " + Text.ago(Duration.between(at, now)))
+                .orElse(", has not answered yet");
+        console.err()
+                .println(
+                        "set of " + standing.source().word() + ": " + Text.oneLine(standing.name()) + taken + answered);
+        console.err().flush();
     }
 
     /**

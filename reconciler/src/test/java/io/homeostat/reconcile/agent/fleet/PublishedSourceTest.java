@@ -174,8 +174,7 @@ final class PublishedSourceTest {
                 NAME,
                 Problem.Kind.UNREADABLE,
                 "",
-                NAME + ": no connection to fleet.example; it last answered at 2026-11-20T12:01:30Z, and the set of then"
-                        + " stays in force");
+                NAME + ": no connection to fleet.example; it last answered at 2026-11-20T12:01:30Z");
         assertEquals(ImmutableList.of(away), store.problems());
         restart(NAME);
         assertEquals(ImmutableList.of(away), store.problems());

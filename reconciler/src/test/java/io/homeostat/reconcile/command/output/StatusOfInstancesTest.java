@@ -60,7 +60,7 @@ class StatusOfInstancesTest {
     @Test
     void programsReadItBesideAPidThatIsNull() {
         JsonNode one = StatusJson.of(
-                        Optional.empty(), Optional.empty(), Example.NOW, List.of(task), List.of(), List.of())
+                        Optional.empty(), Optional.empty(), Example.NOW, List.of(task), List.of(), List.of(), List.of())
                 .at("/workloads/0");
 
         assertTrue(one.get("pid").isNull());
