@@ -11,6 +11,7 @@ import io.homeostat.reconcile.command.diagnostics.Doctor;
 import io.homeostat.reconcile.command.diagnostics.Doctor.Finding;
 import io.homeostat.reconcile.command.diagnostics.ListenChecks;
 import io.homeostat.reconcile.command.diagnostics.ReceiverChecks;
+import io.homeostat.reconcile.command.diagnostics.SetChecks;
 import io.homeostat.reconcile.command.environment.CommandFailure;
 import io.homeostat.reconcile.command.environment.ConfigFile;
 import io.homeostat.reconcile.command.environment.ExitStatus;
@@ -73,6 +74,7 @@ record DoctorReport(Invocation typed) {
         if (controlPlane != null) {
             findings.add(ControlPlaneCheck.look(controlPlane));
         }
+        findings.addAll(SetChecks.look(config, layout));
         findings.addAll(ListenChecks.look(config, layout));
         findings.addAll(ReceiverChecks.look(config, Path.of(typed.environment().journalSocket())));
         return findings.addAll(new Doctor(
