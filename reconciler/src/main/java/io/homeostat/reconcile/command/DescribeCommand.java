@@ -3,6 +3,7 @@ package io.homeostat.reconcile.command;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.google.common.base.Splitter;
 import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableListMultimap;
 import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
 import com.google.common.collect.Maps;
@@ -18,6 +19,7 @@ import io.homeostat.desired.state.StateReader.StoredEvent;
 import io.homeostat.desired.state.history.WorkloadHistory;
 import io.homeostat.desired.state.history.WorkloadHistory.FailedRevision;
 import io.homeostat.desired.state.history.WorkloadHistory.LastKnownGood;
+import io.homeostat.desired.yaml.DocumentReader.NotHere;
 import io.homeostat.observe.SelfDescription;
 import io.homeostat.proto.agent.CommandRequest;
 import io.homeostat.proto.agent.DescribeRequest;
@@ -27,6 +29,7 @@ import io.homeostat.reconcile.command.output.Ansi.Colour;
 import io.homeostat.reconcile.command.output.Console;
 import io.homeostat.reconcile.command.output.Declared;
 import io.homeostat.reconcile.command.output.Json;
+import io.homeostat.reconcile.command.output.LeftOut;
 import io.homeostat.reconcile.command.output.PlanJson;
 import io.homeostat.reconcile.command.output.PlanText;
 import io.homeostat.reconcile.command.output.StatusJson;
@@ -102,6 +105,8 @@ public record DescribeCommand(Selection selection) implements Command {
                 .orElse(ImmutableMap.of());
         ImmutableMap<WorkloadId, WorkloadPlan> plans =
                 workspace.plansOfNextApply(findings.values().asList());
+        ImmutableListMultimap<WorkloadId, NotHere> notHere = Multimaps.index(
+                workspace.notHere(), one -> one.read().workload().id());
         List<ObjectNode> described = new ArrayList<>();
         boolean first = true;
         ImmutableMap<WorkloadId, SelfDescription> own = own(findings.keySet(), memories, workspace);
@@ -110,7 +115,10 @@ public record DescribeCommand(Selection selection) implements Command {
             if (finding == null) {
                 console.failPart(
                         workspace.word(),
-                        id + " is neither declared nor on this machine; homeostat status shows what is");
+                        notHere.get(id).isEmpty()
+                                ? id + " is neither declared nor on this machine; homeostat status shows what is"
+                                : "not for this machine: "
+                                        + LeftOut.line(notHere.get(id).getFirst()));
                 continue;
             }
             WorkloadStatus status = WorkloadStatus.of(
@@ -118,7 +126,11 @@ public record DescribeCommand(Selection selection) implements Command {
                     .withPlan(plans.get(id));
             Memory memory = Objects.requireNonNullElse(memories.get(id), Memory.NONE);
             if (console.json()) {
-                described.add(json(status, memory, own.get(id)));
+                ObjectNode json = json(status, memory, own.get(id));
+                if (notHere.containsKey(id)) {
+                    json.set("notHere", LeftOut.json(notHere.get(id)));
+                }
+                described.add(json);
             } else {
                 console.out().print(first ? "" : "\n\n");
                 text(
@@ -126,6 +138,10 @@ public record DescribeCommand(Selection selection) implements Command {
                         memory,
                         own.get(id),
                         workspace.environment().clock().instant(),
+                        console);
+                section(
+                        "Not for this machine",
+                        notHere.get(id).stream().map(LeftOut::line).toList(),
                         console);
             }
             first = false;

@@ -15,6 +15,7 @@ import io.homeostat.desired.state.StateReader.StoredDeclaration;
 import io.homeostat.desired.state.StateStore.SourceContent;
 import io.homeostat.desired.state.history.Reason;
 import io.homeostat.desired.yaml.AgentConfigReader;
+import io.homeostat.desired.yaml.DocumentReader.NotHere;
 import io.homeostat.proto.agent.CommandRequest;
 import io.homeostat.proto.agent.PlanRequest;
 import io.homeostat.reconcile.command.environment.ExitStatus;
@@ -81,15 +82,16 @@ public record PlanCommand(DocumentTexts documents, boolean detailedExitCode, boo
                 id -> true);
         Plan plan = new Plan(view.findings().stream().map(Finding::plan).collect(ImmutableList.toImmutableList()));
         SourceConflicts.overruled(valid.ids(), view.desired()).forEach(console::say);
+        ImmutableList<NotHere> notHere = valid.isNone() ? workspace.notHere() : valid.notHere();
         if (console.json()) {
             ObjectNode json = PlanJson.of(plan, view.desired());
-            if (!valid.notHere().isEmpty()) {
-                json.set("notHere", LeftOut.json(valid.notHere()));
+            if (!notHere.isEmpty()) {
+                json.set("notHere", LeftOut.json(notHere));
             }
             Json.print(console.out(), json);
         } else {
             PlanText.print(plan, console);
-            LeftOut.print(valid.notHere(), console.out());
+            LeftOut.print(notHere, console.out());
             SourceConflicts.contested(view.desired()).stream()
                     .map(SourceConflicts::words)
                     .forEach(console::say);

@@ -4,12 +4,14 @@ import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.fleet.MachineLabels;
+import io.homeostat.desired.fleet.SetSelection;
 import io.homeostat.desired.model.DesiredState;
 import io.homeostat.desired.model.DesiredState.Policy;
 import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.platform.MetadataClient;
+import io.homeostat.desired.source.SetTexts;
 import io.homeostat.desired.source.StoredState;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.StateReader;
@@ -21,6 +23,7 @@ import io.homeostat.desired.state.StoreException;
 import io.homeostat.desired.state.StoredSet;
 import io.homeostat.desired.state.history.Reason;
 import io.homeostat.desired.state.sqlite.StateLock;
+import io.homeostat.desired.yaml.DocumentReader.NotHere;
 import io.homeostat.desired.yaml.Explain.Explanation;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.host.HostLabels;
@@ -140,6 +143,17 @@ public record Workspace(String word, Environment environment, Console console, L
     /** What placement of documents goes by on this machine. */
     MachineLabels labels() {
         return new HostLabels().look(enforcer.config().labels(), layout.instanceId());
+    }
+
+    /** What of published sets is not for this machine, and why; empty where nobody knows what is configured here. */
+    ImmutableList<NotHere> notHere() {
+        if (enforcer.unconfigured().isPresent()) {
+            return ImmutableList.of();
+        }
+        MachineLabels labels = labels();
+        return remembered(state ->
+                        SetTexts.notHere(state, source -> SetSelection.of(state, source, labels, layout.instanceId())))
+                .orElse(ImmutableList.of());
     }
 
     /** Looks at what is remembered here; empty when there is nothing yet. */

@@ -4,13 +4,27 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSet;
+import com.google.common.collect.ImmutableSortedMap;
 import com.google.common.io.MoreFiles;
 import com.google.common.io.RecursiveDeleteOption;
+import io.homeostat.desired.fleet.MachineLabels;
+import io.homeostat.desired.model.SourceName;
+import io.homeostat.desired.source.SetTexts;
+import io.homeostat.desired.state.StateStore;
+import io.homeostat.desired.state.StateStore.SourceContent;
+import io.homeostat.desired.state.StateStore.ToApply;
+import io.homeostat.desired.state.StoredSet;
+import io.homeostat.desired.state.sqlite.StateStores;
 import io.homeostat.reconcile.cli.Shell.Result;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Clock;
+import java.time.Instant;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -91,6 +105,55 @@ class PlacementTest {
         assertTrue(planned.out().contains("process/web"), planned::toString);
         assertFalse(planned.out().contains("+ process/db"), planned::toString);
         assertTrue(planned.out().contains("Plan: 1 to install"), planned::toString);
+    }
+
+    @Test
+    void planAndDescribeTellWhatOfAPublishedSetIsNotForThisMachine() throws IOException {
+        String documents = process("web", "{matchLabels: {role: web}}")
+                + process("web", "{excludeLabels: {role: web}}")
+                + process("db", "{matchLabels: {role: db}}");
+        Instant now = Instant.parse("2026-11-20T12:00:00Z");
+        try (StateStore store =
+                StateStores.openForWriting(shell.layout(), Clock.systemUTC()).store()) {
+            String name = "https://fleet.example/all.yaml";
+            ImmutableSortedMap<String, String> texts = ImmutableSortedMap.of("all.yaml", documents);
+            MachineLabels labels = new MachineLabels(ImmutableSortedMap.of("role", "web"), Optional.empty());
+            store.take(
+                    new StoredSet.Content(
+                            new StoredSet(SourceName.HTTPS, name, "v1", 0, Optional.empty(), "d", now),
+                            ImmutableList.of(),
+                            texts),
+                    new SourceContent(
+                            SourceName.HTTPS,
+                            SetTexts.read(name, texts, labels).workloads().stream()
+                                    .map(read -> new ToApply(read.workload(), read.file()))
+                                    .collect(ImmutableList.toImmutableList()),
+                            ImmutableSet.of(),
+                            ImmutableList.of()),
+                    now);
+            // The standing of a source that was asked.
+            store.answered(SourceName.HTTPS, name, now);
+        }
+
+        assertTrue(
+                shell.run("plan").out().endsWith("""
+
+                                Not for this machine:
+                                  process/web 1: placement.excludeLabels leaves out role 'web', which this machine has
+                                  process/db 1: placement.matchLabels asks for role 'db', and this machine has 'web'
+                                """), () -> shell.run("plan").toString());
+        Result web = shell.run("describe", "process/web");
+        assertTrue(
+                web.out()
+                        .contains(
+                                "process/web 1: placement.excludeLabels leaves out role 'web', which this machine has"),
+                web::toString);
+        assertTrue(shell.run("describe", "process/web", "-o", "json").out().contains("\"notHere\""), web::toString);
+        Result db = shell.run("describe", "process/db");
+        assertEquals(
+                "homeostat: describe: not for this machine: process/db 1: placement.matchLabels asks for role 'db', and"
+                        + " this machine has 'web'\n",
+                db.err());
     }
 
     /** A validation is for all machines, of which none may have two that declare the same. */

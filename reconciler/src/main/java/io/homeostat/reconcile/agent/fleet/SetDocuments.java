@@ -4,12 +4,11 @@ import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
 import com.google.common.collect.ImmutableSortedMap;
 import io.homeostat.desired.model.SourceName;
+import io.homeostat.desired.source.SetTexts;
 import io.homeostat.desired.state.StateReader.SourceProblem;
 import io.homeostat.desired.state.StateStore.ToApply;
 import io.homeostat.desired.yaml.Choice;
 import io.homeostat.desired.yaml.Choice.ReadRollout;
-import io.homeostat.desired.yaml.DocumentReader;
-import io.homeostat.desired.yaml.DocumentReader.Input;
 import io.homeostat.desired.yaml.DocumentReader.ReadResult;
 
 /**
@@ -29,10 +28,7 @@ record SetDocuments(
      */
     static SetDocuments read(
             SourceName source, String name, ImmutableSortedMap<String, String> documents, Choice choice) {
-        ImmutableList<Input.Text> texts = documents.entrySet().stream()
-                .map(document -> new Input.Text(origin(name, document.getKey()), name, null, document.getValue()))
-                .collect(ImmutableList.toImmutableList());
-        ReadResult read = DocumentReader.parse(DocumentReader.collect(texts), choice);
+        ReadResult read = SetTexts.read(name, documents, choice);
         return new SetDocuments(
                 read.workloads().stream()
                         .map(found -> new ToApply(found.workload(), found.file()))
@@ -42,10 +38,5 @@ record SetDocuments(
                         .map(problem -> new SourceProblem(
                                 source, problem.file(), problem.kind(), problem.whereInFile(), problem.toString()))
                         .collect(ImmutableList.toImmutableList()));
-    }
-
-    /** YAML that is published as one file is that file. */
-    private static String origin(String name, String document) {
-        return name.endsWith("/" + document) ? name : name + "/" + document;
     }
 }
