@@ -364,7 +364,7 @@ public final class GitFetcher implements SetFetcher {
     }
 
     /** Connections that go by certificates of ours. */
-    private record Connections(SSLContext context) implements HttpConnectionFactory {
+    record Connections(SSLContext context) implements HttpConnectionFactory {
         @Override
         public HttpConnection create(URL url) throws IOException {
             return new JDKHttpConnectionFactory().create(secured(url));

@@ -25,10 +25,12 @@ import io.homeostat.desired.fleet.FleetKeys;
 import io.homeostat.desired.fleet.SetFile;
 import io.homeostat.desired.fleet.SetReader;
 import io.homeostat.desired.model.AgentConfig;
+import io.homeostat.desired.platform.MetadataServer;
 import io.homeostat.desired.remote.SetFetcher.Fetched;
 import io.homeostat.desired.signature.TrustedKeys;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Clock;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.Base64;
@@ -133,6 +135,45 @@ class SetTargetsTest {
         HttpsTarget open =
                 new HttpsTarget(new AgentConfig.Https("http://example.org/set.json", null, null, Duration.ofDays(1)));
         assertFails("it is not https, so anybody on the way could write something else; name an https URL", open::read);
+    }
+
+    @Test
+    void aBucketIsGivenWhatReplacesWhatItHad() throws Exception {
+        Path token = Files.writeString(directory.resolve("token"), "hush\n");
+        server.stubFor(get("/b/set.json")
+                .willReturn(aResponse().withHeader("x-goog-generation", "17").withBody(ONE.bytes())));
+        server.stubFor(put("/b/set.json").willReturn(aResponse().withHeader("x-goog-generation", "18")));
+        BucketTarget target = bucket("gs://b/set.json", token);
+
+        assertEquals(Optional.of(new Fetched.File("17", ByteString.copyFrom(ONE.bytes()))), target.read());
+        assertTrue(target.write(TWO));
+        server.verify(putRequestedFor(urlPathEqualTo("/b/set.json"))
+                .withHeader("x-goog-if-generation-match", equalTo("17"))
+                .withRequestBody(binaryEqualTo(TWO.bytes())));
+
+        server.stubFor(put("/b/set.json").willReturn(aResponse().withStatus(412)));
+        assertFalse(target.write(TWO));
+        server.stubFor(get("/b/set.json").willReturn(aResponse().withStatus(404)));
+        assertEquals(Optional.empty(), target.read());
+        assertFails(
+                "a signed URL is for reading; write gs://BUCKET/OBJECT or s3://BUCKET/OBJECT",
+                () -> bucket("https://storage.example.org/b/set.json?X-Signature=hush", token)
+                        .read());
+    }
+
+    private BucketTarget bucket(String object, Path token) {
+        return new BucketTarget(
+                object,
+                new BucketClient(
+                        new AgentConfig.Bucket(
+                                object,
+                                null,
+                                new AgentConfig.Identity.TokenFile(token.toString()),
+                                server.baseUrl(),
+                                "us-east-1",
+                                Duration.ofDays(1)),
+                        path -> new MetadataServer.Answer.Absent(),
+                        Clock.systemUTC()));
     }
 
     @Test

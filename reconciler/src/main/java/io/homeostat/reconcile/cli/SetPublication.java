@@ -1,5 +1,7 @@
 package io.homeostat.reconcile.cli;
 
+import static java.util.Objects.requireNonNullElse;
+
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSortedMap;
 import io.homeostat.desired.etcd.EtcdKeyValues;
@@ -7,8 +9,13 @@ import io.homeostat.desired.fleet.FleetKeys;
 import io.homeostat.desired.fleet.SetFile;
 import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.model.SourceName;
+import io.homeostat.desired.platform.MetadataClient;
+import io.homeostat.desired.platform.MetadataServer;
+import io.homeostat.desired.remote.BucketClient;
+import io.homeostat.desired.remote.BucketTarget;
 import io.homeostat.desired.remote.EtcdTarget;
 import io.homeostat.desired.remote.FileTarget;
+import io.homeostat.desired.remote.GitTarget;
 import io.homeostat.desired.remote.HttpsTarget;
 import io.homeostat.desired.remote.SetTarget;
 import io.homeostat.desired.signature.KeyFailure;
@@ -29,15 +36,20 @@ import java.net.URI;
 import java.net.URISyntaxException;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.time.ZoneOffset;
 import java.time.temporal.ChronoUnit;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
+import org.eclipse.jgit.lib.PersonIdent;
 import org.jspecify.annotations.Nullable;
 
 /** Publishes what is typed as a set for many machines. */
 record SetPublication(Invocation typed) {
     private static final Duration NOT_POLLED = Duration.ofDays(1);
+
+    private static final AgentConfig.Bucket ANY_BUCKET =
+            new AgentConfig.Bucket("", null, AgentConfig.Identity.Known.METADATA, null, "us-east-1", NOT_POLLED);
 
     int run() throws InterruptedException {
         Arguments arguments = typed.arguments();
@@ -45,7 +57,8 @@ record SetPublication(Invocation typed) {
         Publication publication = new Publication(
                 fleet(), documents(), key, typed.environment().clock().instant().truncatedTo(ChronoUnit.SECONDS));
         boolean dryRun = arguments.flag(Syntax.DRY_RUN);
-        try (SetTarget target = target(arguments.text(Syntax.TO).orElse(""));
+        try (MetadataClient metadata = typed.environment().metadata();
+                SetTarget target = target(arguments.text(Syntax.TO).orElse(""), metadata);
                 Interrupts.Guard _ = typed.environment().interrupts().guard()) {
             print(publication, publication.to(target, dryRun), target.name(), dryRun);
         }
@@ -147,12 +160,28 @@ record SetPublication(Invocation typed) {
         return name;
     }
 
-    private SetTarget target(String to) {
+    private SetTarget target(String to, MetadataServer metadata) {
         AgentConfig.Sources sources = typed.configFile().read().sources();
         return switch (to) {
+            case "git" ->
+                new GitTarget(
+                        configured(sources.git(), SourceName.GIT),
+                        FirstDocument.temporary(typed.environment()),
+                        new PersonIdent(
+                                "homeostat publish",
+                                "homeostat@localhost",
+                                typed.environment().clock().instant(),
+                                ZoneOffset.UTC));
+            case "bucket" -> {
+                AgentConfig.Bucket bucket = configured(sources.bucket(), SourceName.BUCKET);
+                yield bucket(bucket.url(), bucket, metadata);
+            }
             case "etcd" -> etcd(configured(sources.etcd(), SourceName.ETCD));
             case "https" -> new HttpsTarget(configured(sources.https(), SourceName.HTTPS));
-            default -> named(to);
+            default ->
+                to.startsWith("gs://") || to.startsWith("s3://")
+                        ? bucket(to, requireNonNullElse(sources.bucket(), ANY_BUCKET), metadata)
+                        : named(to);
         };
     }
 
@@ -168,6 +197,12 @@ record SetPublication(Invocation typed) {
         return new EtcdTarget(new EtcdKeyValues(etcd), new FleetKeys(etcd.prefix()));
     }
 
+    /** @param config who we are there, and where that is */
+    private SetTarget bucket(String object, AgentConfig.Bucket config, MetadataServer metadata) {
+        return new BucketTarget(
+                object, new BucketClient(config, metadata, typed.environment().clock()));
+    }
+
     private static SetTarget named(String to) {
         try {
             URI url = new URI(to);
@@ -181,7 +216,8 @@ record SetPublication(Invocation typed) {
         } catch (URISyntaxException e) {
             // It may have a password, so nothing of it is said.
         }
-        throw new UsageException(Syntax.TO + ": write etcd or https for what agent.yaml has, an https URL, or"
-                + " file:///PATH of a file");
+        throw new UsageException(
+                Syntax.TO + ": write git, bucket, etcd or https for what agent.yaml has, a gs, s3 or https URL,"
+                        + " or file:///PATH of a file");
     }
 }

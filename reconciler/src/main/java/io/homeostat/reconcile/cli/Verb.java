@@ -95,7 +95,7 @@ public enum Verb {
                     .text(
                             Syntax.TO,
                             "SOURCE",
-                            "etcd or https, as agent.yaml has them; an https URL that takes PUT; or file:///PATH.",
+                            "git, bucket, etcd or https, as agent.yaml has them; a gs or s3 URL; an https URL that takes PUT; or file:///PATH.",
                             true)
                     .text(Syntax.KEY, "FILE", "Sign with this private key (Ed25519, in PEM).", false)
                     .text(Syntax.FLEET, "NAME", "For this fleet; that of agent.yaml when left out.", false)

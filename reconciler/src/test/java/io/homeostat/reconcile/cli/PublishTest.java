@@ -29,6 +29,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
+import org.eclipse.jgit.api.Git;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -194,13 +195,44 @@ class PublishTest {
         for (String to : List.of("", "etcdd", "ftp://a/b", "file:set.json", "http://[", "https:///a")) {
             Result refused = run("publish", "-f", documents.toString(), "--to", to);
             assertEquals(64, refused.status(), to);
-            assertTrue(refused.err().contains("--to: write etcd or https for what agent.yaml has"), refused.err());
+            assertTrue(
+                    refused.err().contains("--to: write git, bucket, etcd or https for what agent.yaml has"),
+                    refused.err());
         }
         assertRefused(
                 "has no sources.etcd; add it, name another file with --config, or write a URL",
                 run("publish", "-f", documents.toString(), "--to", "etcd"));
         assertEquals(64, publish("--fleet", "a b").status());
         assertEquals(64, run("publish", "-f", "-", "--to", "file://" + target).status());
+    }
+
+    @Test
+    void aWordIsWhatTheConfigurationSays() throws Exception {
+        write("web.yaml", process("web", "1"));
+        Path repository = directory.resolve("fleet.git");
+        Git.init().setBare(true).setDirectory(repository.toFile()).call().close();
+        Path config = Files.writeString(directory.resolve("agent.yaml"), """
+                sources: {git: {url: "file://%s", branch: main, path: fleet}}
+                signatures: {documents: {fleet: staging}}
+                """.formatted(repository));
+
+        Result published =
+                run("publish", "-f", documents.toString(), "--to", "git", "--config", config.toString(), "-o", "json");
+
+        assertTrue(published.out().contains("\"fleet\":\"staging\",\"sequence\":1800000000"), published::toString);
+        try (Git git = Git.open(repository.toFile())) {
+            assertEquals(
+                    "Publish sequence 1800000000\n",
+                    git.log()
+                            .add(git.getRepository().resolve("refs/heads/main"))
+                            .call()
+                            .iterator()
+                            .next()
+                            .getFullMessage());
+        }
+        assertRefused(
+                "has no sources.bucket; add it",
+                run("publish", "-f", documents.toString(), "--to", "bucket", "--config", config.toString()));
     }
 
     @Test

@@ -1,0 +1,297 @@
+package io.homeostat.desired.remote;
+
+import com.google.common.base.Throwables;
+import com.google.common.collect.ImmutableSortedMap;
+import com.google.common.io.MoreFiles;
+import com.google.common.io.RecursiveDeleteOption;
+import com.google.protobuf.ByteString;
+import io.homeostat.desired.fleet.SetFile;
+import io.homeostat.desired.model.AgentConfig;
+import io.homeostat.desired.model.Redaction;
+import io.homeostat.desired.remote.SetFetcher.Fetched;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Map;
+import java.util.Optional;
+import java.util.SortedMap;
+import java.util.TreeMap;
+import org.eclipse.jgit.api.Git;
+import org.eclipse.jgit.api.TransportCommand;
+import org.eclipse.jgit.api.errors.GitAPIException;
+import org.eclipse.jgit.dircache.DirCache;
+import org.eclipse.jgit.dircache.DirCacheBuilder;
+import org.eclipse.jgit.dircache.DirCacheEntry;
+import org.eclipse.jgit.lib.CommitBuilder;
+import org.eclipse.jgit.lib.Constants;
+import org.eclipse.jgit.lib.FileMode;
+import org.eclipse.jgit.lib.ObjectId;
+import org.eclipse.jgit.lib.ObjectInserter;
+import org.eclipse.jgit.lib.PersonIdent;
+import org.eclipse.jgit.lib.RefUpdate;
+import org.eclipse.jgit.lib.Repository;
+import org.eclipse.jgit.revwalk.RevWalk;
+import org.eclipse.jgit.transport.PushResult;
+import org.eclipse.jgit.transport.RefSpec;
+import org.eclipse.jgit.transport.RemoteRefUpdate;
+import org.eclipse.jgit.transport.TransportHttp;
+import org.eclipse.jgit.transport.UsernamePasswordCredentialsProvider;
+import org.eclipse.jgit.treewalk.TreeWalk;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A set in a directory of a git repository: each document a file, beside the envelope, in one commit on top of the branch. Files of the
+ * directory that are no documents stay.
+ */
+public final class GitTarget implements SetTarget {
+    private static final String SETTING = "sources.git";
+    private static final int SILENCE_SECONDS = 30;
+    private static final int ATTEMPTS = 3;
+    private static final String FIRST_BRANCH = Constants.R_HEADS + "main";
+
+    private final AgentConfig.Git config;
+    private final Path temporary;
+    private final PersonIdent author;
+    private @Nullable Path work;
+    private ImmutableSortedMap<String, ByteString> found = ImmutableSortedMap.of();
+
+    /**
+     * @param temporary a directory for what is removed again
+     * @param author of the commits, at the time that they are to have
+     */
+    public GitTarget(AgentConfig.Git config, Path temporary, PersonIdent author) {
+        this.config = config;
+        this.temporary = temporary;
+        this.author = author;
+        GitSystem.use();
+    }
+
+    @Override
+    public String name() {
+        return Redaction.url(config.url()) + (config.path().isEmpty() ? "" : " " + config.path());
+    }
+
+    @Override
+    public Optional<Fetched> read() throws FetchFailure {
+        if (config.tag() != null) {
+            throw new FetchFailure(
+                    SETTING + ".tag is set, and what a tag names does not change; set a branch to publish to,"
+                            + " and move the tag afterwards");
+        }
+        try (Repository repository = fetched()) {
+            found = files(repository);
+            return found.isEmpty() ? Optional.empty() : Optional.of(new Fetched.Tree("", found, ""));
+        } catch (GitAPIException | IOException e) {
+            throw failure("read", e);
+        }
+    }
+
+    @Override
+    public boolean write(SetFile set) throws FetchFailure {
+        try {
+            for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
+                try (Repository repository = fetched()) {
+                    if (!files(repository).equals(found)) {
+                        return false;
+                    }
+                    // Rejected is what comes too late: somebody has committed something, maybe elsewhere in the
+                    // repository.
+                    if (pushed(repository, commit(repository, set))) {
+                        return true;
+                    }
+                }
+            }
+            throw new FetchFailure("others push to it all the time; try again");
+        } catch (GitAPIException | IOException e) {
+            throw failure("written", e);
+        }
+    }
+
+    /** The branch as it is now, in a repository of our own; without a commit when there is none. */
+    private Repository fetched() throws GitAPIException, IOException, FetchFailure {
+        close();
+        Path directory = Files.createTempDirectory(temporary, "git-");
+        work = directory;
+        Repository repository =
+                Git.init().setBare(true).setDirectory(directory.toFile()).call().getRepository();
+        Git git = Git.wrap(repository);
+        String branch = branch();
+        boolean isThere = connected(Git.lsRemoteRepository()).setRemote(config.url()).call().stream()
+                .anyMatch(ref -> ref.getName().equals(branch));
+        if (isThere) {
+            connected(git.fetch())
+                    .setRemote(config.url())
+                    .setRefSpecs("+" + branch + ":" + branch)
+                    .call();
+        }
+        repository.updateRef(Constants.HEAD).link(branch);
+        return repository;
+    }
+
+    private String branch() throws GitAPIException, FetchFailure {
+        if (config.branch() != null) {
+            return Constants.R_HEADS + config.branch();
+        }
+        return connected(Git.lsRemoteRepository()).setRemote(config.url()).callAsMap().values().stream()
+                .filter(ref -> ref.getName().equals(Constants.HEAD) && ref.isSymbolic())
+                .map(ref -> ref.getTarget().getName())
+                .findFirst()
+                .orElse(FIRST_BRANCH);
+    }
+
+    /** The documents and the envelope. */
+    private ImmutableSortedMap<String, ByteString> files(Repository repository) throws IOException {
+        ImmutableSortedMap.Builder<String, ByteString> files = ImmutableSortedMap.naturalOrder();
+        for (Map.Entry<String, Blob> file : tree(repository).entrySet()) {
+            if (isOurs(file.getKey())) {
+                files.put(
+                        file.getKey().substring(prefix().length()),
+                        ByteString.copyFrom(
+                                repository.open(file.getValue().id()).getBytes(SetFetcher.MAX_BYTES)));
+            }
+        }
+        return files.buildOrThrow();
+    }
+
+    /** A file of a commit. */
+    private record Blob(ObjectId id, FileMode mode) {}
+
+    private static SortedMap<String, Blob> tree(Repository repository) throws IOException {
+        TreeMap<String, Blob> files = new TreeMap<>();
+        ObjectId head = repository.resolve(Constants.HEAD);
+        if (head != null) {
+            try (RevWalk walk = new RevWalk(repository);
+                    TreeWalk tree = new TreeWalk(repository)) {
+                tree.addTree(walk.parseCommit(head).getTree());
+                tree.setRecursive(true);
+                while (tree.next()) {
+                    files.put(tree.getPathString(), new Blob(tree.getObjectId(0), tree.getFileMode()));
+                }
+            }
+        }
+        return files;
+    }
+
+    private String prefix() {
+        String path =
+                config.path().replaceAll("/+$", "").replaceFirst("^(\\./)+", "").replaceFirst("^\\.$", "");
+        return path.isEmpty() ? "" : path + "/";
+    }
+
+    private boolean isOurs(String path) {
+        if (!path.startsWith(prefix())) {
+            return false;
+        }
+        String below = path.substring(prefix().length());
+        return SetFile.isDocument(below) || below.equals(SetFile.ENVELOPE_PATH);
+    }
+
+    private ObjectId commit(Repository repository, SetFile set) throws IOException {
+        SortedMap<String, Blob> files = tree(repository);
+        files.keySet().removeIf(this::isOurs);
+        try (ObjectInserter inserter = repository.newObjectInserter()) {
+            for (Map.Entry<String, String> file : set.files().entrySet()) {
+                byte[] content = file.getValue().getBytes(StandardCharsets.UTF_8);
+                files.put(
+                        prefix() + file.getKey(),
+                        new Blob(inserter.insert(Constants.OBJ_BLOB, content), FileMode.REGULAR_FILE));
+            }
+            DirCache index = DirCache.newInCore();
+            DirCacheBuilder builder = index.builder();
+            files.forEach((path, blob) -> {
+                DirCacheEntry entry = new DirCacheEntry(path);
+                entry.setFileMode(blob.mode());
+                entry.setObjectId(blob.id());
+                builder.add(entry);
+            });
+            builder.finish();
+            CommitBuilder commit = new CommitBuilder();
+            commit.setTreeId(index.writeTree(inserter));
+            ObjectId parent = repository.resolve(Constants.HEAD);
+            if (parent != null) {
+                commit.setParentId(parent);
+            }
+            commit.setAuthor(author);
+            commit.setCommitter(author);
+            commit.setMessage("Publish sequence " + set.sequence() + "\n");
+            ObjectId made = inserter.insert(commit);
+            inserter.flush();
+            RefUpdate update = repository.updateRef(Constants.HEAD);
+            update.setNewObjectId(made);
+            update.forceUpdate();
+            return made;
+        }
+    }
+
+    /** Whether the branch is at our commit now; false when it was moved by somebody else meanwhile. */
+    private boolean pushed(Repository repository, ObjectId commit) throws GitAPIException, IOException, FetchFailure {
+        String branch = repository.getFullBranch();
+        for (PushResult result : connected(Git.wrap(repository).push())
+                .setRemote(config.url())
+                .setRefSpecs(new RefSpec(commit.name() + ":" + branch))
+                .call()) {
+            for (RemoteRefUpdate update : result.getRemoteUpdates()) {
+                return isTaken(update);
+            }
+        }
+        throw new FetchFailure("the server says nothing of the commit");
+    }
+
+    private static boolean isTaken(RemoteRefUpdate update) throws FetchFailure {
+        return switch (update.getStatus()) {
+            case OK, UP_TO_DATE -> true;
+            case REJECTED_NONFASTFORWARD, REJECTED_REMOTE_CHANGED -> false;
+            default ->
+                throw new FetchFailure("the server refuses the commit (" + update.getStatus() + ")"
+                        + (update.getMessage() == null
+                                ? ""
+                                : ": " + Redaction.text(update.getMessage().strip())));
+        };
+    }
+
+    private <C extends TransportCommand<C, ?>> C connected(C command) throws FetchFailure {
+        AgentConfig.Login who = config.login();
+        AgentConfig.Tls tls = config.tls();
+        try {
+            var context = tls == null ? null : HttpClients.context(tls, SETTING + ".tls");
+            return command.setTimeout(SILENCE_SECONDS)
+                    .setCredentialsProvider(
+                            who == null
+                                    ? null
+                                    : new UsernamePasswordCredentialsProvider(
+                                            who.user(),
+                                            HttpsFetcher.secret(who.passwordFile(), SETTING + ".login.passwordFile")))
+                    .setTransportConfigCallback(transport -> {
+                        if (context != null && transport instanceof TransportHttp http) {
+                            http.setHttpConnectionFactory(new GitFetcher.Connections(context));
+                        }
+                    });
+        } catch (IOException e) {
+            throw new FetchFailure(String.valueOf(e.getMessage()), e);
+        }
+    }
+
+    private static FetchFailure failure(String verb, Exception e) {
+        Throwable cause = Throwables.getRootCause(e);
+        String message = cause.getMessage() == null ? cause.getClass().getSimpleName() : cause.getMessage();
+        return new FetchFailure(
+                "it can't be " + verb + ": "
+                        + Redaction.text(message.lines().findFirst().orElse("")),
+                e);
+    }
+
+    @Override
+    public void close() {
+        Path left = work;
+        work = null;
+        if (left != null) {
+            try {
+                MoreFiles.deleteRecursively(left, RecursiveDeleteOption.ALLOW_INSECURE);
+            } catch (IOException e) {
+                throw new UncheckedIOException(e);
+            }
+        }
+    }
+}

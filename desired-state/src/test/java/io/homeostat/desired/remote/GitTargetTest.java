@@ -1,0 +1,225 @@
+package io.homeostat.desired.remote;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSortedMap;
+import com.google.common.collect.Maps;
+import com.google.protobuf.ByteString;
+import io.homeostat.desired.fleet.PublishedSet;
+import io.homeostat.desired.fleet.SetFile;
+import io.homeostat.desired.fleet.SetReader;
+import io.homeostat.desired.model.AgentConfig;
+import io.homeostat.desired.remote.SetFetcher.Fetched;
+import io.homeostat.desired.signature.TrustedKeys;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.ZoneOffset;
+import java.util.Optional;
+import java.util.stream.Stream;
+import org.eclipse.jgit.api.Git;
+import org.eclipse.jgit.lib.PersonIdent;
+import org.eclipse.jgit.revwalk.RevCommit;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** On a real repository. */
+class GitTargetTest {
+    private static final PersonIdent AUTHOR =
+            new PersonIdent("homeostat publish", "publish@example.org", Instant.ofEpochSecond(7), ZoneOffset.UTC);
+
+    @TempDir
+    Path directory;
+
+    private Path repository;
+    private Path temporary;
+
+    @BeforeEach
+    void make() throws Exception {
+        GitSystem.use();
+        repository = directory.resolve("fleet.git");
+        temporary = Files.createDirectory(directory.resolve("tmp"));
+        Git.init()
+                .setBare(true)
+                .setDirectory(repository.toFile())
+                .setInitialBranch("main")
+                .call()
+                .close();
+    }
+
+    @Test
+    void theFirstSetIsTheFirstCommit() throws Exception {
+        try (GitTarget target = target(null, "")) {
+            assertEquals(Optional.empty(), target.read());
+            assertTrue(target.write(set(1, "web.yaml", "a: 1\n")));
+        }
+
+        assertEquals("a: 1\n", published("", 1).documents().get("web.yaml"));
+        assertEquals(ImmutableList.of(), left(), "nothing temporary is left");
+    }
+
+    @Test
+    void aSetReplacesTheOneBeforeAndLeavesEverythingElse() throws Exception {
+        commit("README.md", "words");
+        commit("fleet/README.md", "more words");
+        commit("fleet/old.yaml", "a: 0\n");
+        commit("other.yaml", "a: 9\n");
+        try (GitTarget target = target("main", "fleet/")) {
+            Fetched.Tree found = (Fetched.Tree) target.read().orElseThrow();
+            assertEquals(ImmutableList.of("old.yaml"), found.files().keySet().asList());
+            assertTrue(target.write(set(2, "db/new.yaml", "a: 1\n")));
+        }
+
+        PublishedSet set = published("fleet", 2);
+        assertEquals(ImmutableSortedMap.of("db/new.yaml", "a: 1\n"), set.documents());
+        assertEquals(
+                ImmutableList.of(
+                        "README.md", "fleet/.homeostat/set.json", "fleet/README.md", "fleet/db/new.yaml", "other.yaml"),
+                files());
+        RevCommit newest = log().getFirst();
+        assertEquals("Publish sequence 2\n", newest.getFullMessage());
+        assertEquals("homeostat publish", newest.getAuthorIdent().getName());
+        assertEquals(5, log().size(), "on top of what was there");
+    }
+
+    @Test
+    void whoComesSecondIsRefused() throws Exception {
+        try (GitTarget mine = target("main", "");
+                GitTarget other = target("main", "")) {
+            mine.read();
+            other.read();
+            assertTrue(mine.write(set(1, "web.yaml", "a: 1\n")));
+            assertFalse(other.write(set(2, "web.yaml", "a: 2\n")));
+            assertEquals("a: 1\n", published("", 1).documents().get("web.yaml"));
+
+            other.read();
+            assertTrue(other.write(set(2, "web.yaml", "a: 2\n")));
+        }
+    }
+
+    @Test
+    void aCommitElsewhereInTheRepositoryIsNoReason() throws Exception {
+        commit("README.md", "words");
+        try (GitTarget target = target("main", "fleet")) {
+            target.read();
+            commit("README.md", "other words");
+            assertTrue(target.write(set(1, "web.yaml", "a: 1\n")));
+        }
+        assertEquals(3, log().size());
+    }
+
+    @Test
+    void whatCantBePublishedToIsSaid() throws Exception {
+        assertFails(
+                "sources.git.tag is set, and what a tag names does not change; set a branch to publish to, and move the tag"
+                        + " afterwards",
+                new AgentConfig.Git(
+                        repository.toUri().toString(),
+                        null,
+                        "v1",
+                        "",
+                        null,
+                        null,
+                        ImmutableList.of(),
+                        Duration.ofMinutes(1)));
+        FetchFailure gone = assertThrows(
+                FetchFailure.class,
+                () -> target(config("file://" + directory + "/gone.git", "main", ""))
+                        .read());
+        assertTrue(gone.words().startsWith("it can't be read: "), gone.words());
+    }
+
+    private void assertFails(String message, AgentConfig.Git config) {
+        try (GitTarget target = target(config)) {
+            assertEquals(message, assertThrows(FetchFailure.class, target::read).words());
+        }
+    }
+
+    private GitTarget target(@Nullable String branch, String path) {
+        return target(config(repository.toUri().toString(), branch, path));
+    }
+
+    private GitTarget target(AgentConfig.Git config) {
+        return new GitTarget(config, temporary, AUTHOR);
+    }
+
+    private static AgentConfig.Git config(String url, @Nullable String branch, String path) {
+        return new AgentConfig.Git(url, branch, null, path, null, null, ImmutableList.of(), Duration.ofMinutes(1));
+    }
+
+    private static SetFile set(long sequence, String name, String text) {
+        return SetFile.of("default", sequence, Instant.EPOCH, ImmutableSortedMap.of(name, text), Optional.empty());
+    }
+
+    /** As a machine gets it. */
+    private PublishedSet published(String path, long sequence) throws Exception {
+        try (GitFetcher fetcher =
+                new GitFetcher(config(repository.toUri().toString(), "main", path), directory.resolve("machine"))) {
+            Fetched.Tree tree = (Fetched.Tree) fetcher.fetch(Optional.empty());
+            PublishedSet set = new SetReader(
+                            new AgentConfig.SignedSets(false, ImmutableList.of(), "default"), TrustedKeys.NONE)
+                    .readTree(Maps.transformValues(tree.files(), ByteString::toByteArray));
+            assertEquals(sequence, set.sequence());
+            return set;
+        }
+    }
+
+    private void commit(String path, String text) throws Exception {
+        Path clone = Files.createTempDirectory(directory, "clone");
+        try (Git git = Git.cloneRepository()
+                .setURI(repository.toUri().toString())
+                .setDirectory(clone.toFile())
+                .call()) {
+            Path file = clone.resolve(path);
+            Files.createDirectories(file.getParent());
+            Files.writeString(file, text);
+            git.add().addFilepattern(".").call();
+            git.commit()
+                    .setAuthor(AUTHOR)
+                    .setCommitter(AUTHOR)
+                    .setMessage("Change")
+                    .setSign(false)
+                    .call();
+            git.push().add("HEAD:refs/heads/main").call();
+        }
+    }
+
+    private ImmutableList<String> files() throws Exception {
+        Path clone = Files.createTempDirectory(directory, "clone");
+        try (Git git = Git.cloneRepository()
+                        .setURI(repository.toUri().toString())
+                        .setBranch("main")
+                        .setDirectory(clone.toFile())
+                        .call();
+                Stream<Path> all = Files.walk(clone)) {
+            assertTrue(git.status().call().isClean());
+            return all.filter(Files::isRegularFile)
+                    .map(file -> clone.relativize(file).toString())
+                    .filter(name -> !name.startsWith(".git/"))
+                    .sorted()
+                    .collect(ImmutableList.toImmutableList());
+        }
+    }
+
+    private ImmutableList<RevCommit> log() throws Exception {
+        try (Git git = Git.open(repository.toFile())) {
+            return ImmutableList.copyOf(git.log()
+                    .add(git.getRepository().resolve("refs/heads/main"))
+                    .call());
+        }
+    }
+
+    private ImmutableList<Path> left() throws IOException {
+        try (Stream<Path> files = Files.list(temporary)) {
+            return files.collect(ImmutableList.toImmutableList());
+        }
+    }
+}
