@@ -11,7 +11,10 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
 import com.google.protobuf.ByteString;
+import com.sun.net.httpserver.HttpsServer;
+import io.homeostat.controlplane.TestAuthority;
 import io.homeostat.desired.model.AgentConfig;
+import io.homeostat.desired.model.AgentConfig.Tls;
 import io.homeostat.desired.remote.SetFetcher.Fetched;
 import java.io.IOException;
 import java.net.ServerSocket;
@@ -271,6 +274,59 @@ final class GitFetcherTest {
             update.forceUpdate();
         }
         assertTrue(refusal(fetcher).contains("its signature is not one of what is in it"), refusal(fetcher));
+    }
+
+    @Test
+    void aRepositoryIsReachedOverTlsWithAPasswordAndACertificate() throws Exception {
+        Path backend = Path.of("/usr/lib/git-core/git-http-backend");
+        assumeTrue(Files.isExecutable(backend));
+        String commit = commit("web.yaml", "a: 1\n");
+        TestAuthority authority = new TestAuthority("authority");
+        TestAuthority clients = new TestAuthority("clients");
+        String ca = authority.writeCertificate(directory.resolve("ca.pem")).toString();
+        TestAuthority.Issued issued = clients.issue("client");
+        Tls tls = new Tls(
+                ca,
+                issued.writeCertificate(directory.resolve("cert.pem")).toString(),
+                issued.writeKey(directory.resolve("key.pem")).toString());
+        Path password = Files.writeString(directory.resolve("password"), "sesame\n");
+        HttpsServer server = MutualTlsServer.start(
+                authority,
+                clients,
+                "/",
+                exchange -> GitBackend.serve(exchange, backend, tree.resolve(".git"), "me:sesame"));
+        try {
+            String url = "https://localhost:" + server.getAddress().getPort() + "/repository";
+
+            Fetched.Tree read = tree(new GitFetcher(secured(url, tls, password), work).fetch(Optional.empty()));
+
+            assertEquals(commit, read.version());
+            Files.writeString(password, "wrong");
+            String refused = failure(secured(url, tls, password));
+            assertTrue(refused.contains("not authorized"), refused);
+            assertFalse(refused.contains("wrong"), refused);
+            String stranger = failure(secured(url, new Tls(null, tls.certificate(), tls.key()), password));
+            assertTrue(stranger.contains("certification path"), stranger);
+            Files.delete(password);
+            assertEquals(
+                    "could not read " + password
+                            + " (sources.git.login.passwordFile); it has to be there and readable for the agent",
+                    failure(secured(url, tls, password)));
+        } finally {
+            server.stop(0);
+        }
+    }
+
+    private static AgentConfig.Git secured(String url, Tls tls, Path password) {
+        return new AgentConfig.Git(
+                url,
+                "main",
+                null,
+                "",
+                new AgentConfig.Login("me", password.toString()),
+                tls,
+                ImmutableList.of(),
+                Duration.ofMinutes(1));
     }
 
     private Path key(String name) throws Exception {

@@ -16,26 +16,18 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.github.tomakehurst.wiremock.client.ResponseDefinitionBuilder;
 import com.github.tomakehurst.wiremock.junit5.WireMockExtension;
 import com.google.protobuf.ByteString;
-import com.sun.net.httpserver.HttpsConfigurator;
-import com.sun.net.httpserver.HttpsParameters;
 import com.sun.net.httpserver.HttpsServer;
 import io.homeostat.controlplane.TestAuthority;
 import io.homeostat.desired.model.AgentConfig.Tls;
 import io.homeostat.desired.remote.SetFetcher.Fetched;
-import io.netty.handler.ssl.JdkSslContext;
-import io.netty.handler.ssl.SslContextBuilder;
-import io.netty.handler.ssl.SslProvider;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.OutputStream;
-import java.net.InetAddress;
-import java.net.InetSocketAddress;
 import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Optional;
 import java.util.zip.GZIPOutputStream;
-import javax.net.ssl.SSLParameters;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
@@ -223,29 +215,13 @@ final class HttpsFetcherTest {
     }
 
     private static HttpsServer mutual(TestAuthority authority, TestAuthority clients) throws IOException {
-        TestAuthority.Issued issued = authority.issue("server");
-        HttpsServer server = HttpsServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
-        JdkSslContext context = (JdkSslContext) SslContextBuilder.forServer(issued.key(), issued.certificate())
-                .sslProvider(SslProvider.JDK)
-                .trustManager(clients.certificate())
-                .build();
-        server.setHttpsConfigurator(new HttpsConfigurator(context.context()) {
-            @Override
-            public void configure(HttpsParameters parameters) {
-                SSLParameters wanted = getSSLContext().getDefaultSSLParameters();
-                wanted.setNeedClientAuth(true);
-                parameters.setSSLParameters(wanted);
-            }
-        });
-        server.createContext(PATH, exchange -> {
+        return MutualTlsServer.start(authority, clients, PATH, exchange -> {
             exchange.getResponseHeaders().add("ETag", "\"v1\"");
             exchange.sendResponseHeaders(200, CONTENT.size());
             try (OutputStream body = exchange.getResponseBody()) {
                 CONTENT.writeTo(body);
             }
         });
-        server.start();
-        return server;
     }
 
     private void serve(ResponseDefinitionBuilder answer) {
