@@ -123,11 +123,7 @@ public final class GitFetcher implements SetFetcher {
 
     @Override
     public void close() {
-        try {
-            clean();
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        }
+        // Each look deletes what it has fetched, and by now another fetcher may have put something there.
     }
 
     /** Also what an agent has left that was killed. */

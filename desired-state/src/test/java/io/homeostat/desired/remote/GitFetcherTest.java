@@ -204,8 +204,17 @@ final class GitFetcherTest {
         Files.createDirectories(work.resolve("git-left").resolve("objects"));
 
         fetcher(config(null, null, "")).fetch(Optional.empty());
-        Files.createDirectories(work.resolve("git-left"));
+
+        assertFalse(Files.exists(work.resolve("git-left")));
+    }
+
+    @Test
+    void aFetcherThatIsClosedLeavesAloneWhatItsSuccessorReads() throws Exception {
+        Path other = Files.createDirectories(work.resolve("git-of-another"));
+
         fetcher(config(null, null, "")).close();
+
+        Files.delete(other);
     }
 
     @Test
