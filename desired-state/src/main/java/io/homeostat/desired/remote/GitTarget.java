@@ -29,6 +29,7 @@ import org.eclipse.jgit.lib.Constants;
 import org.eclipse.jgit.lib.FileMode;
 import org.eclipse.jgit.lib.ObjectId;
 import org.eclipse.jgit.lib.ObjectInserter;
+import org.eclipse.jgit.lib.ObjectLoader;
 import org.eclipse.jgit.lib.PersonIdent;
 import org.eclipse.jgit.lib.RefUpdate;
 import org.eclipse.jgit.lib.Repository;
@@ -146,10 +147,12 @@ public final class GitTarget implements SetTarget {
         ImmutableSortedMap.Builder<String, ByteString> files = ImmutableSortedMap.naturalOrder();
         for (Map.Entry<String, Blob> file : tree(repository).entrySet()) {
             if (isOurs(file.getKey())) {
-                files.put(
-                        file.getKey().substring(prefix().length()),
-                        ByteString.copyFrom(
-                                repository.open(file.getValue().id()).getBytes(SetFetcher.MAX_BYTES)));
+                ObjectLoader content = repository.open(file.getValue().id());
+                if (content.getSize() > SetFetcher.MAX_BYTES) {
+                    throw new IOException(
+                            file.getKey() + " has more than 16 MiB, which is the most that a set may have");
+                }
+                files.put(file.getKey().substring(prefix().length()), ByteString.copyFrom(content.getBytes()));
             }
         }
         return files.buildOrThrow();

@@ -534,6 +534,11 @@ public final class DocumentReader {
             return errors.isEmpty();
         }
 
+        /** How many documents count. */
+        public int count() {
+            return workloads.size() + rollouts.size();
+        }
+
         /** The same with what else was found wrong. */
         public ReadResult with(Collection<Problem> more) {
             return more.isEmpty()

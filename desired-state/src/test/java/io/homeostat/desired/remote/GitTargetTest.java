@@ -135,6 +135,10 @@ class GitTargetTest {
                 () -> target(config("file://" + directory + "/gone.git", "main", ""))
                         .read());
         assertTrue(gone.words().startsWith("it can't be read: "), gone.words());
+        commit("large.yaml", "#".repeat(SetFetcher.MAX_BYTES + 1));
+        assertFails(
+                "it can't be read: large.yaml has more than 16 MiB, which is the most that a set may have",
+                config(repository.toUri().toString(), "main", ""));
     }
 
     private void assertFails(String message, AgentConfig.Git config) {

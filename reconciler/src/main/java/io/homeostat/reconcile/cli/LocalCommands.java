@@ -52,9 +52,7 @@ final class LocalCommands {
         boolean valid = errors.isEmpty() && !empty;
         String nothing = DocumentTexts.noDocument(files);
         if (console.json()) {
-            ObjectNode json = Json.versioned()
-                    .put("valid", valid)
-                    .put("documents", read.workloads().size());
+            ObjectNode json = Json.versioned().put("valid", valid).put("documents", read.count());
             json.set(
                     "errors",
                     empty ? Json.array(List.of(nothing), LocalCommands::withoutPlace) : Json.array(errors, Json::of));
@@ -69,7 +67,7 @@ final class LocalCommands {
             if (empty) {
                 console.say(typed.word() + ": " + nothing);
             } else if (valid) {
-                int count = read.workloads().size();
+                int count = read.count();
                 String documents = count == 1 ? "1 document valid" : count + " documents valid";
                 console.out()
                         .println(config.map(path -> path + " is valid" + (files.isEmpty() ? "" : "; " + documents))

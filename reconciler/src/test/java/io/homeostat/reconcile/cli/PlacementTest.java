@@ -193,6 +193,13 @@ class PlacementTest {
                 spec: {workloads: [process/web], from: "1", to: "2"}
                 """);
 
+        Files.writeString(
+                directory.resolve("web.yaml"),
+                process("web", "{}") + process("web", "{}").replace("revision: \"1\"", "revision: \"2\""));
+        assertEquals(
+                "3 documents valid\n",
+                shell.plain("validate", "-f", directory + "/r.yaml", "-f", directory + "/web.yaml")
+                        .out());
         Result refused = shell.run("apply", "-f", directory + "/r.yaml");
 
         assertEquals(1, refused.status());
