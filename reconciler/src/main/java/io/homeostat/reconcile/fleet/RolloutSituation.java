@@ -12,12 +12,14 @@ import org.jspecify.annotations.Nullable;
  * All that the next decision about a rollout depends on, as of one revision of the store.
  *
  * @param state the last decision; null before the first
+ * @param stateRevision when that was written, in the store; 0 before the first
  * @param order the one that stands; null without one
  * @param members the machines that its workloads are for, in the order of their places
  */
 public record RolloutSituation(
         Rollout rollout,
         @Nullable RolloutState state,
+        long stateRevision,
         @Nullable GivenOrder order,
         ImmutableList<Member> members,
         long revision,

@@ -183,6 +183,7 @@ final class Fleet {
         return new RolloutSituation(
                 rollout(),
                 state,
+                0,
                 order,
                 inOrder().stream()
                         .map(machine -> new Member(

@@ -402,6 +402,7 @@ class FleetPlannerTest {
                 FleetPlanner.plan(new RolloutSituation(
                                 fleet.rollout(),
                                 null,
+                                0,
                                 null,
                                 ImmutableList.of(),
                                 1,

@@ -1,0 +1,283 @@
+package io.homeostat.reconcile.fleet;
+
+import com.fasterxml.jackson.databind.json.JsonMapper;
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableMap;
+import com.google.common.collect.ImmutableSortedMap;
+import com.google.common.collect.ImmutableSortedSet;
+import com.google.common.collect.Interner;
+import com.google.common.collect.Interners;
+import com.google.protobuf.ByteString;
+import io.homeostat.desired.etcd.KeyValues.Entry;
+import io.homeostat.desired.etcd.KeyValues.Listing;
+import io.homeostat.desired.fleet.FleetKeys;
+import io.homeostat.desired.fleet.MachineRegistration;
+import io.homeostat.desired.fleet.MachineReport;
+import io.homeostat.desired.fleet.MachineReport.ReportedWorkload;
+import io.homeostat.desired.fleet.Rollout;
+import io.homeostat.desired.fleet.RolloutOrder;
+import io.homeostat.desired.fleet.RolloutState;
+import io.homeostat.desired.state.RecordCodec;
+import io.homeostat.reconcile.fleet.RolloutSituation.GivenOrder;
+import io.homeostat.reconcile.fleet.RolloutSituation.Member;
+import java.time.Instant;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Optional;
+import java.util.TreeMap;
+import java.util.function.Predicate;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What is known of a fleet: the keys of its store as records, without what nobody asks for, since there may be ten thousand reports. What
+ * can't be read of a machine counts as not said; what can't be read of the set or of a rollout leaves things as they are.
+ */
+public final class FleetMirror {
+    private static final int LONGEST_FAILURE = 200;
+
+    private final FleetKeys keys;
+    private final SetContents contents;
+    private final RecordCodec codec = new RecordCodec(new JsonMapper());
+    private final Interner<String> words = Interners.newWeakInterner();
+    private final Map<String, Machine> machines = new TreeMap<>();
+    private final Map<String, MachineReport> reports = new HashMap<>();
+    private final Map<String, GivenOrder> orders = new HashMap<>();
+    private final Map<String, Written> states = new HashMap<>();
+    private final Map<String, String> problems = new TreeMap<>();
+    /** By the rollout's name, until machines or the set change. */
+    private final Map<String, ImmutableList<Member>> inOrder = new HashMap<>();
+
+    private ImmutableList<Scope> scopes = ImmutableList.of();
+    private long setRevision;
+    private long revision;
+
+    /**
+     * A rollout that is published.
+     *
+     * @param isFor tells by its labels whether a machine is one that its workloads are for
+     */
+    public record Scope(Rollout rollout, Predicate<ImmutableSortedMap<String, String>> isFor) {}
+
+    /** Finds the rollouts of a published set. */
+    @FunctionalInterface
+    public interface SetContents {
+        /** Throws an IllegalArgumentException that says why, when a set can't be read or may not be taken. */
+        ImmutableList<Scope> rollouts(ByteString set);
+    }
+
+    /** A machine that was registered. */
+    public record Machine(ImmutableSortedMap<String, String> labels, long registeredAt, Instant at) {}
+
+    private record Written(RolloutState state, long modified) {}
+
+    public FleetMirror(FleetKeys keys, SetContents contents) {
+        this.keys = keys;
+        this.contents = contents;
+    }
+
+    /** Takes all that there is, in the place of what was known. */
+    public synchronized void replace(Listing listing) {
+        machines.clear();
+        reports.clear();
+        orders.clear();
+        states.clear();
+        problems.keySet().removeIf(key -> !key.equals(keys.set()));
+        inOrder.clear();
+        if (!listing.entries().containsKey(keys.set())) {
+            removed(keys.set());
+        }
+        listing.entries().values().forEach(this::put);
+        revision = listing.revision();
+    }
+
+    /** Takes what has changed. What an earlier look has shown already, or a later one, is left out. */
+    public synchronized void change(ImmutableList<Entry> put, ImmutableList<String> deleted, long upTo) {
+        if (upTo <= revision) {
+            return;
+        }
+        put.forEach(this::put);
+        deleted.forEach(this::removed);
+        revision = upTo;
+    }
+
+    /** Takes what was written just now, before the store tells of it. */
+    synchronized void wrote(String rollout, RolloutState state, long modified) {
+        states.put(rollout, new Written(state, modified));
+    }
+
+    public synchronized long revision() {
+        return revision;
+    }
+
+    /** All that the next decisions depend on. Left out are rollouts whose state can't be read: nobody knows what may be open. */
+    public synchronized ImmutableList<RolloutSituation> situations(Instant now) {
+        return scopes.stream()
+                .filter(scope ->
+                        !problems.containsKey(keys.rollout(scope.rollout().name())))
+                .map(scope -> situation(scope, now))
+                .collect(ImmutableList.toImmutableList());
+    }
+
+    private RolloutSituation situation(Scope scope, Instant now) {
+        String name = scope.rollout().name();
+        Written written = states.get(name);
+        return new RolloutSituation(
+                scope.rollout(),
+                written == null ? null : written.state(),
+                written == null ? 0 : written.modified(),
+                orders.get(name),
+                inOrder.computeIfAbsent(name, unknown -> members(scope)).stream()
+                        .map(member ->
+                                new Member(member.id(), member.place(), member.registeredAt(), workloads(member.id())))
+                        .collect(ImmutableList.toImmutableList()),
+                revision,
+                now);
+    }
+
+    private ImmutableList<Member> members(Scope scope) {
+        return machines.entrySet().stream()
+                .filter(machine -> scope.isFor().test(machine.getValue().labels()))
+                .map(machine -> new Member(
+                        machine.getKey(),
+                        scope.rollout().place(machine.getKey()),
+                        machine.getValue().registeredAt(),
+                        null))
+                .sorted(Comparator.comparing(Member::place).thenComparing(Member::id))
+                .collect(ImmutableList.toImmutableList());
+    }
+
+    private @Nullable ImmutableList<ReportedWorkload> workloads(String machine) {
+        MachineReport report = reports.get(machine);
+        return report == null ? null : report.workloads();
+    }
+
+    private long modified(String rollout) {
+        Written written = states.get(rollout);
+        return written == null ? 0 : written.modified();
+    }
+
+    /** What can't be read, by key, in words. */
+    public synchronized ImmutableMap<String, String> problems() {
+        return ImmutableMap.copyOf(problems);
+    }
+
+    /** All machines that were ever there, by id. */
+    public synchronized ImmutableSortedMap<String, Machine> machines() {
+        return ImmutableSortedMap.copyOf(machines);
+    }
+
+    /** What a machine reports; empty while it is silent. Its failures are shortened. */
+    public synchronized Optional<MachineReport> report(String machine) {
+        return Optional.ofNullable(reports.get(machine));
+    }
+
+    /** Whether a set was published. */
+    public synchronized boolean hasSet() {
+        return setRevision > 0;
+    }
+
+    /** The rollouts that are published. */
+    public synchronized ImmutableSortedSet<String> rollouts() {
+        return scopes.stream()
+                .map(scope -> scope.rollout().name())
+                .collect(ImmutableSortedSet.toImmutableSortedSet(Comparator.naturalOrder()));
+    }
+
+    private void put(Entry entry) {
+        String key = entry.key();
+        try {
+            if (key.equals(keys.set())) {
+                inOrder.clear();
+                scopes = contents.rollouts(entry.value());
+                setRevision = entry.modified();
+            } else if (key.startsWith(keys.machines())) {
+                MachineRegistration read = codec.read(MachineRegistration.class, text(entry));
+                Machine machine = new Machine(labels(read.labels()), entry.created(), read.at());
+                if (!machine.equals(machines.put(name(key, keys.machines()), machine))) {
+                    inOrder.clear();
+                }
+            } else if (key.startsWith(keys.reports())) {
+                reports.put(name(key, keys.reports()), compact(codec.read(MachineReport.class, text(entry))));
+            } else if (key.startsWith(keys.orders())) {
+                orders.put(
+                        name(key, keys.orders()),
+                        new GivenOrder(codec.read(RolloutOrder.class, text(entry)), entry.modified()));
+            } else if (key.startsWith(keys.rollouts()) && entry.modified() > modified(name(key, keys.rollouts()))) {
+                wrote(name(key, keys.rollouts()), codec.read(RolloutState.class, text(entry)), entry.modified());
+            }
+            problems.remove(key);
+        } catch (IllegalArgumentException e) {
+            if (key.startsWith(keys.reports()) || key.startsWith(keys.machines()) || key.startsWith(keys.orders())) {
+                removed(key);
+            }
+            problems.put(key, "can't be read: " + e.getMessage());
+        }
+    }
+
+    private void removed(String key) {
+        problems.remove(key);
+        if (key.equals(keys.set())) {
+            inOrder.clear();
+            scopes = ImmutableList.of();
+            setRevision = 0;
+        } else if (key.startsWith(keys.machines())) {
+            machines.remove(name(key, keys.machines()));
+            inOrder.clear();
+        } else if (key.startsWith(keys.reports())) {
+            reports.remove(name(key, keys.reports()));
+        } else if (key.startsWith(keys.orders())) {
+            orders.remove(name(key, keys.orders()));
+        } else if (key.startsWith(keys.rollouts())) {
+            states.remove(name(key, keys.rollouts()));
+        }
+    }
+
+    private static String text(Entry entry) {
+        return entry.value().toStringUtf8();
+    }
+
+    private static String name(String key, String prefix) {
+        return key.substring(prefix.length());
+    }
+
+    /** Thousands of machines say the same. */
+    private MachineReport compact(MachineReport report) {
+        return new MachineReport(
+                words.intern(report.agent()),
+                report.at(),
+                // The registration has them.
+                ImmutableSortedMap.of(),
+                words.intern(report.source()),
+                words.intern(report.version()),
+                report.sequence(),
+                report.problems(),
+                report.workloads().stream()
+                        .map(workload -> new ReportedWorkload(
+                                words.intern(workload.id()),
+                                words.intern(workload.revision()),
+                                words.intern(workload.desired()),
+                                words.intern(workload.failed()),
+                                words.intern(workload.state()),
+                                workload.converged(),
+                                workload.healthy(),
+                                workload.paused(),
+                                workload.givenUp(),
+                                workload.restarts(),
+                                words.intern(shortened(workload.failure())),
+                                null))
+                        .collect(ImmutableList.toImmutableList()));
+    }
+
+    private ImmutableSortedMap<String, String> labels(ImmutableSortedMap<String, String> labels) {
+        return labels.entrySet().stream()
+                .collect(ImmutableSortedMap.toImmutableSortedMap(
+                        Comparator.naturalOrder(),
+                        label -> words.intern(label.getKey()),
+                        label -> words.intern(label.getValue())));
+    }
+
+    private static String shortened(String text) {
+        return text.length() <= LONGEST_FAILURE ? text : text.substring(0, LONGEST_FAILURE) + "...";
+    }
+}

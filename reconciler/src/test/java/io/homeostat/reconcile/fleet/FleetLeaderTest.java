@@ -1,0 +1,243 @@
+package io.homeostat.reconcile.fleet;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.fasterxml.jackson.databind.json.JsonMapper;
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSortedMap;
+import io.homeostat.desired.etcd.KeyValues;
+import io.homeostat.desired.etcd.KeyValuesException;
+import io.homeostat.desired.fleet.FleetKeys;
+import io.homeostat.desired.fleet.MachineRegistration;
+import io.homeostat.desired.fleet.MachineReport;
+import io.homeostat.desired.fleet.MachineReport.ReportedWorkload;
+import io.homeostat.desired.fleet.Rollout;
+import io.homeostat.desired.fleet.RolloutState;
+import io.homeostat.desired.fleet.RolloutState.Phase;
+import io.homeostat.desired.state.RecordCodec;
+import io.homeostat.reconcile.fleet.FleetLeader.LeadershipLost;
+import io.homeostat.reconcile.fleet.FleetMirror.Scope;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** What a leader writes, and when it may. */
+class FleetLeaderTest {
+    private static final Instant NOON = Instant.parse("2026-11-01T12:00:00Z");
+    private static final Duration SHORT = Duration.ofSeconds(10);
+    private static final Duration LONG = Duration.ofDays(1);
+
+    private final FleetKeys keys = new FleetKeys("/fleet");
+    private final RecordCodec codec = new RecordCodec(new JsonMapper());
+    private final Rollout rollout = new Fleet(0, "1 50% 100%").rollout();
+    private final MemoryKeyValues etcd = new MemoryKeyValues(() -> this.millis);
+    private long millis;
+    private boolean losesAnswers;
+
+    private final class Replica {
+        final FleetMirror mirror = new FleetMirror(keys, set -> {
+            if (!set.toStringUtf8().equals("set")) {
+                throw new IllegalArgumentException("not signed");
+            }
+            return ImmutableList.of(new Scope(rollout, labels -> !labels.containsKey("other")));
+        });
+        final FleetLeader leader;
+
+        Replica(String name, Duration timeToLive) {
+            leader = new FleetLeader(
+                    etcd.new Client(() -> false, () -> losesAnswers),
+                    keys,
+                    mirror,
+                    etcd.campaign(keys.leader(), etcd.grant(timeToLive), name).orElseThrow(),
+                    () -> NOON.plusMillis(millis),
+                    FleetPlanner::plan);
+        }
+
+        Optional<Instant> lookAndDecide() throws Exception {
+            leader.look();
+            return leader.decide();
+        }
+    }
+
+    @BeforeEach
+    void publish() {
+        etcd.put(keys.set(), "set", KeyValues.NO_LEASE);
+        for (int i = 0; i < 10; i++) {
+            register("vm-" + i, ImmutableSortedMap.of());
+        }
+    }
+
+    private void register(String id, ImmutableSortedMap<String, String> labels) {
+        etcd.put(keys.machine(id), codec.write(new MachineRegistration(labels, NOON)), KeyValues.NO_LEASE);
+    }
+
+    private void report(String id, String failed) {
+        String there = failed.isEmpty() ? "2" : "1";
+        etcd.put(
+                keys.report(id),
+                codec.write(new MachineReport(
+                        "1",
+                        NOON,
+                        ImmutableSortedMap.of(),
+                        "etcd",
+                        "1",
+                        1,
+                        0,
+                        ImmutableList.of(new ReportedWorkload(
+                                Fleet.WORKLOAD, there, "2", failed, "", true, true, false, false, 0, "", null)))),
+                KeyValues.NO_LEASE);
+    }
+
+    private RolloutState state() {
+        return codec.read(
+                RolloutState.class,
+                etcd.find(keys.rollout("web")).orElseThrow().value().toStringUtf8());
+    }
+
+    private String canary() {
+        return etcd.list(keys.machines()).entries().values().stream()
+                .filter(entry -> state().admits(
+                                rollout, entry.key().substring(keys.machines().length()), entry.created()))
+                .map(entry -> entry.key().substring(keys.machines().length()))
+                .findFirst()
+                .orElseThrow();
+    }
+
+    @Test
+    void itWritesWhatItDecidesAndNothingWhenNothingChanges() throws Exception {
+        Replica only = new Replica("only", LONG);
+
+        assertEquals(Optional.of(NOON.plus(rollout.spec().timeout())), only.lookAndDecide());
+        assertEquals(1, state().machines());
+        long revision = etcd.list("/").revision();
+        only.leader.decide();
+        assertEquals(revision, etcd.list("/").revision());
+    }
+
+    @Test
+    void whoHasLostItsLeaseWithoutKnowingWritesNothing() throws Exception {
+        Replica first = new Replica("first", SHORT);
+        first.lookAndDecide();
+        millis += SHORT.toMillis();
+        Replica second = new Replica("second", LONG);
+        report(canary(), "");
+        second.lookAndDecide();
+        millis += rollout.spec().hold().toMillis();
+        second.lookAndDecide();
+        RolloutState before = state();
+        assertEquals(5, before.machines());
+
+        // It has heard of nothing, and takes the canary for one that was not well in time.
+        millis += rollout.spec().timeout().toMillis();
+        assertThrows(LeadershipLost.class, first.leader::decide);
+        assertEquals(before, state());
+    }
+
+    @Test
+    void whatSomebodyElseHasWrittenIsLookedAtFirst() throws Exception {
+        Replica only = new Replica("only", LONG);
+        only.lookAndDecide();
+        report(canary(), "");
+        RolloutState paused = FleetPlanner.plan(
+                        new RolloutSituation(rollout, state(), 0, null, ImmutableList.of(), 0, NOON))
+                .state();
+        String written = codec.write(paused).replace("PROGRESSING", "PAUSED");
+        etcd.put(keys.rollout("web"), written, KeyValues.NO_LEASE);
+        millis += rollout.spec().timeout().toMillis();
+        only.leader.decide();
+
+        assertEquals(Phase.PAUSED, state().phase());
+    }
+
+    @Test
+    void noWaveOpensOnWhatWasTrueBefore() throws Exception {
+        Replica only = new Replica("only", LONG);
+        only.lookAndDecide();
+        String canary = canary();
+        report(canary, "");
+        only.lookAndDecide();
+        report(canary, "2");
+        millis += rollout.spec().hold().toMillis();
+        only.leader.decide();
+
+        assertEquals(Phase.HALTED, state().phase());
+        assertTrue(state().reason().contains(canary), state().reason());
+    }
+
+    @Test
+    void aWriteWhoseAnswerWasLostIsFoundLater() throws Exception {
+        Replica only = new Replica("only", LONG);
+        losesAnswers = true;
+        assertThrows(KeyValuesException.class, only::lookAndDecide);
+        losesAnswers = false;
+        RolloutState written = state();
+        only.lookAndDecide();
+
+        assertEquals(written, state());
+    }
+
+    @Test
+    void aStateThatCantBeReadIsLeftAlone() throws Exception {
+        etcd.put(keys.rollout("web"), "{\"phase\": \"UNKNOWN\"}", KeyValues.NO_LEASE);
+        Replica only = new Replica("only", LONG);
+        only.lookAndDecide();
+
+        assertEquals(
+                "{\"phase\": \"UNKNOWN\"}",
+                etcd.find(keys.rollout("web")).orElseThrow().value().toStringUtf8());
+        assertEquals(Set.of(keys.rollout("web")), only.mirror.problems().keySet());
+    }
+
+    @Test
+    void aSetThatMayNotBeTakenLeavesTheLastOneInForce() throws Exception {
+        Replica only = new Replica("only", LONG);
+        only.lookAndDecide();
+        etcd.put(keys.set(), "another", KeyValues.NO_LEASE);
+        only.lookAndDecide();
+
+        assertEquals("can't be read: not signed", only.mirror.problems().get(keys.set()));
+        assertEquals(List.of("web"), only.mirror.rollouts().asList());
+    }
+
+    @Test
+    void aReportThatCantBeReadIsSilence() throws Exception {
+        Replica only = new Replica("only", LONG);
+        only.lookAndDecide();
+        String canary = canary();
+        report(canary, "");
+        etcd.put(keys.report(canary), "nonsense", KeyValues.NO_LEASE);
+        only.lookAndDecide();
+
+        assertTrue(only.mirror.report(canary).isEmpty());
+        assertEquals(
+                "1 of 1 machines, 1 silent",
+                FleetPlanner.plan(only.mirror.situations(NOON).getFirst()).waitsFor());
+    }
+
+    @Test
+    void machinesThatItIsNotForAreLeftOut() throws Exception {
+        register("other", ImmutableSortedMap.of("other", "yes"));
+        Replica only = new Replica("only", LONG);
+        only.lookAndDecide();
+
+        assertEquals(11, only.mirror.machines().size());
+        assertEquals(10, only.mirror.situations(NOON).getFirst().members().size());
+    }
+
+    @Test
+    void changesThatALookHasShownAlreadyAreLeftOut() throws Exception {
+        Replica only = new Replica("only", LONG);
+        only.leader.look();
+        only.mirror.change(ImmutableList.of(), ImmutableList.of(keys.set()), only.mirror.revision());
+        assertTrue(only.mirror.hasSet());
+
+        only.mirror.change(ImmutableList.of(), ImmutableList.of(keys.set()), only.mirror.revision() + 1);
+        assertTrue(!only.mirror.hasSet());
+    }
+}

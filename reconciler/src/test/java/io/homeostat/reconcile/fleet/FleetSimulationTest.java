@@ -1,0 +1,176 @@
+package io.homeostat.reconcile.fleet;
+
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assertions.fail;
+
+import com.google.common.collect.ImmutableList;
+import io.homeostat.desired.fleet.MachineReport.ReportedWorkload;
+import io.homeostat.desired.fleet.Rollout;
+import io.homeostat.desired.fleet.RolloutState;
+import io.homeostat.desired.fleet.RolloutState.Phase;
+import io.homeostat.reconcile.fleet.FleetInvariants.Invariant;
+import io.homeostat.reconcile.fleet.FleetInvariants.Violation;
+import io.homeostat.reconcile.fleet.RolloutSituation.Member;
+import io.homeostat.reconcile.sim.CommitSeed;
+import java.util.Optional;
+import java.util.function.Function;
+import java.util.stream.LongStream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Isolated;
+
+/**
+ * Plays simulated histories of fleets, a different set for each commit; every two hundredth has ten thousand machines. {@code
+ * -Dsimulation.seed=N} plays that one alone, {@code -Dsimulation.seeds=N} so many.
+ */
+@Isolated("Takes every processor.")
+class FleetSimulationTest {
+    private static final int SEEDS = Integer.getInteger("simulation.seeds", Boolean.getBoolean("storms") ? 2000 : 200);
+
+    @Test
+    void everyHistoryKeepsItsInvariantsAndConvergesOnceFaultsStop() throws Exception {
+        Long only = Long.getLong("simulation.seed");
+        long first = only == null ? CommitSeed.first() : only;
+        LongStream.range(first, only == null ? first + SEEDS : first + 1)
+                .parallel()
+                .mapToObj(seed -> failure(seed, FleetPlanner::plan))
+                .flatMap(Optional::stream)
+                .findFirst()
+                .ifPresent(found -> fail(found.story(), found.violation()));
+    }
+
+    @Test
+    void aPlannerThatOpensTooMuchIsFound() {
+        assertFinds(
+                Invariant.NO_MORE_THAN_OPEN,
+                situation ->
+                        with(situation, state -> state.wave() == 0 ? letting(state, 0, Rollout.EVERYBODY) : state));
+    }
+
+    @Test
+    void aPlannerThatSeesNoFailuresIsFound() {
+        assertFinds(
+                Invariant.STOPS_PROMPTLY,
+                situation -> FleetPlanner.plan(situation(situation, FleetSimulationTest::asIfWell)));
+    }
+
+    @Test
+    void aPlannerThatGoesOnAfterFailuresIsFound() {
+        assertFinds(
+                Invariant.NOTHING_OPENS_ON_FAILURES,
+                situation -> with(
+                        situation,
+                        state -> state.phase() == Phase.HALTED
+                                ? letting(
+                                        state,
+                                        situation.rollout().spec().waves().size() - 1,
+                                        Rollout.EVERYBODY)
+                                : state));
+    }
+
+    @Test
+    void aPlannerThatTakesSilenceForHealthIsFound() {
+        assertFinds(
+                Invariant.NOTHING_OPENS_ON_SILENCE,
+                situation -> FleetPlanner.plan(situation(
+                        situation,
+                        member -> member.workloads() == null
+                                ? new Member(
+                                        member.id(),
+                                        member.place(),
+                                        member.registeredAt(),
+                                        ImmutableList.of(well(situation.rollout())))
+                                : member)));
+    }
+
+    @Test
+    void aPlannerThatNeverGoesOnIsFound() {
+        assertFinds(
+                Invariant.CONVERGES,
+                situation -> with(
+                        situation, state -> state.wave() > 0 && situation.state() != null ? situation.state() : state));
+    }
+
+    private static void assertFinds(Invariant expected, Function<RolloutSituation, RolloutPlan> planner) {
+        assertTrue(
+                LongStream.range(1, 100)
+                        .parallel()
+                        .mapToObj(seed -> failure(seed, planner))
+                        .flatMap(Optional::stream)
+                        .anyMatch(failure -> failure.violation().invariant == expected),
+                "no history has shown it");
+    }
+
+    private record Failure(Violation violation, String story) {}
+
+    private static Optional<Failure> failure(long seed, Function<RolloutSituation, RolloutPlan> planner) {
+        FleetSimulation simulation = new FleetSimulation(seed, planner);
+        try {
+            simulation.play();
+            return Optional.empty();
+        } catch (Violation e) {
+            return Optional.of(new Failure(e, "seed " + seed + "\n" + simulation.story()));
+        } catch (InterruptedException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
+    private static RolloutPlan with(RolloutSituation situation, Function<RolloutState, RolloutState> change) {
+        RolloutPlan plan = FleetPlanner.plan(situation);
+        return new RolloutPlan(
+                change.apply(plan.state()),
+                plan.waves(),
+                plan.failures(),
+                plan.bound(),
+                plan.examples(),
+                plan.waitsFor(),
+                plan.lookAgain());
+    }
+
+    private static RolloutState letting(RolloutState state, int wave, String through) {
+        return new RolloutState(
+                state.digest(),
+                Phase.PROGRESSING,
+                wave,
+                through,
+                state.asOf(),
+                state.machines(),
+                state.opened(),
+                state.since(),
+                state.wellSince(),
+                state.forgiven(),
+                state.order(),
+                state.reason());
+    }
+
+    private static RolloutSituation situation(RolloutSituation situation, Function<Member, Member> change) {
+        return new RolloutSituation(
+                situation.rollout(),
+                situation.state(),
+                situation.stateRevision(),
+                situation.order(),
+                situation.members().stream().map(change).collect(ImmutableList.toImmutableList()),
+                situation.revision(),
+                situation.now());
+    }
+
+    private static Member asIfWell(Member member) {
+        ImmutableList<ReportedWorkload> workloads = member.workloads();
+        return workloads == null
+                ? member
+                : new Member(
+                        member.id(),
+                        member.place(),
+                        member.registeredAt(),
+                        workloads.stream()
+                                .map(workload -> well(workload.id(), workload.desired()))
+                                .collect(ImmutableList.toImmutableList()));
+    }
+
+    private static ReportedWorkload well(Rollout rollout) {
+        return well(rollout.spec().workloads().getFirst(), rollout.spec().to());
+    }
+
+    private static ReportedWorkload well(String id, String revision) {
+        return new ReportedWorkload(id, revision, revision, "", "Running", true, true, false, false, 0, "", null);
+    }
+}

@@ -1,0 +1,103 @@
+package io.homeostat.reconcile.fleet;
+
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSortedMap;
+import io.homeostat.desired.fleet.MachineReport;
+import io.homeostat.desired.fleet.MachineReport.ReportedWorkload;
+import io.homeostat.desired.fleet.Rollout;
+import io.homeostat.desired.fleet.RolloutState;
+import io.homeostat.reconcile.fleet.FleetMirror.Scope;
+import java.time.Instant;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/** A machine of a simulated fleet: decides by what it knows last, as a real one, and does it after a while. */
+final class SimulatedMachine {
+    final String id;
+    final long registeredAt;
+    final ImmutableSortedMap<String, String> labels;
+    /** What each workload runs at. */
+    final Map<String, String> running = new HashMap<>();
+    /** What was last reported, of each workload; empty while it is silent. */
+    final Map<String, ReportedWorkload> reported = new HashMap<>();
+
+    boolean isCutOff;
+    boolean isAwake;
+    boolean isLying;
+    private ImmutableList<Scope> known = ImmutableList.of();
+    private Map<String, RolloutState> states = Map.of();
+
+    SimulatedMachine(String id, long registeredAt, ImmutableSortedMap<String, String> labels) {
+        this.id = id;
+        this.registeredAt = registeredAt;
+        this.labels = labels;
+    }
+
+    /** What becomes of a revision here. */
+    enum Fate {
+        WELL,
+        FAILS,
+        RESTARTS,
+        IS_ILL
+    }
+
+    /** Hears what is published and decided. */
+    void hear(ImmutableList<Scope> published, Map<String, RolloutState> decided) {
+        known = published;
+        states = decided;
+    }
+
+    ImmutableList<Scope> known() {
+        return known;
+    }
+
+    /** What a rollout says a workload of it is to be here; empty when it is not for this machine. */
+    Optional<String> desired(Scope scope) {
+        if (!scope.isFor().test(labels)) {
+            return Optional.empty();
+        }
+        Rollout rollout = scope.rollout();
+        RolloutState state = states.get(rollout.name());
+        boolean isIn = state != null && state.admits(rollout, id, registeredAt);
+        return Optional.of(isIn ? rollout.spec().to() : rollout.spec().from());
+    }
+
+    /** What it says of itself now. */
+    MachineReport report(Map<String, Fate> fates, Instant at) {
+        reported.clear();
+        for (Scope scope : known) {
+            Optional<String> desired = desired(scope);
+            for (String workload : scope.rollout().spec().workloads()) {
+                desired.ifPresent(revision -> reported.put(workload, said(scope, workload, revision, fates)));
+            }
+        }
+        return new MachineReport(
+                "1", at, ImmutableSortedMap.of(), "etcd", "1", 1, 0, ImmutableList.copyOf(reported.values()));
+    }
+
+    private ReportedWorkload said(Scope scope, String workload, String desired, Map<String, Fate> fates) {
+        @Nullable String revision = running.get(workload);
+        boolean isNew = desired.equals(scope.rollout().spec().to());
+        Fate fate = isNew ? fates.getOrDefault(desired, Fate.WELL) : Fate.WELL;
+        if (isLying) {
+            fate = fate == Fate.WELL ? Fate.FAILS : Fate.WELL;
+            revision = desired;
+        }
+        boolean isThere = desired.equals(revision) && fate != Fate.FAILS;
+        return new ReportedWorkload(
+                workload,
+                isThere ? desired : scope.rollout().spec().from(),
+                desired,
+                isNew && fate == Fate.FAILS ? desired : "",
+                "Running",
+                isThere,
+                isThere && fate != Fate.IS_ILL,
+                false,
+                false,
+                isThere && fate == Fate.RESTARTS ? 1 : 0,
+                isNew && fate == Fate.FAILS ? "exited with 1" : "",
+                null);
+    }
+}
