@@ -1,6 +1,6 @@
 package io.homeostat.reconcile.fleet;
 
-import com.google.common.base.Ticker;
+import com.github.benmanes.caffeine.cache.Ticker;
 import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.etcd.KeyValues;
 import io.homeostat.desired.etcd.KeyValues.Entry;

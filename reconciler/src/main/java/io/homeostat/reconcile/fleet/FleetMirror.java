@@ -264,8 +264,7 @@ public final class FleetMirror {
                                 workload.paused(),
                                 workload.givenUp(),
                                 workload.restarts(),
-                                words.intern(shortened(workload.failure())),
-                                null))
+                                words.intern(shortened(workload.failure()))))
                         .collect(ImmutableList.toImmutableList()));
     }
 

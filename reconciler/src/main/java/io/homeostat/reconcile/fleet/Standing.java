@@ -13,7 +13,7 @@ import io.homeostat.desired.model.schema.Notation;
  */
 public record Standing(Kind kind, String why) {
     private static final Standing DONE = new Standing(Kind.DONE, "");
-    private static final Standing SILENT = new Standing(Kind.SILENT, "is silent");
+    private static final Standing SILENT = new Standing(Kind.SILENT, "nothing is heard of it");
 
     static final Standing NOT_ITS_TURN = new Standing(Kind.NOT_ITS_TURN, "");
 

@@ -90,7 +90,7 @@ class FleetLeaderTest {
                         1,
                         0,
                         ImmutableList.of(new ReportedWorkload(
-                                Fleet.WORKLOAD, there, "2", failed, "", true, true, false, false, 0, "", null)))),
+                                Fleet.WORKLOAD, there, "2", failed, "", true, true, false, false, 0, "")))),
                 KeyValues.NO_LEASE);
     }
 

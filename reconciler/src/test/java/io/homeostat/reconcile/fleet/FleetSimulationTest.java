@@ -171,6 +171,6 @@ class FleetSimulationTest {
     }
 
     private static ReportedWorkload well(String id, String revision) {
-        return new ReportedWorkload(id, revision, revision, "", "Running", true, true, false, false, 0, "", null);
+        return new ReportedWorkload(id, revision, revision, "", "Running", true, true, false, false, 0, "");
     }
 }

@@ -97,7 +97,6 @@ final class SimulatedMachine {
                 false,
                 false,
                 isThere && fate == Fate.RESTARTS ? 1 : 0,
-                isNew && fate == Fate.FAILS ? "exited with 1" : "",
-                null);
+                isNew && fate == Fate.FAILS ? "exited with 1" : "");
     }
 }
