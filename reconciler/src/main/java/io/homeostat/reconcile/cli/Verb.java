@@ -105,6 +105,15 @@ public enum Verb {
             "Publish files as a set for many machines, which go by it as a whole.",
             "What validate refuses is not published; nor is anything in place of what somebody else has published meanwhile.",
             "Exit status: 0 published, or there already, 1 not."),
+    FLEET(
+            syntax -> syntax.word("WHAT", true, "One of " + FleetOperation.IN_WORDS + ".", FleetOperation.WORDS)
+                    .word("ROLLOUT", false, "The rollout that is to be paused, resumed, aborted or rolled back.")
+                    .config(),
+            typed -> new FleetOperation(typed).run(),
+            "Show how machines that go by etcd and their rollouts fare, stop rollouts, or be a controller of them.",
+            "controller: open waves and halt them, until SIGTERM; of any number of them one leads. --log-level info tells more.",
+            "pause, resume, abort, rollback: an order, which the controller that leads follows.",
+            "Exit status: 0 done, of status all machines are heard of and nothing was stopped, 1 not."),
     PLAN(
             syntax -> syntax.files(false)
                     .prune()

@@ -52,6 +52,7 @@ class UsageTest {
             "bundle",
             "validate",
             "publish",
+            "fleet",
             "plan",
             "apply",
             "delete",
@@ -258,6 +259,8 @@ class UsageTest {
         assertUsage("bundle", "bundle", "web");
         assertUsage("publish", "publish", "-f", "a.yaml");
         assertUsage("publish", "publish", "--to", "etcd");
+        assertUsage("fleet", "fleet");
+        assertUsage("fleet", "fleet", "frob");
         assertUsage("plan", "plan", "--no-such-option");
         assertUsage("apply", "apply");
         assertUsage("apply", "apply", "-f", "x.yaml", "--timeout", "soon");

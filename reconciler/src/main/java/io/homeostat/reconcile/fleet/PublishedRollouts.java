@@ -1,0 +1,67 @@
+package io.homeostat.reconcile.fleet;
+
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSortedMap;
+import com.google.protobuf.ByteString;
+import io.homeostat.desired.fleet.PublishedSet;
+import io.homeostat.desired.fleet.RefusedSet;
+import io.homeostat.desired.fleet.Rollout;
+import io.homeostat.desired.fleet.SetReader;
+import io.homeostat.desired.model.Placement;
+import io.homeostat.desired.model.Workload;
+import io.homeostat.desired.yaml.Choice;
+import io.homeostat.desired.yaml.DocumentReader;
+import io.homeostat.desired.yaml.DocumentReader.Input;
+import io.homeostat.desired.yaml.DocumentReader.ReadResult;
+import io.homeostat.desired.yaml.DocumentReader.Texts;
+import io.homeostat.reconcile.fleet.FleetMirror.Scope;
+import io.homeostat.reconcile.fleet.FleetMirror.SetContents;
+
+/** The rollouts of sets that machines would take, too: by the same rules for signatures and documents. */
+public final class PublishedRollouts implements SetContents {
+    private static final String NAME = "set.yaml";
+
+    private final SetReader reader;
+
+    public PublishedRollouts(SetReader reader) {
+        this.reader = reader;
+    }
+
+    @Override
+    public ImmutableList<Scope> rollouts(ByteString set) {
+        ReadResult read = DocumentReader.parse(texts(set), Choice.ALL);
+        if (!read.valid()) {
+            throw new IllegalArgumentException(read.errors().getFirst().toString());
+        }
+        return read.rollouts().stream()
+                .map(rollout -> scope(Rollout.of(rollout.name(), rollout.spec()), read.declared()))
+                .collect(ImmutableList.toImmutableList());
+    }
+
+    private Texts texts(ByteString set) {
+        try {
+            PublishedSet published = reader.read(set.toByteArray(), NAME);
+            return new Texts(
+                    published.documents().entrySet().stream()
+                            .map(document ->
+                                    new Input.Text(document.getKey(), document.getKey(), null, document.getValue()))
+                            .collect(ImmutableList.toImmutableList()),
+                    ImmutableList.of());
+        } catch (RefusedSet e) {
+            throw new IllegalArgumentException(e.getMessage(), e);
+        }
+    }
+
+    /** It is for machines that any document at its new revision is for. */
+    private static Scope scope(Rollout rollout, ImmutableList<Workload> declared) {
+        ImmutableList<Placement> placements = declared.stream()
+                .filter(workload -> workload.revision().equals(rollout.spec().to())
+                        && rollout.spec().workloads().contains(workload.id().toString()))
+                .map(Workload::placement)
+                .collect(ImmutableList.toImmutableList());
+        return new Scope(
+                rollout,
+                (ImmutableSortedMap<String, String> labels) -> placements.stream()
+                        .anyMatch(placement -> placement.refusal(labels).isEmpty()));
+    }
+}
