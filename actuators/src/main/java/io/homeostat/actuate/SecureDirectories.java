@@ -50,8 +50,10 @@ public final class SecureDirectories {
             create(parent, PASSAGE);
         }
         try {
-            // Created closed: what others can open for a moment, they can keep open.
-            Files.createDirectory(directory, PosixFilePermissions.asFileAttribute(OURS));
+            // Never wider than this, as what others can open for a moment, they can keep open; nor closed first, as it
+            // would stay so if
+            // we are killed.
+            Files.createDirectory(directory, PosixFilePermissions.asFileAttribute(rights));
         } catch (FileAlreadyExistsException e) {
             if (Files.isDirectory(directory)) {
                 return false;
