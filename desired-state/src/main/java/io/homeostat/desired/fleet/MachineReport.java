@@ -1,7 +1,6 @@
 package io.homeostat.desired.fleet;
 
 import com.google.common.collect.ImmutableList;
-import com.google.common.collect.ImmutableSortedMap;
 import java.time.Instant;
 
 /**
@@ -9,7 +8,6 @@ import java.time.Instant;
  *
  * @param agent version of the agent
  * @param at when it was written, by the machine's clock: for people
- * @param labels of agent.yaml, with the facts of the host that placement goes by
  * @param source of the set that is in force, in words; empty without one
  * @param version of that set: a commit, an entity tag, a revision
  * @param sequence of that set; 0 when it has none
@@ -18,7 +16,6 @@ import java.time.Instant;
 public record MachineReport(
         String agent,
         Instant at,
-        ImmutableSortedMap<String, String> labels,
         String source,
         String version,
         long sequence,
@@ -27,7 +24,7 @@ public record MachineReport(
 
     /** The same as if it had been written then. */
     public MachineReport at(Instant time) {
-        return new MachineReport(agent, time, labels, source, version, sequence, problems, workloads);
+        return new MachineReport(agent, time, source, version, sequence, problems, workloads);
     }
 
     /**

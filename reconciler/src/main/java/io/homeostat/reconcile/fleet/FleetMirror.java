@@ -246,8 +246,6 @@ public final class FleetMirror {
         return new MachineReport(
                 words.intern(report.agent()),
                 report.at(),
-                // The registration has them.
-                ImmutableSortedMap.of(),
                 words.intern(report.source()),
                 words.intern(report.version()),
                 report.sequence(),

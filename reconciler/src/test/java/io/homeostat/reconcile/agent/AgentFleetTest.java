@@ -14,6 +14,7 @@ import io.homeostat.desired.etcd.KeyValues;
 import io.homeostat.desired.etcd.KeyValues.Entry;
 import io.homeostat.desired.etcd.KeyValues.Write;
 import io.homeostat.desired.fleet.FleetKeys;
+import io.homeostat.desired.fleet.MachineRegistration;
 import io.homeostat.desired.fleet.MachineReport;
 import io.homeostat.desired.fleet.Rollout;
 import io.homeostat.desired.fleet.RolloutState;
@@ -150,9 +151,18 @@ final class AgentFleetTest {
     }
 
     private MachineReport report() throws Exception {
-        String key = KEYS.report("test");
+        return CODEC.read(MachineReport.class, value(KEYS.report("test")));
+    }
+
+    private String role() throws Exception {
+        return Objects.requireNonNull(CODEC.read(MachineRegistration.class, value(KEYS.machine("test")))
+                .labels()
+                .get("role"));
+    }
+
+    private String value(String key) throws Exception {
         Entry entry = Objects.requireNonNull(etcd.list(key).entries().get(key));
-        return CODEC.read(MachineReport.class, entry.value().toStringUtf8());
+        return entry.value().toStringUtf8();
     }
 
     @Test
@@ -170,7 +180,7 @@ final class AgentFleetTest {
                     && report.workloads().getFirst().revision().equals("2")
                     && report.workloads().getFirst().healthy();
         });
-        assertEquals("web", report().labels().get("role"));
+        assertEquals("web", role());
 
         stands(Phase.ROLLED_BACK, Rollout.NOBODY);
         awaitDeclared("1");
@@ -240,9 +250,7 @@ final class AgentFleetTest {
         bench.running(WEB);
         agent.reload(config("role: db"));
         bench.awaitNone(WEB);
-        await().atMost(AgentBench.PATIENCE)
-                .ignoreExceptions()
-                .until(() -> "db".equals(report().labels().get("role")));
+        await().atMost(AgentBench.PATIENCE).ignoreExceptions().until(() -> role().equals("db"));
     }
 
     @Test

@@ -122,10 +122,7 @@ class FleetControllerTest {
     private void report(String id, String failed) throws Exception {
         ReportedWorkload workload =
                 new ReportedWorkload(Fleet.WORKLOAD, "2", "2", failed, "Running", true, true, false, false, 0, "");
-        put(
-                keys.report(id),
-                codec.write(new MachineReport(
-                        "1", NOON, ImmutableSortedMap.of(), "etcd", "1", 1, 0, ImmutableList.of(workload))));
+        put(keys.report(id), codec.write(new MachineReport("1", NOON, "etcd", "1", 1, 0, ImmutableList.of(workload))));
     }
 
     private Optional<RolloutState> state() throws Exception {

@@ -84,7 +84,6 @@ class FleetLeaderTest {
                 codec.write(new MachineReport(
                         "1",
                         NOON,
-                        ImmutableSortedMap.of(),
                         "etcd",
                         "1",
                         1,

@@ -73,8 +73,7 @@ final class SimulatedMachine {
                 desired.ifPresent(revision -> reported.put(workload, said(scope, workload, revision, fates)));
             }
         }
-        return new MachineReport(
-                "1", at, ImmutableSortedMap.of(), "etcd", "1", 1, 0, ImmutableList.copyOf(reported.values()));
+        return new MachineReport("1", at, "etcd", "1", 1, 0, ImmutableList.copyOf(reported.values()));
     }
 
     private ReportedWorkload said(Scope scope, String workload, String desired, Map<String, Fate> fates) {

@@ -65,7 +65,7 @@ public final class FleetReporter implements AutoCloseable {
      * What is in a report beside workloads.
      *
      * @param agent version of the agent
-     * @param labels of the machine, see {@link MachineReport}
+     * @param labels of the machine, see {@link MachineRegistration}
      * @param source of the published set that is in force, with its version and sequence
      * @param problems of the machine's sources
      */
@@ -130,13 +130,13 @@ public final class FleetReporter implements AutoCloseable {
         int failures = 0;
         while (true) {
             try {
-                register();
+                ImmutableSortedMap<String, String> labels = register();
                 try (Lease lease = new Lease(store.grant(LEASE))) {
                     LOG.debug("reporting as {}", keys.report(instanceId));
                     problem = "";
                     failures = 0;
                     try {
-                        report(lease);
+                        report(lease, labels);
                     } catch (KeyValuesException e) {
                         lease.answers = false;
                         throw e;
@@ -169,15 +169,19 @@ public final class FleetReporter implements AutoCloseable {
         problem = why;
     }
 
-    /** The first revision counts for ever: by it machines that join late are told from others. */
-    private void register() throws KeyValuesException, InterruptedException {
+    /**
+     * The first revision counts for ever: by it machines that join late are told from others.
+     *
+     * @return with which labels
+     */
+    private ImmutableSortedMap<String, String> register() throws KeyValuesException, InterruptedException {
         String key = keys.machine(instanceId);
         MachineRegistration machine = new MachineRegistration(about.get().labels(), clock.instant());
         Put put = new Put(key, bytes(codec.write(machine)), KeyValues.NO_LEASE);
         OptionalLong made = store.commit(ImmutableList.of(new CreatedIn(key, 0)), ImmutableList.of(put));
         if (made.isPresent()) {
             registered.accept(made.getAsLong());
-            return;
+            return machine.labels();
         }
         Entry known = store.list(key).entries().get(key);
         if (known == null) {
@@ -188,6 +192,7 @@ public final class FleetReporter implements AutoCloseable {
             store.commit(ImmutableList.of(new CreatedIn(key, known.created())), ImmutableList.of(put));
         }
         registered.accept(known.created());
+        return machine.labels();
     }
 
     private boolean says(Entry registration, ImmutableSortedMap<String, String> labels) {
@@ -202,7 +207,9 @@ public final class FleetReporter implements AutoCloseable {
     }
 
     /** Until the lease is over. */
-    private void report(Lease lease) throws KeyValuesException, InterruptedException {
+    private void report(Lease lease, ImmutableSortedMap<String, String> registeredLabels)
+            throws KeyValuesException, InterruptedException {
+        ImmutableSortedMap<String, String> labels = registeredLabels;
         @Nullable MachineReport last = null;
         Instant renewed = clock.instant();
         Duration renewal = LEASE.dividedBy(3);
@@ -211,6 +218,9 @@ public final class FleetReporter implements AutoCloseable {
             Instant renew = renewed.plus(renewal);
             boolean due = awaitDue(renew);
             if (due) {
+                if (!about.get().labels().equals(labels)) {
+                    labels = register();
+                }
                 MachineReport now = current();
                 if (last == null || !now.at(last.at()).equals(last)) {
                     store.commit(
@@ -258,7 +268,6 @@ public final class FleetReporter implements AutoCloseable {
         return new MachineReport(
                 now.agent(),
                 clock.instant(),
-                now.labels(),
                 now.source(),
                 now.version(),
                 now.sequence(),

@@ -98,6 +98,12 @@ class FleetReporterTest {
                 .orElseThrow();
     }
 
+    private ImmutableSortedMap<String, String> registeredLabels() throws Exception {
+        Entry machine = found(KEYS.machine("i-1")).orElseThrow();
+        return CODEC.read(MachineRegistration.class, machine.value().toStringUtf8())
+                .labels();
+    }
+
     private List<ReportedWorkload> workloads() throws Exception {
         return report().workloads();
     }
@@ -118,13 +124,8 @@ class FleetReporterTest {
                     List.of(well.id(), well.revision(), well.desired(), well.failed(), well.state()));
             assertTrue(well.converged());
             assertEquals(
-                    List.of("1.0", labels, "etcd", "17", 42L),
-                    List.of(
-                            report().agent(),
-                            report().labels(),
-                            report().source(),
-                            report().version(),
-                            report().sequence()));
+                    List.of("1.0", "etcd", "17", 42L),
+                    List.of(report().agent(), report().source(), report().version(), report().sequence()));
 
             looked(Example.plugin()
                     .wants("B")
@@ -172,10 +173,18 @@ class FleetReporterTest {
         Entry machine = found(KEYS.machine("i-1")).orElseThrow();
         assertEquals(registered.get(0), machine.created());
         assertNotEquals(machine.created(), machine.modified());
-        assertEquals(
-                labels,
-                CODEC.read(MachineRegistration.class, machine.value().toStringUtf8())
-                        .labels());
+        assertEquals(labels, registeredLabels());
+    }
+
+    @Test
+    void labelsThatChangeWhileItReportsAreRegistered() throws Exception {
+        try (FleetReporter reporter = reporter(store)) {
+            await().atMost(PATIENCE).ignoreExceptions().until(() -> workloads().isEmpty());
+            labels = ImmutableSortedMap.of("role", "db");
+            reporter.changed();
+            await().atMost(PATIENCE).until(() -> registeredLabels().equals(labels));
+        }
+        assertEquals(registered.getFirst(), registered.getLast());
     }
 
     @Test
