@@ -43,6 +43,8 @@ public enum EventType {
     AGENT_SOURCE_INVALID,
     /** What was wrong with something that a source reads is not wrong any more. */
     AGENT_SOURCE_VALID,
+    /** Another published set of a source is in force. */
+    AGENT_SET_TAKEN,
     /** The workload is to be left alone. */
     AGENT_PAUSED,
     /** The workload is enforced again. */

@@ -23,6 +23,11 @@ public record StoredSet(
         String digest,
         Instant takenAt) {
 
+    /** Whether it is the same publication; a commit may touch what is beside the set, and it is read again after a restart. */
+    public boolean isSameSet(StoredSet other) {
+        return name.equals(other.name) && sequence == other.sequence && digest.equals(other.digest);
+    }
+
     /**
      * With what is in it.
      *

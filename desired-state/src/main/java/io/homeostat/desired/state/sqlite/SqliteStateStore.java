@@ -9,6 +9,7 @@ import com.google.common.collect.Iterables;
 import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.Event;
+import io.homeostat.desired.state.EventType;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.Outbox;
 import io.homeostat.desired.state.Pause;
@@ -213,10 +214,20 @@ public final class SqliteStateStore extends SqliteStateReader implements StateSt
     public ImmutableSet<WorkloadId> take(StoredSet.Content set, SourceContent content, Instant now) {
         return database.write("store the set of " + content.source().word() + " in", connection -> {
             PublishedSetTable table = new PublishedSetTable(connection);
+            Optional<StoredSet> before = table.set(set.set().source());
+            if (before.isEmpty() || !before.get().isSameSet(set.set())) {
+                EventTable.add(connection, new Event(now, null, "", EventType.AGENT_SET_TAKEN, taken(set.set())));
+            }
             table.put(set);
             table.answered(set.set().source(), set.set().name(), now);
             return replace(connection, content, now);
         });
+    }
+
+    private static String taken(StoredSet set) {
+        return set.source().word() + ": the set of " + set.name() + " is in force"
+                + (set.version().isEmpty() ? "" : ", version " + set.version())
+                + (set.sequence() == 0 ? "" : ", sequence " + set.sequence());
     }
 
     @Override

@@ -12,8 +12,11 @@ import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
+import io.homeostat.desired.state.Event;
+import io.homeostat.desired.state.EventType;
 import io.homeostat.desired.state.StateReader.SourceProblem;
 import io.homeostat.desired.state.StateReader.StoredDeclaration;
+import io.homeostat.desired.state.StateReader.StoredEvent;
 import io.homeostat.desired.state.StateStore;
 import io.homeostat.desired.state.StateStore.SourceContent;
 import io.homeostat.desired.state.StateStore.ToApply;
@@ -74,6 +77,29 @@ final class PublishedSetsTest {
     }
 
     @Test
+    void eachSetThatComesIntoForceIsToldOnce() {
+        take(set(7, "d7", "key"), "");
+        take(set(7, "d7", "key"), "");
+        take(set(8, "d8", "key"), "");
+        take(set(0, "d0"), "");
+
+        assertEquals(
+                ImmutableList.of(
+                        "etcd: the set of etcd:/homeostat/set is in force, version 12, sequence 7",
+                        "etcd: the set of etcd:/homeostat/set is in force, version 12, sequence 8",
+                        "etcd: the set of etcd:/homeostat/set is in force, version 12"),
+                taken());
+    }
+
+    private ImmutableList<String> taken() {
+        return store.events(0, 100).stream()
+                .map(StoredEvent::event)
+                .filter(event -> event.type() == EventType.AGENT_SET_TAKEN)
+                .map(Event::message)
+                .collect(ImmutableList.toImmutableList());
+    }
+
+    @Test
     void aSetIsNotKeptWhenWhatItDeclaresCannotBe() throws SQLException {
         take(set(7, "d7", "key"), "old", Samples.plugin("web", "1"));
         try (Connection connection = Sqlite.openExisting(layout.database())) {
@@ -89,6 +115,7 @@ final class PublishedSetsTest {
         assertEquals(ImmutableSortedMap.of("web.yaml", "old"), store.publishedDocuments(SourceName.ETCD));
         assertEquals(ImmutableList.of(new Highest("key", 7, "d7")), store.highestSequences(SourceName.ETCD));
         assertEquals(ImmutableList.of("web"), declared());
+        assertEquals(1, taken().size(), "nor is it told");
     }
 
     @Test

@@ -139,6 +139,13 @@ final class PublishedSourceTest {
         assertEquals(Problem.Kind.VALUE, problem.kind());
         assertTrue(problem.message().startsWith(NAME + ": it has no proper 'documents'"), problem::message);
         assertEquals(ImmutableList.of(NAME + "/web.yaml"), origins());
+        assertEquals(
+                ImmutableList.of(
+                        "https: the set of " + NAME + " is in force, version v1, sequence 7",
+                        "https: " + problem.message()),
+                store.events(0, 10).stream()
+                        .map(stored -> stored.event().message())
+                        .collect(ImmutableList.toImmutableList()));
     }
 
     @Test
