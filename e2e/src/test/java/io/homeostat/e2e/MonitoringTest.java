@@ -39,7 +39,10 @@ final class MonitoringTest {
         homeostat.declare("looping.yaml", Document.script("looping", "echo up; sleep 1; exit 3"));
         homeostat.declare("web.yaml", Document.script("web", "exec sleep 1000"));
         homeostat.declare("missing.yaml", Document.missing("missing", homeostat.directory()));
-        Agent _ = homeostat.agent(AgentConfig.of(homeostat.desired()).with("metrics.listen", "127.0.0.1:" + port));
+        Agent _ = homeostat.agent(AgentConfig.of(homeostat.desired())
+                .with("metrics.listen", "127.0.0.1:" + port)
+                // Where nobody publishes anything.
+                .with("sources.git.url", "file://" + homeostat.directory().resolve("nowhere")));
         Set<String> wanted = Stream.of(alerts(), dashboard())
                 .flatMap(file -> metrics(text(file)))
                 .collect(Collectors.toCollection(TreeSet::new));

@@ -190,6 +190,7 @@ public final class Agent implements ControlPlane.Host, AutoCloseable {
         for (SourceName source : SourceName.values()) {
             telemetry.metrics().sourceProblems(source.word(), () -> problems(store, source));
         }
+        telemetry.metrics().sets(store::publishedSets, clock);
     }
 
     private void usePublished(AgentConfig next) throws ActuationFailure {

@@ -4,6 +4,8 @@ import com.github.benmanes.caffeine.cache.Ticker;
 import com.google.common.base.Splitter;
 import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.state.StoreException;
+import io.homeostat.desired.state.StoredSet;
 import io.homeostat.observe.usage.UsageReport.Usage;
 import io.homeostat.reconcile.agent.hooks.Hooks;
 import io.homeostat.reconcile.controlplane.ControlPlane.ControlPlaneStatus;
@@ -19,7 +21,9 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.time.Instant;
+import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.EnumMap;
 import java.util.List;
@@ -43,15 +47,23 @@ import org.slf4j.LoggerFactory;
  * left of it, those of what it uses when it does not run.
  */
 public final class AgentMetrics {
+    private static final Logger LOG = LoggerFactory.getLogger(AgentMetrics.class);
+
     private final PrometheusMeterRegistry registry = new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
     private final PassMetrics passes;
     private final WorkloadMetrics workloads;
     private final MultiGauge cpu;
     private final MultiGauge memory;
+    private final MultiGauge setSequence;
+    private final MultiGauge setAge;
+    private final Instant started;
     private volatile Supplier<? extends Map<WorkloadId, Usage>> usage = Map::of;
+    private volatile Supplier<ImmutableList<StoredSet.Standing>> sets = ImmutableList::of;
+    private volatile InstantSource setClock = InstantSource.system();
 
     /** @param started when this process began */
     public AgentMetrics(Ticker ticker, String version, Instant started) {
+        this.started = started;
         this.passes = new PassMetrics(ticker, registry);
         this.workloads = new WorkloadMetrics(registry);
         this.cpu = MultiGauge.builder("homeostat.workload.cpu.ratio")
@@ -59,6 +71,12 @@ public final class AgentMetrics {
                 .register(registry);
         this.memory = MultiGauge.builder("homeostat.workload.memory.bytes")
                 .description("Memory of a workload's process tree.")
+                .register(registry);
+        this.setSequence = MultiGauge.builder("homeostat.set.sequence")
+                .description("Sequence of the published set that is in force; 0 when it has none.")
+                .register(registry);
+        this.setAge = MultiGauge.builder("homeostat.set.age.seconds")
+                .description("Since a source of published sets answered last; if it never has, since the agent began.")
                 .register(registry);
         Gauge.builder("homeostat.build.info", () -> 1)
                 .description("Always 1; the labels say what runs.")
@@ -100,6 +118,12 @@ public final class AgentMetrics {
                 .tag("source", source)
                 .strongReference(true)
                 .register(registry);
+    }
+
+    /** Shows how each source of published sets stands; a series ends with its source. */
+    public void sets(Supplier<ImmutableList<StoredSet.Standing>> standing, InstantSource clock) {
+        setClock = clock;
+        sets = standing;
     }
 
     /** Shows the latest sample of each workload that runs; asked at each scrape, so a series ends with its workload. */
@@ -174,7 +198,26 @@ public final class AgentMetrics {
         Map<WorkloadId, Usage> latest = usage.get();
         cpu.register(rows(latest, use -> use.cpuPercent() / 100), true);
         memory.register(rows(latest, Usage::memoryBytes), true);
+        refreshSets();
         return registry.scrape();
+    }
+
+    private void refreshSets() {
+        List<MultiGauge.Row<?>> sequences = new ArrayList<>();
+        List<MultiGauge.Row<?>> ages = new ArrayList<>();
+        try {
+            for (StoredSet.Standing standing : sets.get()) {
+                Tags source = Tags.of("source", standing.source().word());
+                standing.set().ifPresent(set -> sequences.add(MultiGauge.Row.of(source, set.sequence())));
+                Duration age = Duration.between(standing.answeredAt().orElse(started), setClock.instant());
+                ages.add(MultiGauge.Row.of(source, age.toMillis() / 1000.0));
+            }
+        } catch (StoreException e) {
+            // The other metrics count all the more then.
+            LOG.debug("how published sets stand can't be read", e);
+        }
+        setSequence.register(sequences, true);
+        setAge.register(ages, true);
     }
 
     private static List<MultiGauge.Row<?>> rows(Map<WorkloadId, Usage> latest, ToDoubleFunction<Usage> value) {
@@ -200,8 +243,6 @@ public final class AgentMetrics {
 
     /** What this process takes of the machine, from proc(5). What can't be seen is NaN, which Prometheus knows. */
     private static final class OwnProcess {
-        private static final Logger LOG = LoggerFactory.getLogger(AgentMetrics.class);
-
         /** Of every architecture that we run on with its usual kernel. */
         private static final int PAGE = 4096;
 

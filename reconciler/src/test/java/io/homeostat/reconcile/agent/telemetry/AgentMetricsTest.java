@@ -7,7 +7,10 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.channel.ChannelStatus;
+import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.state.StoreException;
+import io.homeostat.desired.state.StoredSet;
 import io.homeostat.desired.state.history.FailureCause;
 import io.homeostat.desired.state.history.Reason;
 import io.homeostat.observe.usage.UsageReport.Usage;
@@ -25,10 +28,11 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
 
 class AgentMetricsTest {
+    private static final Instant STARTED = Instant.ofEpochSecond(1_700_000_000);
     private static final Step STEP = new Step.Activate(Passes.WORKLOAD, "d");
 
     private final Passes passes = new Passes();
-    private final AgentMetrics metrics = new AgentMetrics(passes, "1.2.3", Instant.ofEpochSecond(1_700_000_000));
+    private final AgentMetrics metrics = new AgentMetrics(passes, "1.2.3", STARTED);
 
     /** The value of the one series that begins so. */
     private double value(String series) {
@@ -164,5 +168,37 @@ class AgentMetricsTest {
         assertEquals(1, value("homeostat_healthy"));
         passes.pass(Duration.ofMinutes(1));
         assertEquals(0, value("homeostat_healthy"));
+    }
+
+    @Test
+    void howOldASetIsCountsFromTheLastAnswerOfItsSource() {
+        AtomicReference<ImmutableList<StoredSet.Standing>> sets = new AtomicReference<>(ImmutableList.of(
+                answeredAt(STARTED.plusSeconds(10)),
+                new StoredSet.Standing(SourceName.GIT, "file:///r", Optional.empty(), Optional.empty())));
+        metrics.sets(sets::get, () -> STARTED.plusSeconds(100));
+
+        assertEquals(42, value("homeostat_set_sequence{source=\"etcd\"}"));
+        assertEquals(90, value("homeostat_set_age_seconds{source=\"etcd\"}"));
+        assertEquals(100, value("homeostat_set_age_seconds{source=\"git\"}"), "since the agent began");
+        assertFalse(metrics.scrape().contains("homeostat_set_sequence{source=\"git\"}"), metrics.scrape());
+
+        sets.set(ImmutableList.of());
+        assertFalse(metrics.scrape().contains("homeostat_set_age_seconds{"), metrics.scrape());
+    }
+
+    @Test
+    void aStateThatCannotBeReadTakesNoOtherMetricAway() {
+        metrics.sets(
+                () -> {
+                    throw new StoreException("cannot read it");
+                },
+                () -> STARTED);
+
+        assertTrue(metrics.scrape().contains("homeostat_build_info"), metrics.scrape());
+    }
+
+    static StoredSet.Standing answeredAt(Instant time) {
+        StoredSet set = new StoredSet(SourceName.ETCD, "etcd:/h/set", "12", 42, Optional.empty(), "d", time);
+        return new StoredSet.Standing(SourceName.ETCD, "etcd:/h/set", Optional.of(set), Optional.of(time));
     }
 }

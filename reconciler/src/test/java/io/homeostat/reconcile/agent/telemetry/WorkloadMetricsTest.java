@@ -170,6 +170,7 @@ class WorkloadMetricsTest {
         metrics.usage(() -> Map.of(WorkloadId.process("p"), new Usage(Instant.EPOCH, 12.5, 4096)));
         metrics.queueDepth(() -> 1);
         metrics.sourceProblems("files", () -> 1);
+        metrics.sets(() -> ImmutableList.of(AgentMetricsTest.answeredAt(Instant.EPOCH)), () -> Instant.EPOCH);
         metrics.watch(new LoopWatch(passes));
         metrics.controlPlane(() -> Optional.of(
                 new ControlPlaneStatus(new ChannelStatus("unix:/s", Instant.EPOCH, null, 2, ""), 3, 4, 5, 6)));
