@@ -259,11 +259,16 @@ public final class EtcdKeyValues implements KeyValues {
             case RESOURCE_EXHAUSTED -> KeyValuesException.Kind.EXHAUSTED;
             default -> KeyValuesException.Kind.FAILED;
         };
-        if (kind == KeyValuesException.Kind.DENIED || kind == KeyValuesException.Kind.FAILED) {
-            // Its password may have been changed, and etcd says only that something is wrong with the token.
+        if (code == ErrorCode.UNAUTHENTICATED || (code == ErrorCode.INVALID_ARGUMENT && config.login() != null)) {
+            // Its password may have been changed. Nothing else is a reason to end what others watch.
             disconnect();
         }
-        return new KeyValuesException(kind, why + (kind == KeyValuesException.Kind.UNAVAILABLE ? CHECK : ""), cause);
+        String remedy = switch (kind) {
+            case UNAVAILABLE -> CHECK;
+            case DENIED -> "; look at " + SETTING + ".login, and at what its user may do";
+            case COMPACTED, EXHAUSTED, FAILED -> "";
+        };
+        return new KeyValuesException(kind, why + remedy, cause);
     }
 
     private static boolean isNotFound(KeyValuesException e) {

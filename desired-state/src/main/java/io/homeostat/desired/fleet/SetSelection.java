@@ -83,14 +83,18 @@ public record SetSelection(
                                 + (admitted ? "this machine has revision '" + turn + "'" : waits(rollout, state)));
     }
 
-    /** Where nobody has said anything, or that nothing goes on for now, a machine that has the new revision keeps it, and no other takes it. */
+    /**
+     * A machine that has the new revision keeps it unless somebody has said that all go back: a state that was lost, or a rollout that was
+     * changed on the way, begins anew, and must not send back thousands of machines for that.
+     */
     private boolean isAdmitted(WorkloadId id, Rollout rollout, @Nullable RolloutState state) {
         boolean hasIt = rollout.spec().to().equals(inForce.get(id));
         if (state == null) {
             return hasIt;
         }
         return state.phase() != Phase.ROLLED_BACK
-                && (state.letsIn() ? state.admits(rollout, instanceId, registeredAt.orElse(Long.MAX_VALUE)) : hasIt);
+                && (hasIt
+                        || (state.letsIn() && state.admits(rollout, instanceId, registeredAt.orElse(Long.MAX_VALUE))));
     }
 
     /** How the rollout stands; null while nobody has said so of just this one. */

@@ -152,8 +152,9 @@ class SetSelectionTest {
         assertTrue(shown(ROLLOUT + TWO_REVISIONS, having("2", selection(7))).endsWith("here process/web 2\n"));
         SetSelection rolledBack = selection(7, state(Phase.ROLLED_BACK, 1, Rollout.NOBODY));
         assertTrue(shown(ROLLOUT + TWO_REVISIONS, having("2", rolledBack)).startsWith("here process/web 1\n"));
-        SetSelection another = selection(7, state(Phase.PROGRESSING, 1, "0"));
-        assertTrue(shown(ROLLOUT + TWO_REVISIONS, having("2", another)).startsWith("here process/web 1\n"));
+        SetSelection anew = selection(7, state(Phase.PROGRESSING, -1, Rollout.NOBODY));
+        assertTrue(shown(ROLLOUT + TWO_REVISIONS, having("2", anew)).endsWith("here process/web 2\n"));
+        assertTrue(shown(ROLLOUT + TWO_REVISIONS, having("1", anew)).startsWith("here process/web 1\n"));
     }
 
     @Test

@@ -115,6 +115,7 @@ final class EtcdFollower implements Runnable {
         private final TreeMap<String, Entry> states = new TreeMap<>();
         private @Nullable Entry set;
         private boolean answered;
+        private long seenUpTo;
 
         void from() throws KeyValuesException, InterruptedException {
             Listing sets = etcd.list(keys.set());
@@ -138,20 +139,27 @@ final class EtcdFollower implements Runnable {
             }
         }
 
+        /** What was told and not taken yet may be older than this: it is left out then. */
         private void lookAgain() throws KeyValuesException, InterruptedException {
-            ImmutableSortedMap<String, Entry> now = etcd.list(keys.rollouts()).entries();
-            if (!now.equals(states)) {
+            Listing sets = etcd.list(keys.set());
+            Listing listed = etcd.list(keys.rollouts());
+            if (!listed.entries().equals(states)) {
                 states.clear();
-                states.putAll(now);
+                states.putAll(listed.entries());
                 tellRollouts();
             }
-            source.fetched(new Fetched.NotModified());
+            set = sets.entries().get(keys.set());
+            seenUpTo = Math.min(sets.revision(), listed.revision());
+            tellSet();
         }
 
         private void changed(Told.Changed changed) {
             boolean setChanged = false;
             boolean statesChanged = false;
             for (Entry entry : changed.put()) {
+                if (entry.modified() <= seenUpTo) {
+                    continue;
+                }
                 if (entry.key().equals(keys.set())) {
                     set = entry;
                     setChanged = true;

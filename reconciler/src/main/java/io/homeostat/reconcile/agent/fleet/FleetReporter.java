@@ -6,6 +6,7 @@ import com.google.common.collect.ImmutableSortedMap;
 import com.google.protobuf.ByteString;
 import io.homeostat.desired.etcd.KeyValues;
 import io.homeostat.desired.etcd.KeyValues.Condition.CreatedIn;
+import io.homeostat.desired.etcd.KeyValues.Condition.ModifiedIn;
 import io.homeostat.desired.etcd.KeyValues.Entry;
 import io.homeostat.desired.etcd.KeyValues.Write.Put;
 import io.homeostat.desired.etcd.KeyValuesException;
@@ -18,6 +19,7 @@ import io.homeostat.reconcile.loop.PassListener;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
+import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
@@ -52,6 +54,7 @@ public final class FleetReporter implements AutoCloseable {
     private final Supplier<About> about;
     private final InstantSource clock;
     private final RandomGenerator random;
+    private final Duration lifetime;
     private final LongConsumer registered;
     private final RecordCodec codec = new RecordCodec(new ObjectMapper());
     private final ReportedWorkloads workloads;
@@ -81,6 +84,8 @@ public final class FleetReporter implements AutoCloseable {
      * Begins to report.
      *
      * @param store used, not closed
+     * @param interval the least time between two reports
+     * @param lifetime how long it counts as heard of after it was heard of last
      * @param registered is told in which revision the machine was registered
      */
     public FleetReporter(
@@ -92,6 +97,7 @@ public final class FleetReporter implements AutoCloseable {
             InstantSource clock,
             RandomGenerator random,
             Duration interval,
+            Duration lifetime,
             LongConsumer registered) {
         this.store = store;
         this.keys = keys;
@@ -100,6 +106,7 @@ public final class FleetReporter implements AutoCloseable {
         this.about = about;
         this.clock = clock;
         this.random = random;
+        this.lifetime = lifetime;
         this.registered = registered;
         this.pace = new ReportPace(interval, random);
         workloads.onChange(this::signal);
@@ -131,7 +138,7 @@ public final class FleetReporter implements AutoCloseable {
         while (true) {
             try {
                 ImmutableSortedMap<String, String> labels = register();
-                try (Lease lease = new Lease(store.grant(LEASE))) {
+                try (Lease lease = new Lease(store.grant(lifetime))) {
                     LOG.debug("reporting as {}", keys.report(instanceId));
                     problem = "";
                     failures = 0;
@@ -211,8 +218,9 @@ public final class FleetReporter implements AutoCloseable {
             throws KeyValuesException, InterruptedException {
         ImmutableSortedMap<String, String> labels = registeredLabels;
         @Nullable MachineReport last = null;
+        long written = 0;
         Instant renewed = clock.instant();
-        Duration renewal = LEASE.dividedBy(3);
+        Duration renewal = lifetime.dividedBy(3);
         signal();
         while (true) {
             Instant renew = renewed.plus(renewal);
@@ -223,9 +231,11 @@ public final class FleetReporter implements AutoCloseable {
                 }
                 MachineReport now = current();
                 if (last == null || !now.at(last.at()).equals(last)) {
-                    store.commit(
-                            ImmutableList.of(),
-                            ImmutableList.of(new Put(keys.report(instanceId), bytes(codec.write(now)), lease.id())));
+                    written = store.commit(
+                                    ImmutableList.of(),
+                                    ImmutableList.of(
+                                            new Put(keys.report(instanceId), bytes(codec.write(now)), lease.id())))
+                            .orElseThrow();
                     last = now;
                 }
             } else {
@@ -234,8 +244,22 @@ public final class FleetReporter implements AutoCloseable {
                     LOG.info("the lease of this machine's report was over; it reports anew");
                     return;
                 }
+                if (last != null && isAnother(written)) {
+                    LOG.warn(
+                            "somebody else has written or removed {}; are there two machines with the instance id {}?",
+                            keys.report(instanceId),
+                            instanceId);
+                    last = null;
+                    signal();
+                }
             }
         }
+    }
+
+    /** Whether what is there is not what was written then. */
+    private boolean isAnother(long written) throws KeyValuesException, InterruptedException {
+        return store.commit(ImmutableList.of(new ModifiedIn(keys.report(instanceId), written)), ImmutableList.of())
+                .isEmpty();
     }
 
     /** Waits until a report is due, and says so; or until the lease has to be renewed. */
@@ -244,12 +268,13 @@ public final class FleetReporter implements AutoCloseable {
         try {
             while (true) {
                 Instant now = clock.instant();
-                if (!renew.isAfter(now) || renew.isAfter(now.plus(LEASE))) {
+                if (!renew.isAfter(now) || renew.isAfter(now.plus(lifetime))) {
                     // It is time, or the clock was set back.
                     return false;
                 }
-                Instant due = pace.due().orElse(renew);
-                if (pace.due().isPresent() && !due.isAfter(now)) {
+                Optional<Instant> reporting = pace.due(now);
+                Instant due = reporting.orElse(renew);
+                if (reporting.isPresent() && !due.isAfter(now)) {
                     // Before anything is read: what changes from here on is due again.
                     pace.sent(now);
                     return true;

@@ -53,8 +53,14 @@ final class PublishedSource {
     /** That it does not answer. */
     private Optional<SourceProblem> unreached;
 
+    /** What is wrong with the last good set, by what the machine is now. */
+    private ImmutableList<SourceProblem> inForceMistakes = ImmutableList.of();
+
     /** By what the last good set was read. */
     private @Nullable Choice chosen;
+
+    /** By what the one that was looked at last was refused; null when it was not, or not for that. */
+    private @Nullable Choice refusedBy;
 
     private ImmutableSet<String> rollouts = ImmutableSet.of();
 
@@ -117,18 +123,19 @@ final class PublishedSource {
      * @throws StoreException when it can't be stored
      */
     synchronized void refreshIfMoved() {
-        if (!ended
-                && !choice.get().equals(chosen)
-                && standing().flatMap(StoredSet.Standing::set).isPresent()) {
+        Choice now = choice.get();
+        if (ended) {
+            return;
+        }
+        if (refusedBy != null && !now.equals(refusedBy)) {
+            // It may be taken now: it is looked at as if it had not been seen.
+            seen = Optional.empty();
+            refusedBy = null;
+        }
+        if (!now.equals(chosen) && standing().flatMap(StoredSet.Standing::set).isPresent()) {
             refresh();
             changed.run();
         }
-    }
-
-    private Choice chosen() {
-        Choice now = choice.get();
-        chosen = now;
-        return now;
     }
 
     /**
@@ -141,14 +148,17 @@ final class PublishedSource {
         // Where it was taken from, which may have been another place.
         String from =
                 standing().flatMap(StoredSet.Standing::set).map(StoredSet::name).orElse(name);
-        SetDocuments documents = SetDocuments.read(source, from, store.publishedDocuments(source), chosen());
+        Choice now = choice.get();
+        SetDocuments documents = SetDocuments.read(source, from, store.publishedDocuments(source), now);
+        inForceMistakes = documents.problems();
         if (documents.problems().isEmpty()) {
             rollouts = documents.rollouts();
             store(content(documents, problems()));
         } else {
-            mistakes = documents.problems();
             store(retained());
         }
+        // Not before: what could not be stored is tried again.
+        chosen = now;
     }
 
     /**
@@ -234,14 +244,18 @@ final class PublishedSource {
 
     private void take(String version, Reading reading) {
         Instant now = clock.instant();
+        Choice by = choice.get();
         try {
             PublishedSet set = reading.read();
             rules.refuseReplay(set, store.highestSequences(source));
-            SetDocuments documents = SetDocuments.read(source, name, set.documents(), chosen());
+            SetDocuments documents = SetDocuments.read(source, name, set.documents(), by);
             if (documents.problems().isEmpty()) {
                 take(version, set, documents, now);
+                chosen = by;
+                refusedBy = null;
             } else {
                 refuse(documents.problems(), now);
+                refusedBy = by;
             }
         } catch (RefusedSet e) {
             refuse(ImmutableList.of(problem(Problem.Kind.VALUE, String.valueOf(e.getMessage()))), now);
@@ -261,6 +275,7 @@ final class PublishedSource {
             declaring.unlock();
         }
         mistakes = ImmutableList.of();
+        inForceMistakes = ImmutableList.of();
         unreached = Optional.empty();
         rollouts = documents.rollouts();
         problemLog.tell(ImmutableList.of());
@@ -286,6 +301,7 @@ final class PublishedSource {
         return ImmutableList.<SourceProblem>builder()
                 .addAll(unreached.stream().iterator())
                 .addAll(mistakes)
+                .addAll(inForceMistakes)
                 .build();
     }
 

@@ -283,6 +283,7 @@ public final class PublishedSources implements AutoCloseable {
                     clock,
                     new SplittableRandom(),
                     FleetReporter.INTERVAL,
+                    FleetReporter.LEASE,
                     this::registered);
         }
     }

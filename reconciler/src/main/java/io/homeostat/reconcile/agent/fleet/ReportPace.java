@@ -23,8 +23,8 @@ final class ReportPace {
 
     /** Something is otherwise than it was reported. */
     void changed(Instant now) {
-        // Whatever changes again until then is part of the same report.
-        if (due == null) {
+        // Whatever changes again until then is part of the same report. What is due later than it could be is from before the clock was set.
+        if (due == null || due.isAfter(now.plus(interval.multipliedBy(2)))) {
             Instant earliest = sent == null || sent.isAfter(now) ? now : later(now, sent.plus(interval));
             // Up to a fifth more after that: those that reported together do not stay together.
             long spread = earliest.equals(now) ? interval.toMillis() : interval.toMillis() / 5;
@@ -33,7 +33,10 @@ final class ReportPace {
     }
 
     /** When the next one is due; empty while there is nothing to report. */
-    Optional<Instant> due() {
+    Optional<Instant> due(Instant now) {
+        if (due != null) {
+            changed(now);
+        }
         return Optional.ofNullable(due);
     }
 

@@ -10,6 +10,7 @@ import io.homeostat.desired.state.StateStore.ToApply;
 import io.homeostat.desired.yaml.Choice;
 import io.homeostat.desired.yaml.Choice.ReadRollout;
 import io.homeostat.desired.yaml.DocumentReader.ReadResult;
+import io.homeostat.desired.yaml.Problem;
 
 /**
  * What a set declares on this machine.
@@ -29,6 +30,19 @@ record SetDocuments(
     static SetDocuments read(
             SourceName source, String name, ImmutableSortedMap<String, String> documents, Choice choice) {
         ReadResult read = SetTexts.read(name, documents, choice);
+        if (read.valid() && read.workloads().isEmpty() && read.notHere().isEmpty()) {
+            return new SetDocuments(
+                    ImmutableList.of(),
+                    ImmutableSet.of(),
+                    ImmutableList.of(new SourceProblem(
+                            source,
+                            name,
+                            Problem.Kind.VALUE,
+                            "",
+                            name
+                                    + ": the set declares nothing at all, as if something had been cut off; publish one with a"
+                                    + " document, or take sources." + source.word() + " out of agent.yaml")));
+        }
         return new SetDocuments(
                 read.workloads().stream()
                         .map(found -> new ToApply(found.workload(), found.file()))

@@ -91,6 +91,7 @@ final class FleetLoad {
                 Clock.systemUTC(),
                 new Random(number),
                 FleetReporter.INTERVAL,
+                FleetReporter.LEASE,
                 revision -> registered.incrementAndGet());
     }
 

@@ -148,6 +148,18 @@ final class PublishedSourceTest {
                         .collect(ImmutableList.toImmutableList()));
     }
 
+    /** A file that is being copied is empty for a moment. */
+    @Test
+    void aSetThatDeclaresNothingIsRefused() {
+        source.fetched(file("v1", 1, ImmutableSortedMap.of("web.yaml", process("web"))));
+
+        source.fetched(new Fetched.File("v2", ByteString.EMPTY));
+
+        assertEquals(ImmutableList.of(NAME + "/web.yaml"), origins());
+        assertEquals(1, store.problems().size());
+        assertTrue(store.problems().getFirst().message().contains("declares nothing at all"));
+    }
+
     @Test
     void anOlderSetIsNotTakenAgain() {
         source.fetched(set("v1", 7, "web"));

@@ -22,20 +22,20 @@ class ReportPaceTest {
     @Test
     void nothingIsDueUntilSomethingChanges() {
         ReportPace pace = pace(1);
-        assertEquals(Optional.empty(), pace.due());
+        assertEquals(Optional.empty(), pace.due(AT));
         pace.changed(AT);
-        assertTrue(pace.due().isPresent());
+        assertTrue(pace.due(AT).isPresent());
         pace.sent(AT);
-        assertEquals(Optional.empty(), pace.due());
+        assertEquals(Optional.empty(), pace.due(AT));
     }
 
     @Test
     void whatChangesBeforeTheReportIsPartOfIt() {
         ReportPace pace = pace(2);
         pace.changed(AT);
-        Optional<Instant> due = pace.due();
+        Optional<Instant> due = pace.due(AT);
         pace.changed(AT.plusSeconds(1));
-        assertEquals(due, pace.due());
+        assertEquals(due, pace.due(AT));
     }
 
     @Test
@@ -44,7 +44,7 @@ class ReportPaceTest {
             ReportPace pace = pace(seed);
             pace.sent(AT);
             pace.changed(AT.plusSeconds(2));
-            Instant due = pace.due().orElseThrow();
+            Instant due = pace.due(AT).orElseThrow();
             assertFalse(due.isBefore(AT.plus(INTERVAL)), due::toString);
             assertFalse(due.isAfter(AT.plusSeconds(12)), due::toString);
         }
@@ -56,7 +56,7 @@ class ReportPaceTest {
         for (long seed = 0; seed < 10_000; seed++) {
             ReportPace pace = pace(seed * 7919);
             pace.changed(AT);
-            perSecond.merge(Duration.between(AT, pace.due().orElseThrow()).toSeconds(), 1, Integer::sum);
+            perSecond.merge(Duration.between(AT, pace.due(AT).orElseThrow()).toSeconds(), 1, Integer::sum);
         }
         assertTrue(perSecond.lastKey() <= 10, perSecond::toString);
         perSecond.forEach((second, reports) -> assertTrue(reports <= 1200, perSecond::toString));
@@ -67,6 +67,13 @@ class ReportPaceTest {
         ReportPace pace = pace(3);
         pace.sent(AT.plus(Duration.ofDays(1)));
         pace.changed(AT);
-        assertFalse(pace.due().orElseThrow().isAfter(AT.plus(INTERVAL)));
+        assertFalse(pace.due(AT).orElseThrow().isAfter(AT.plus(INTERVAL)));
+    }
+
+    @Test
+    void whatIsDueIsNotPutOffByAClockThatIsSetBack() {
+        ReportPace pace = pace(4);
+        pace.changed(AT.plus(Duration.ofHours(3)));
+        assertFalse(pace.due(AT).orElseThrow().isAfter(AT.plus(INTERVAL)));
     }
 }
