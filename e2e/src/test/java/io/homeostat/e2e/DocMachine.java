@@ -5,6 +5,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 
 /** The machine of whoever reads the documentation: what pages call its directories, ports and programs, and what they are here. */
@@ -49,8 +50,9 @@ final class DocMachine {
         // Before the directory that it is said to be in.
         places.put("/home/you/homeostat", Distribution.checkout().toString());
         places.put("/home/you", homeostat.directory().toString());
-        places.put("127.0.0.1:9464", "127.0.0.1:" + ProbedServer.freePort());
-        places.put("127.0.0.1:9465", "127.0.0.1:" + ProbedServer.freePort());
+        for (String port : List.of("9464", "9465", "2379", "2380")) {
+            places.put("127.0.0.1:" + port, "127.0.0.1:" + ProbedServer.freePort());
+        }
     }
 
     private static void program(Path file, String script) throws IOException {

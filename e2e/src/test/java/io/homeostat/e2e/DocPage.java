@@ -184,6 +184,14 @@ record DocPage(
                 .text();
     }
 
+    /** Whether a block has this program do something. */
+    boolean starts(String program) {
+        return blocks.stream()
+                .filter(block -> block.language().equals("console"))
+                .flatMap(block -> shown(block).stream())
+                .anyMatch(shown -> shown.command().startsWith(program + " "));
+    }
+
     /** The commands of a block with what they show; what stands before the first one is a mistake. */
     List<Shown> shown(Block block) {
         List<Shown> shown = new ArrayList<>();

@@ -2,7 +2,9 @@ package io.homeostat.e2e;
 
 import static io.homeostat.e2e.Patience.eventually;
 import static org.junit.jupiter.api.Assertions.fail;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import io.homeostat.controlplane.EtcdCluster;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -29,6 +31,7 @@ final class DocsTest {
             "homeostat logs",
             "homeostat history",
             "homeostat describe",
+            "homeostat fleet status",
             "homeostat ui",
             "curl ",
             "cat ");
@@ -58,6 +61,7 @@ final class DocsTest {
     @MethodSource("pages")
     void aPageShowsWhatHappens(String name) throws IOException {
         DocPage page = DocPage.named(name);
+        assumeTrue(EtcdCluster.isInstalled() || !page.starts("etcd"), "needs etcd");
         if (name.endsWith("README.md")) {
             checkout();
         }
@@ -130,14 +134,22 @@ final class DocsTest {
     /** What files have declared only an agent withdraws: this one knows no file, and is ended with the test. */
     @AfterEach
     void endAgents() {
-        List<Processes.Seen> agents = homeostat.everyProcess().stream()
-                .filter(process ->
-                        process.workload().isEmpty() && process.command().contains(" run "))
-                .toList();
-        agents.forEach(agent -> Processes.signal("TERM", agent.pid()));
-        eventually().until(() -> agents.stream().noneMatch(agent -> Processes.isAlive(agent.pid())));
+        end(" fleet controller ");
+        List<Processes.Seen> agents = end(" run ");
+        end("etcd --");
         if (!agents.isEmpty() || Files.exists(homeostat.stateDir().resolveSibling("etc/desired.d"))) {
             Agent _ = homeostat.agent(AgentConfig.of());
         }
+    }
+
+    /** Ends what this page has started with these words in its command, and says what that was. */
+    private List<Processes.Seen> end(String words) {
+        List<Processes.Seen> found = homeostat.everyProcess().stream()
+                .filter(process ->
+                        process.workload().isEmpty() && process.command().contains(words))
+                .toList();
+        found.forEach(process -> Processes.signal("TERM", process.pid()));
+        eventually().until(() -> found.stream().noneMatch(process -> Processes.isAlive(process.pid())));
+        return found;
     }
 }
