@@ -1,7 +1,7 @@
 package io.homeostat.desired.fleet;
 
 /**
- * Where things of a fleet are in a store of keys. Who writes what is in {@code docs/fleet.md}; roles of etcd can be made for it because it is
+ * Where things of a fleet are in a store of keys. Who writes what is in {@code docs/fleet-rollouts.md}; roles of etcd can be made for it because it is
  * a range each.
  *
  * @param prefix that all begin with, without a slash at its end
