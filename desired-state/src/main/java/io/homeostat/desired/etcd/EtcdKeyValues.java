@@ -217,7 +217,7 @@ public final class EtcdKeyValues implements KeyValues {
         };
     }
 
-    private <T> T ask(String what, Function<Client, CompletableFuture<T>> question)
+    <T> T ask(String what, Function<Client, CompletableFuture<T>> question)
             throws KeyValuesException, InterruptedException {
         return answer(what, question.apply(connected()), ANSWER);
     }
@@ -271,7 +271,7 @@ public final class EtcdKeyValues implements KeyValues {
         return new KeyValuesException(kind, why + remedy, cause);
     }
 
-    private static boolean isNotFound(KeyValuesException e) {
+    static boolean isNotFound(KeyValuesException e) {
         return e.getCause() instanceof EtcdException known && known.getErrorCode() == ErrorCode.NOT_FOUND;
     }
 
@@ -346,16 +346,16 @@ public final class EtcdKeyValues implements KeyValues {
                 found.getModRevision());
     }
 
-    private static ByteSequence bytes(String text) {
+    static ByteSequence bytes(String text) {
         return ByteSequence.from(text, UTF_8);
     }
 
-    private static String text(ByteSequence bytes) {
+    static String text(ByteSequence bytes) {
         return bytes.toString(UTF_8);
     }
 
     /** The first key that does not begin so; prefixes end with a character that is not the last one. */
-    private static ByteSequence endOf(String prefix) {
+    static ByteSequence endOf(String prefix) {
         byte[] end = prefix.getBytes(UTF_8);
         end[end.length - 1]++;
         return ByteSequence.from(end);
