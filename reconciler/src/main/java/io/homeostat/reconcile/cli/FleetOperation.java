@@ -4,6 +4,7 @@ import com.fasterxml.jackson.databind.json.JsonMapper;
 import com.google.common.collect.ImmutableList;
 import com.google.protobuf.ByteString;
 import io.homeostat.desired.etcd.EtcdKeyValues;
+import io.homeostat.desired.etcd.EtcdUsers;
 import io.homeostat.desired.etcd.KeyValues;
 import io.homeostat.desired.etcd.KeyValues.Listing;
 import io.homeostat.desired.etcd.KeyValuesException;
@@ -16,10 +17,16 @@ import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.signature.KeyFailure;
 import io.homeostat.desired.signature.TrustedKeys;
 import io.homeostat.desired.state.RecordCodec;
+import io.homeostat.desired.yaml.DocumentReader.ReadResult;
 import io.homeostat.reconcile.command.environment.CommandFailure;
 import io.homeostat.reconcile.command.environment.Environment.Interrupts;
 import io.homeostat.reconcile.command.environment.ExitStatus;
 import io.homeostat.reconcile.command.environment.UsageException;
+import io.homeostat.reconcile.command.environment.UserDirectories;
+import io.homeostat.reconcile.command.fleet.FleetAccess;
+import io.homeostat.reconcile.command.fleet.FleetMachine;
+import io.homeostat.reconcile.command.fleet.FleetPlan;
+import io.homeostat.reconcile.command.fleet.FleetRollouts;
 import io.homeostat.reconcile.command.fleet.FleetStatus;
 import io.homeostat.reconcile.command.output.Json;
 import io.homeostat.reconcile.fleet.FleetController;
@@ -28,23 +35,33 @@ import io.homeostat.reconcile.fleet.PublishedRollouts;
 import java.nio.file.Path;
 import java.security.SecureRandom;
 import java.time.temporal.ChronoUnit;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
+import java.util.regex.Pattern;
 
 /** What somebody does with a fleet whose machines go by etcd. */
 record FleetOperation(Invocation typed) {
     static final String CONTROLLER = "controller";
     static final String STATUS = "status";
+    static final String ROLLOUTS = "rollouts";
+    static final String MACHINE = "machine";
+    static final String PLAN = "plan";
+    static final String INIT = "init";
+    static final String FORGET = "forget";
 
     /** What may be typed. */
     static final ImmutableList<String> WORDS = ImmutableList.<String>builder()
-            .add(CONTROLLER, STATUS)
+            .add(CONTROLLER, STATUS, ROLLOUTS, MACHINE, PLAN, INIT, FORGET)
             .addAll(Arrays.stream(Action.values()).map(FleetOperation::word).toList())
             .build();
 
     static final String IN_WORDS = String.join(", ", WORDS);
+
+    /** What is both a key and a file's name. */
+    private static final Pattern ID = Pattern.compile("[A-Za-z0-9][A-Za-z0-9._-]{0,252}");
 
     private static final String SETTING = "signatures.documents.keys";
 
@@ -63,9 +80,16 @@ record FleetOperation(Invocation typed) {
             throw new UsageException(
                     what.isEmpty() ? "needs one of " + IN_WORDS : "'" + what + "' is none of " + IN_WORDS);
         }
-        if (action.isPresent() != name.isPresent()) {
+        boolean needsName = action.isPresent() || what.equals(MACHINE) || what.equals(FORGET);
+        if (needsName && name.isEmpty()) {
             throw new UsageException(
-                    action.isPresent() ? what + " needs the name of a rollout" : what + " takes no name");
+                    what + (action.isPresent() ? " needs the name of a rollout" : " needs the id of a machine"));
+        }
+        if (name.isPresent() && !needsName && !what.equals(ROLLOUTS)) {
+            throw new UsageException(what + " takes no name");
+        }
+        if (what.equals(PLAN) && typed.arguments().files().isEmpty()) {
+            throw new UsageException(PLAN + " needs " + Syntax.FILES + " PATH, what is to be published");
         }
         AgentConfig config = typed.configFile().read();
         AgentConfig.Etcd etcd = config.sources().etcd();
@@ -80,12 +104,22 @@ record FleetOperation(Invocation typed) {
                 return control(store, keys, contents);
             }
             try (Interrupts.Guard _ = typed.environment().interrupts().guard()) {
+                if (what.equals(INIT)) {
+                    return init(etcd, keys);
+                }
                 Listing listing = store.list(keys.prefix() + "/");
                 FleetMirror mirror = new FleetMirror(keys, contents);
                 mirror.replace(listing);
-                return action.isPresent()
-                        ? order(store, keys, mirror, action.get(), name.orElseThrow())
-                        : status(mirror);
+                if (action.isPresent()) {
+                    return order(store, keys, mirror, action.get(), name.orElseThrow());
+                }
+                return switch (what) {
+                    case ROLLOUTS -> rollouts(mirror, name);
+                    case MACHINE -> machine(mirror, name.orElseThrow());
+                    case PLAN -> plan(keys, listing, contents);
+                    case FORGET -> forget(store, keys, listing, name.orElseThrow());
+                    default -> status(mirror);
+                };
             }
         } catch (KeyValuesException e) {
             throw new CommandFailure(e.getMessage(), e);
@@ -133,16 +167,128 @@ record FleetOperation(Invocation typed) {
         return status.isWell() ? ExitStatus.OK : ExitStatus.FAILED;
     }
 
+    private int rollouts(FleetMirror mirror, Optional<String> name) {
+        FleetRollouts rollouts =
+                FleetRollouts.of(mirror, name, typed.environment().clock().instant());
+        if (typed.console().json()) {
+            Json.print(typed.console().out(), rollouts.json());
+        } else {
+            rollouts.print(typed.console());
+        }
+        return ExitStatus.OK;
+    }
+
+    private int machine(FleetMirror mirror, String id) {
+        FleetMachine machine =
+                FleetMachine.of(mirror, id, typed.environment().clock().instant());
+        if (typed.console().json()) {
+            Json.print(typed.console().out(), machine.json());
+        } else {
+            machine.print(typed.console());
+        }
+        return ExitStatus.OK;
+    }
+
+    private int plan(FleetKeys keys, Listing listing, PublishedRollouts contents) {
+        ReadResult next =
+                SetPublication.documents(typed, "nothing could be compared").read();
+        FleetPlan plan = FleetPlan.of(
+                keys,
+                listing,
+                Optional.ofNullable(listing.entries().get(keys.set()))
+                        .map(set -> published(keys, contents, set.value())),
+                next,
+                typed.environment().clock().instant());
+        if (typed.console().json()) {
+            Json.print(typed.console().out(), plan.json());
+        } else {
+            plan.print(typed.console());
+        }
+        return typed.arguments().flag(Syntax.DETAILED_EXIT_CODE) && !plan.rows().isEmpty()
+                ? ExitStatus.CHANGES
+                : ExitStatus.OK;
+    }
+
+    private static ReadResult published(FleetKeys keys, PublishedRollouts contents, ByteString set) {
+        try {
+            return contents.read(set);
+        } catch (IllegalArgumentException e) {
+            throw new CommandFailure(
+                    "what is published can't be read, so nobody can tell what machines go by: " + keys.set() + ": "
+                            + e.getMessage(),
+                    e);
+        }
+    }
+
+    private int init(AgentConfig.Etcd etcd, FleetKeys keys) throws KeyValuesException, InterruptedException {
+        Optional<String> machine = typed.arguments().text(Syntax.MACHINE);
+        if (machine.isPresent() && !ID.matcher(machine.get()).matches()) {
+            throw new UsageException(
+                    Syntax.MACHINE + ": '" + machine.get() + "' is no id; write letters, digits, '.', '_' or '-'");
+        }
+        String directory = typed.arguments()
+                .text(Syntax.TO)
+                .orElseThrow(() -> new UsageException(
+                        INIT + " needs " + Syntax.TO + " DIR, where passwords are kept, a file each"));
+        List<String> done = new ArrayList<>();
+        try (EtcdUsers users = new EtcdUsers(etcd)) {
+            FleetAccess access = new FleetAccess(
+                    users,
+                    keys,
+                    new UserDirectories(typed.environment()).absolute(Syntax.TO, directory),
+                    typed.arguments().flag(Syntax.FORCE),
+                    new SecureRandom(),
+                    typed.console().json() ? done::add : typed.console().out()::println);
+            if (machine.isPresent()) {
+                access.machine(machine.get());
+            } else {
+                access.fleet();
+            }
+        }
+        if (typed.console().json()) {
+            Json.print(typed.console().out(), Json.versioned().set("done", Json.texts(done)));
+        }
+        return ExitStatus.OK;
+    }
+
+    /** In one step, so that it is not heard of in between. */
+    private int forget(KeyValues store, FleetKeys keys, Listing listing, String id)
+            throws KeyValuesException, InterruptedException {
+        KeyValues.Entry machine = listing.entries().get(keys.machine(id));
+        KeyValues.Entry report = listing.entries().get(keys.report(id));
+        if (machine == null) {
+            throw new CommandFailure("there is no machine " + id + ", so nothing was removed");
+        }
+        boolean force = typed.arguments().flag(Syntax.FORCE);
+        ImmutableList.Builder<KeyValues.Condition> conditions = ImmutableList.<KeyValues.Condition>builder()
+                .add(new KeyValues.Condition.CreatedIn(keys.machine(id), machine.created()));
+        ImmutableList.Builder<KeyValues.Write> writes =
+                ImmutableList.<KeyValues.Write>builder().add(new KeyValues.Write.Delete(keys.machine(id)));
+        if (force) {
+            writes.add(new KeyValues.Write.Delete(keys.report(id)));
+        } else {
+            conditions.add(new KeyValues.Condition.CreatedIn(keys.report(id), 0));
+        }
+        if ((report != null && !force)
+                || store.commit(conditions.build(), writes.build()).isEmpty()) {
+            throw new CommandFailure(id + " is heard of, so it was not forgotten; end its agent first, or add "
+                    + Syntax.FORCE + ": it registers again when it starts");
+        }
+        if (typed.console().json()) {
+            Json.print(typed.console().out(), Json.versioned().put("forgotten", id));
+        } else {
+            typed.console().out().println("forgotten: " + id + "; rollouts do not wait for it any more");
+        }
+        return ExitStatus.OK;
+    }
+
     private int order(KeyValues store, FleetKeys keys, FleetMirror mirror, Action action, String name)
             throws KeyValuesException, InterruptedException {
         Rollout rollout = mirror.situations(typed.environment().clock().instant()).stream()
                 .map(situation -> situation.rollout())
                 .filter(one -> one.name().equals(name))
                 .findFirst()
-                .orElseThrow(() -> new CommandFailure("there is no rollout " + name + "; "
-                        + (mirror.rollouts().isEmpty()
-                                ? "none is published"
-                                : "published are " + String.join(", ", mirror.rollouts()))));
+                .orElseThrow(() -> FleetRollouts.unknown(mirror, name));
         RolloutOrder order = new RolloutOrder(
                 rollout.digest(), action, typed.environment().clock().instant().truncatedTo(ChronoUnit.MILLIS), who());
         store.commit(

@@ -110,8 +110,19 @@ record SetPublication(Invocation typed) {
         }
     }
 
-    /** The texts by their paths below what was given; all of them are valid together. */
-    private ImmutableSortedMap<String, String> documents() {
+    /**
+     * Documents as they are published.
+     *
+     * @param read what they say; all of them are valid together
+     */
+    record Documents(Texts texts, ReadResult read) {}
+
+    /**
+     * Those of {@code -f}.
+     *
+     * @param consequence of errors, such as {@code nothing was published}
+     */
+    static Documents documents(Invocation typed, String consequence) {
         if (typed.arguments().files().contains(DocumentTexts.STANDARD_INPUT)) {
             throw new UsageException("what is published has names; write files, and not -");
         }
@@ -132,13 +143,19 @@ record SetPublication(Invocation typed) {
             }
             int errors = parsed.errors().size();
             throw new CommandFailure(
-                    (errors == 1 ? "1 error" : errors + " errors") + ", so nothing was published; correct the files",
+                    (errors == 1 ? "1 error" : errors + " errors") + ", so " + consequence + "; correct the files",
                     parsed.errors());
         }
         if (parsed.workloads().isEmpty()) {
-            throw new CommandFailure(DocumentTexts.noDocument(typed.arguments().files())
-                    + ", so nothing was published: every machine would remove what was published before");
+            throw new CommandFailure(DocumentTexts.noDocument(typed.arguments().files()) + ", so " + consequence
+                    + ": every machine would remove what was published before");
         }
+        return new Documents(texts, parsed);
+    }
+
+    /** The texts by their paths below what was given. */
+    private ImmutableSortedMap<String, String> documents() {
+        Texts texts = documents(typed, "nothing was published").texts();
         Map<String, String> named = new TreeMap<>();
         for (Input.Text text : texts.texts()) {
             String name = name(text);

@@ -55,6 +55,7 @@ final class Syntax {
     static final String KEY = "--key";
     static final String FORCE = "--force";
     static final String FLEET = "--fleet";
+    static final String MACHINE = "--machine";
     static final String DRY_RUN = "--dry-run";
     static final String OPEN = "--open";
     static final String LABELS = "-l";

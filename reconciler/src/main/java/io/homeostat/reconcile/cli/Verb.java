@@ -107,13 +107,23 @@ public enum Verb {
             "Exit status: 0 published, or there already, 1 not."),
     FLEET(
             syntax -> syntax.word("WHAT", true, "One of " + FleetOperation.IN_WORDS + ".", FleetOperation.WORDS)
-                    .word("ROLLOUT", false, "The rollout that is to be paused, resumed, aborted or rolled back.")
+                    .word("NAME", false, "A rollout; with machine and forget the id of a machine.")
+                    .files(false)
+                    .flag(Syntax.DETAILED_EXIT_CODE, "With plan: exit with 2 when there are changes.")
+                    .text(Syntax.MACHINE, "ID", "With init: the user of this machine, and no other.", false)
+                    .text(Syntax.TO, "DIR", "With init: where passwords are kept, a file each.", false)
+                    .flag(
+                            Syntax.FORCE,
+                            "With init: also users that are there; with forget: also a machine that is heard of.")
                     .config(),
             typed -> new FleetOperation(typed).run(),
             "Show how machines that go by etcd and their rollouts fare, stop rollouts, or be a controller of them.",
             "controller: open waves and halt them, until SIGTERM; of any number of them one leads. --log-level info tells more.",
             "pause, resume, abort, rollback: an order, which the controller that leads follows.",
-            "Exit status: 0 done, of status all machines are heard of and nothing was stopped, 1 not."),
+            "plan -f PATH: what would change on which machines were this published, and in which waves.",
+            "init: users and roles of etcd, each of which may do what it has to; etcd asks for passwords once its authentication is enabled.",
+            "forget: a machine that is gone for good, so that rollouts do not wait for it.",
+            "Exit status: 0 done, of status all machines are heard of and nothing was stopped, 1 not; with --detailed-exitcode 2 changes."),
     PLAN(
             syntax -> syntax.files(false)
                     .prune()

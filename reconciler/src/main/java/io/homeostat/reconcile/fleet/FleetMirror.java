@@ -172,6 +172,13 @@ public final class FleetMirror {
         return Optional.ofNullable(reports.get(machine));
     }
 
+    /** What was decided of rollouts last, by their names; also of those that are not published any more. */
+    public synchronized ImmutableMap<String, RolloutState> states() {
+        return states.entrySet().stream()
+                .collect(ImmutableMap.toImmutableMap(
+                        Map.Entry::getKey, written -> written.getValue().state()));
+    }
+
     /** Whether a set was published. */
     public synchronized boolean hasSet() {
         return setRevision > 0;

@@ -55,6 +55,7 @@ public final class FleetPlanner {
         return new RolloutPlan(
                 state,
                 waves(census),
+                census.standings,
                 census.failures,
                 bound(census),
                 examples(census),

@@ -29,10 +29,20 @@ public final class PublishedRollouts implements SetContents {
 
     @Override
     public ImmutableList<Scope> rollouts(ByteString set) {
+        return scopes(read(set));
+    }
+
+    /** The documents of a set; throws an IllegalArgumentException as {@link #rollouts} does. */
+    public ReadResult read(ByteString set) {
         ReadResult read = DocumentReader.parse(texts(set), Choice.ALL);
         if (!read.valid()) {
             throw new IllegalArgumentException(read.errors().getFirst().toString());
         }
+        return read;
+    }
+
+    /** The rollouts among documents, with the machines that they are for. */
+    public static ImmutableList<Scope> scopes(ReadResult read) {
         return read.rollouts().stream()
                 .map(rollout -> scope(Rollout.of(rollout.name(), rollout.spec()), read.declared()))
                 .collect(ImmutableList.toImmutableList());

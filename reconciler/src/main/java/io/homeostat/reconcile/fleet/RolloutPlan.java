@@ -11,6 +11,7 @@ import java.util.Optional;
  *
  * @param state the same as before when nothing changes
  * @param waves each with the machines that it lets in, if no more come and none goes
+ * @param standings how all machines fare, in the order of the situation's members
  * @param failures how many machines whose turn it was have failed
  * @param bound how many may, beside those that were forgiven
  * @param examples of those that have failed, or are waited for
@@ -20,6 +21,7 @@ import java.util.Optional;
 public record RolloutPlan(
         RolloutState state,
         ImmutableList<Wave> waves,
+        ImmutableList<Standing> standings,
         int failures,
         int bound,
         ImmutableList<Example> examples,

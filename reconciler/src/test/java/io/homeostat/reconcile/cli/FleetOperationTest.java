@@ -5,6 +5,8 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
 import com.google.common.collect.ImmutableList;
 import com.google.common.io.MoreFiles;
 import com.google.common.io.RecursiveDeleteOption;
@@ -12,12 +14,21 @@ import com.google.protobuf.ByteString;
 import io.homeostat.controlplane.EtcdCluster;
 import io.homeostat.desired.etcd.EtcdKeyValues;
 import io.homeostat.desired.etcd.KeyValues;
+import io.homeostat.desired.fleet.Rollout;
+import io.homeostat.desired.fleet.RolloutState;
 import io.homeostat.desired.model.AgentConfig.Etcd;
+import io.homeostat.desired.model.RolloutSpec;
+import io.homeostat.desired.state.RecordCodec;
+import io.homeostat.desired.yaml.Choice;
+import io.homeostat.desired.yaml.DocumentReader;
+import io.homeostat.desired.yaml.DocumentReader.Input;
+import io.homeostat.desired.yaml.DocumentReader.Texts;
 import io.homeostat.reconcile.cli.Shell.Result;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
@@ -128,12 +139,230 @@ class FleetOperationTest {
     }
 
     @Test
+    void wavesAndMachinesAreShown() throws Exception {
+        assertEquals(new Result(0, "no rollout is published\n", ""), fleet("rollouts"));
+        put("machines/vm-1", "{\"at\": \"2026-11-01T12:00:00Z\", \"labels\": {\"role\": \"web\"}}");
+        put("machines/vm-2", "{\"at\": \"2026-11-01T12:00:00Z\"}");
+        put(
+                "set",
+                SET.replace("metadata: {name: web}", "metadata: {name: web}\nplacement: {matchLabels: {role: web}}"));
+        put("reports/vm-1", """
+                {"agent": "1.0", "at": "2026-11-01T13:00:00Z", "source": "etcd", "version": "7", "sequence": 3, "problems": 0,
+                "workloads": [{"id": "process/web", "revision": "1", "desired": "1", "state": "RUNNING", "healthy": true,
+                "converged": true, "restarts": 2}]}""");
+        assertEquals("""
+                machine     vm-1
+                registered  2026-11-01T12:00:00Z
+                labels      role=web
+                report      at 2026-11-01T13:00:00Z by agent 1.0
+                set         etcd 7, sequence 3
+                WORKLOAD     REVISION  DESIRED  STATE    HEALTHY  CONVERGED  RESTARTS  FAILURE
+                process/web  1         1        RUNNING  yes      yes        2         -
+                ROLLOUT  ADMITTED  STANDING    WAVE  WHY
+                web-2    no        notItsTurn  1     no controller has begun it
+                """, fleet("machine", "vm-1").out());
+        assertEquals("""
+                machine     vm-2
+                registered  2026-11-01T12:00:00Z
+                labels      -
+                report      silent: nothing is heard of it
+                ROLLOUT  ADMITTED  STANDING  WAVE  WHY
+                web-2    no        notForIt  -     its placement is for other machines
+                """, fleet("machine", "vm-2").out());
+
+        state("PROGRESSING", "", 0, "wave 1 of 4 is open");
+        put("machines/vm-3", "{\"at\": \"2026-11-01T12:00:00Z\", \"labels\": {\"role\": \"web\"}}");
+        assertEquals("wave 1 is open", why("vm-1"));
+        state("HALTED", "", 0, "1 of 1 machines failed");
+        assertEquals("1 of 1 machines failed", why("vm-1"));
+        state("PROGRESSING", "f", 0, "wave 1 of 4 is open");
+        assertEquals("it came after wave 1 had opened", why("vm-3"));
+        state("PROGRESSING", "g", 1L << 40, "wave 4 of 4 is open");
+        assertEquals("process/web is to be at 1", why("vm-1"));
+        Result waves = fleet("rollouts", "web-2");
+        assertEquals("""
+                ROLLOUT  PHASE        WAVE  MACHINES  NOT ITS TURN  DONE  WAITING  SILENT  FAILED
+                web-2    progressing  1/4   1         0             0     0        1       0
+                web-2    progressing  2/4   0         0             0     0        0       0
+                web-2    progressing  3/4   0         0             0     0        0       0
+                web-2    progressing  4/4   1         0             0     1        0       0
+                web-2: wave 4 of 4 is open; waits for 2 of 2 machines, 1 silent
+                """, waves.out().lines().limit(6).map(line -> line + "\n").reduce("", String::concat));
+        assertTrue(fleet("rollouts", "-o", "json").out().contains("\"waves\":[{\"machines\":1,\"notItsTurn\":0"));
+        assertTrue(
+                fleet("rollouts", "db").err().contains("there is no rollout db; published are web-2"),
+                "which there are is said");
+        assertTrue(fleet("machine", "vm-4").err().contains("no machine vm-4 among the 3 that are registered"));
+    }
+
+    /** Why a machine does not have the new revision. */
+    private String why(String machine) throws IOException {
+        JsonNode json = new ObjectMapper()
+                .readTree(fleet("machine", machine, "-o", "json").out());
+        return json.path("rollouts").path(0).path("reason").asText();
+    }
+
+    /** Written as if a controller had. */
+    private void state(String phase, String through, long asOf, String reason) throws Exception {
+        Instant time = Instant.parse("2026-11-01T12:00:00Z");
+        RolloutSpec spec = DocumentReader.parse(
+                        new Texts(
+                                ImmutableList.of(new Input.Text("set.yaml", "set.yaml", null, SET)),
+                                ImmutableList.of()),
+                        Choice.ALL)
+                .rollouts()
+                .getFirst()
+                .spec();
+        Instant now = Instant.now();
+        put(
+                "rollouts/web-2",
+                new RecordCodec(new ObjectMapper())
+                        .write(new RolloutState(
+                                Rollout.of("web-2", spec).digest(),
+                                RolloutState.Phase.valueOf(phase),
+                                through.equals("g") ? 3 : 0,
+                                through,
+                                asOf,
+                                1,
+                                now,
+                                time,
+                                null,
+                                0,
+                                0,
+                                reason)));
+    }
+
+    @Test
+    void aMachineThatIsGoneIsForgotten() throws Exception {
+        put("machines/vm-1", "{\"at\": \"2026-11-01T12:00:00Z\"}");
+        put("reports/vm-1", "{}");
+        Result refused = fleet("forget", "vm-1");
+        assertEquals(1, refused.status());
+        assertTrue(refused.err().contains("vm-1 is heard of"), refused.err());
+        assertEquals(2, store.list("/homeostat/").entries().size(), "nothing was removed");
+
+        assertEquals(0, fleet("forget", "vm-1", "--force").status());
+        assertTrue(store.list("/homeostat/").entries().isEmpty());
+        assertTrue(fleet("forget", "vm-1").err().contains("there is no machine vm-1, so nothing was removed"));
+
+        put("machines/vm-1", "{\"at\": \"2026-11-01T12:00:00Z\"}");
+        assertEquals(
+                new Result(0, "forgotten: vm-1; rollouts do not wait for it any more\n", ""), fleet("forget", "vm-1"));
+    }
+
+    @Test
+    void usersOfEtcdAreMade() throws Exception {
+        Path passwords = directory.resolve("passwords");
+
+        Result made = fleet("init", "--to", passwords.toString());
+        assertEquals(0, made.status(), made.err());
+        assertTrue(
+                made.out()
+                        .contains("user homeostat-operator was made, its password is in "
+                                + passwords.resolve("operator.password")),
+                made.out());
+        assertTrue(fleet("init", "--to", passwords.toString(), "--machine", "vm-1", "-o", "json")
+                .out()
+                .contains("{\"formatVersion\""));
+        assertTrue(Files.exists(passwords.resolve("machine-vm-1.password")));
+
+        assertEquals(64, fleet("init").status());
+        assertEquals(
+                64,
+                fleet("init", "--to", passwords.toString(), "--machine", "../vm")
+                        .status());
+    }
+
+    private Result plan(String documents, String... options) throws IOException {
+        Path file = Files.writeString(directory.resolve("set.yaml"), documents);
+        return fleet(ImmutableList.<String>builder()
+                .add("plan", "-f", file.toString())
+                .add(options)
+                .build()
+                .toArray(String[]::new));
+    }
+
+    @Test
+    void whatASetWouldChangeIsPlanned() throws Exception {
+        for (int i = 1; i <= 20; i++) {
+            put("machines/vm-" + i, "{\"at\": \"2026-11-01T12:00:00Z\", \"labels\": {\"n\": \"" + i + "\"}}");
+        }
+        String first = SET.substring(SET.indexOf("---") + 4, SET.lastIndexOf("---"));
+        Result begins = plan(first);
+        assertEquals("""
+                WORKLOAD     FROM  TO  MACHINES  WHEN
+                process/web  -     1   20        at once
+                """, begins.out());
+        assertTrue(
+                begins.err().contains("warning: process/web changes at once on 20 machines: no rollout covers that"),
+                begins.err());
+
+        put("set", first);
+        assertEquals(new Result(0, "nothing would change on 20 machines\n", ""), plan(first, "--detailed-exitcode"));
+        assertEquals(new Result(2, """
+                WORKLOAD     FROM  TO  MACHINES  WHEN
+                process/web  1     2   1         wave 1 of rollout web-2
+                process/web  1     2   1         wave 2 of rollout web-2
+                process/web  1     2   8         wave 3 of rollout web-2
+                process/web  1     2   10        wave 4 of rollout web-2
+                """, ""), plan(SET, "--detailed-exitcode"));
+        assertEquals(0, plan(SET).status());
+
+        String other = first.replace("name: web}", "name: db}\nplacement: {matchLabels: {n: '3'}}");
+        assertEquals("""
+                WORKLOAD     FROM  TO  MACHINES  WHEN
+                process/db   -     1   1         at once
+                process/web  1     -   20        at once
+                """, plan(other).out());
+        JsonNode json = new ObjectMapper()
+                .readTree(plan(first.replace("/bin/true", "/bin/false"), "-o", "json")
+                        .out());
+        assertEquals(
+                "{\"workload\":\"process/web\",\"from\":\"1\",\"to\":\"1\",\"rollout\":\"\",\"wave\":0,\"machines\":20}",
+                json.path("changes").path(0).toString());
+    }
+
+    @Test
+    void aRolloutThatWasPublishedBeforeDoesNotBeginAnew() throws Exception {
+        put("machines/vm-1", "{\"at\": \"2026-11-01T12:00:00Z\"}");
+        put("set", SET);
+        state("COMPLETED", "g", 1L << 40, "all machines were well");
+        assertEquals(new Result(0, "nothing would change on 1 machine\n", ""), plan(SET));
+
+        put("set", SET.substring(SET.indexOf("---") + 4, SET.lastIndexOf("---")));
+        Result again = plan(SET);
+        assertEquals("""
+                WORKLOAD     FROM  TO  MACHINES  WHEN
+                process/web  1     2   1         at once
+                """, again.out());
+        assertTrue(
+                again.err()
+                        .contains("rollout web-2 was published before and is completed: it goes on from there,"
+                                + " and does not begin anew; give it another name"),
+                again.err());
+    }
+
+    @Test
+    void aPlanNeedsDocumentsThatCanBeRead() throws Exception {
+        assertEquals(64, fleet("plan").status());
+        Result invalid = plan("kind: Process");
+        assertEquals(1, invalid.status());
+        assertTrue(invalid.err().contains("so nothing could be compared; correct the files"), invalid.err());
+        put("set", "kind: Process");
+        Result unread = plan(SET);
+        assertEquals(1, unread.status());
+        assertTrue(unread.err().contains("what is published can't be read"), unread.err());
+    }
+
+    @Test
     void whatMakesNoSenseIsSaid() throws Exception {
         assertEquals(
-                ImmutableList.of(64, 64, 64),
+                ImmutableList.of(64, 64, 64, 64, 64),
                 ImmutableList.of(
                         fleet("frob").status(),
                         fleet("pause").status(),
+                        fleet("machine").status(),
+                        fleet("forget").status(),
                         fleet("status", "web").status()));
         Result unknown = fleet("pause", "web");
         assertEquals(1, unknown.status());

@@ -119,6 +119,7 @@ class FleetSimulationTest {
         return new RolloutPlan(
                 change.apply(plan.state()),
                 plan.waves(),
+                plan.standings(),
                 plan.failures(),
                 plan.bound(),
                 plan.examples(),

@@ -1,0 +1,197 @@
+package io.homeostat.reconcile.command.fleet;
+
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import com.google.common.base.Joiner;
+import com.google.common.collect.ImmutableList;
+import io.homeostat.desired.fleet.MachineReport;
+import io.homeostat.desired.fleet.MachineReport.ReportedWorkload;
+import io.homeostat.desired.fleet.RolloutState;
+import io.homeostat.reconcile.command.environment.CommandFailure;
+import io.homeostat.reconcile.command.output.Console;
+import io.homeostat.reconcile.command.output.Json;
+import io.homeostat.reconcile.command.output.Table;
+import io.homeostat.reconcile.command.output.Text;
+import io.homeostat.reconcile.fleet.FleetMirror;
+import io.homeostat.reconcile.fleet.FleetMirror.Machine;
+import io.homeostat.reconcile.fleet.RolloutSituation.Member;
+import io.homeostat.reconcile.fleet.Standing;
+import java.time.Instant;
+import java.util.Optional;
+
+/**
+ * One machine of a fleet.
+ *
+ * @param report empty while it is silent
+ */
+public record FleetMachine(String id, Machine machine, Optional<MachineReport> report, ImmutableList<Turn> rollouts) {
+    private static final String NOTHING = "-";
+
+    /**
+     * Whether a rollout lets it in.
+     *
+     * @param admits whether it may have the new revision, as was decided last
+     * @param standing how it fares then; else whose turn it is
+     * @param wave that it is in, from 1; 0: the rollout is not for it
+     * @param why for people; empty when there is nothing to say
+     */
+    public record Turn(String rollout, boolean admits, String standing, int wave, String why) {}
+
+    /**
+     * Looks at one.
+     *
+     * @throws CommandFailure when it was never there
+     */
+    public static FleetMachine of(FleetMirror mirror, String id, Instant now) {
+        Machine machine = mirror.machines().get(id);
+        if (machine == null) {
+            throw new CommandFailure("there is no machine " + id + " among the "
+                    + mirror.machines().size() + " that are registered; machines are named by their instance ids");
+        }
+        return new FleetMachine(
+                id,
+                machine,
+                mirror.report(id),
+                RolloutStand.all(mirror, now).stream()
+                        .map(stand -> turn(stand, id))
+                        .collect(ImmutableList.toImmutableList()));
+    }
+
+    private static Turn turn(RolloutStand stand, String id) {
+        ImmutableList<Member> members = stand.situation().members();
+        int index = 0;
+        while (index < members.size() && !members.get(index).id().equals(id)) {
+            index++;
+        }
+        if (index == members.size()) {
+            return new Turn(stand.name(), false, "notForIt", 0, "its placement is for other machines");
+        }
+        Member member = members.get(index);
+        int wave = stand.waveOf(index) + 1;
+        RolloutState state = stand.situation().state();
+        if (state == null || !state.digest().equals(stand.situation().rollout().digest())) {
+            return notYet(stand, wave, "no controller has begun it");
+        } else if (state.admits(member.place(), member.registeredAt())) {
+            Standing standing = stand.plan().standings().get(index);
+            return new Turn(stand.name(), true, RolloutStand.word(standing.kind()), wave, standing.why());
+        } else if (!state.letsIn()) {
+            return notYet(stand, wave, state.reason());
+        } else if (member.place().compareTo(state.through()) <= 0) {
+            return notYet(stand, wave, "it came after wave " + (state.wave() + 1) + " had opened");
+        }
+        return notYet(stand, wave, "wave " + (state.wave() + 1) + " is open");
+    }
+
+    private static Turn notYet(RolloutStand stand, int wave, String why) {
+        return new Turn(stand.name(), false, RolloutStand.word(Standing.Kind.NOT_ITS_TURN), wave, why);
+    }
+
+    /** Prints it for people. */
+    public void print(Console console) {
+        console.out().println("machine     " + Text.oneLine(id));
+        console.out().println("registered  " + machine.at());
+        console.out()
+                .println("labels      "
+                        + (machine.labels().isEmpty()
+                                ? NOTHING
+                                : Text.oneLine(Joiner.on(", ")
+                                        .withKeyValueSeparator("=")
+                                        .join(machine.labels()))));
+        console.out()
+                .println("report      "
+                        + report.map(said -> Text.oneLine("at " + said.at() + " by agent " + said.agent()
+                                        + (said.problems() == 0
+                                                ? ""
+                                                : ", problems of its sources: " + said.problems())))
+                                .orElse("silent: nothing is heard of it"));
+        report.ifPresent(said -> {
+            console.out()
+                    .println("set         "
+                            + (said.source().isEmpty()
+                                    ? NOTHING
+                                    : Text.oneLine(said.source() + " " + said.version()
+                                            + (said.sequence() == 0 ? "" : ", sequence " + said.sequence()))));
+            print(said.workloads(), console);
+        });
+        if (!rollouts.isEmpty()) {
+            Table table = new Table("ROLLOUT", "ADMITTED", "STANDING", "WAVE", "WHY");
+            rollouts.forEach(turn -> table.row(
+                    turn.rollout(),
+                    turn.admits() ? "yes" : "no",
+                    turn.standing(),
+                    turn.wave() == 0 ? NOTHING : String.valueOf(turn.wave()),
+                    turn.why()));
+            table.print(console.out(), console.ansi());
+        }
+    }
+
+    private static void print(ImmutableList<ReportedWorkload> workloads, Console console) {
+        if (workloads.isEmpty()) {
+            return;
+        }
+        Table table =
+                new Table("WORKLOAD", "REVISION", "DESIRED", "STATE", "HEALTHY", "CONVERGED", "RESTARTS", "FAILURE");
+        workloads.forEach(workload -> table.row(
+                workload.id(),
+                orNothing(workload.revision()),
+                orNothing(workload.desired()),
+                workload.state(),
+                workload.healthy() ? "yes" : "no",
+                workload.converged() ? "yes" : "no",
+                String.valueOf(workload.restarts()),
+                orNothing(workload.failure())));
+        table.print(console.out(), console.ansi());
+    }
+
+    private static String orNothing(String text) {
+        return text.isEmpty() ? NOTHING : text;
+    }
+
+    /** The same for programs. */
+    public ObjectNode json() {
+        ObjectNode json = Json.versioned()
+                .put("machine", id)
+                .put("registeredAt", machine.at().toString())
+                .put("silent", report.isEmpty());
+        ObjectNode labels = json.putObject("labels");
+        machine.labels().forEach(labels::put);
+        report.ifPresent(said -> json.set("report", json(said)));
+        json.set(
+                "rollouts",
+                Json.array(
+                        rollouts,
+                        turn -> Json.object()
+                                .put("name", turn.rollout())
+                                .put("admitted", turn.admits())
+                                .put("standing", turn.standing())
+                                .put("wave", turn.wave())
+                                .put("reason", turn.why())));
+        return json;
+    }
+
+    private static ObjectNode json(MachineReport report) {
+        ObjectNode json = Json.object()
+                .put("agent", report.agent())
+                .put("at", report.at().toString())
+                .put("source", report.source())
+                .put("version", report.version())
+                .put("sequence", report.sequence())
+                .put("problems", report.problems());
+        json.set(
+                "workloads",
+                Json.array(
+                        report.workloads(),
+                        workload -> Json.object()
+                                .put("id", workload.id())
+                                .put("revision", workload.revision())
+                                .put("desired", workload.desired())
+                                .put("failed", workload.failed())
+                                .put("state", workload.state())
+                                .put("converged", workload.converged())
+                                .put("healthy", workload.healthy())
+                                .put("paused", workload.paused())
+                                .put("givenUp", workload.givenUp())
+                                .put("restarts", workload.restarts())
+                                .put("failure", workload.failure())));
+        return json;
+    }
+}

@@ -1,0 +1,81 @@
+package io.homeostat.reconcile.command.fleet;
+
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableMultiset;
+import io.homeostat.reconcile.command.environment.CommandFailure;
+import io.homeostat.reconcile.command.output.Console;
+import io.homeostat.reconcile.command.output.Json;
+import io.homeostat.reconcile.command.output.Table;
+import io.homeostat.reconcile.command.output.Text;
+import io.homeostat.reconcile.fleet.FleetMirror;
+import io.homeostat.reconcile.fleet.Standing;
+import java.time.Instant;
+import java.util.Optional;
+
+/** How the waves of rollouts fare. */
+public record FleetRollouts(ImmutableList<RolloutStand> rollouts) {
+    /**
+     * Looks at all of them, or at one.
+     *
+     * @throws CommandFailure when there is none of this name
+     */
+    public static FleetRollouts of(FleetMirror mirror, Optional<String> name, Instant now) {
+        ImmutableList<RolloutStand> rollouts = RolloutStand.all(mirror, now).stream()
+                .filter(stand -> name.isEmpty() || name.get().equals(stand.name()))
+                .collect(ImmutableList.toImmutableList());
+        if (name.isPresent() && rollouts.isEmpty()) {
+            throw unknown(mirror, name.get());
+        }
+        return new FleetRollouts(rollouts);
+    }
+
+    /** There is no such rollout. */
+    public static CommandFailure unknown(FleetMirror mirror, String name) {
+        return new CommandFailure("there is no rollout " + name + "; "
+                + (mirror.rollouts().isEmpty()
+                        ? "none is published"
+                        : "published are " + String.join(", ", mirror.rollouts())));
+    }
+
+    /** Prints it for people. */
+    public void print(Console console) {
+        if (rollouts.isEmpty()) {
+            console.out().println("no rollout is published");
+            return;
+        }
+        Table table = new Table(
+                "ROLLOUT", "PHASE", "WAVE", "MACHINES", "NOT ITS TURN", "DONE", "WAITING", "SILENT", "FAILED");
+        for (RolloutStand stand : rollouts) {
+            for (int i = 0; i < stand.plan().waves().size(); i++) {
+                ImmutableMultiset<Standing.Kind> machines =
+                        stand.plan().waves().get(i).machines();
+                table.row(
+                        stand.name(),
+                        stand.phase(),
+                        stand.wave(i),
+                        String.valueOf(machines.size()),
+                        String.valueOf(machines.count(Standing.Kind.NOT_ITS_TURN)),
+                        String.valueOf(machines.count(Standing.Kind.DONE)),
+                        String.valueOf(machines.count(Standing.Kind.WAITING)),
+                        String.valueOf(machines.count(Standing.Kind.SILENT)),
+                        String.valueOf(machines.count(Standing.Kind.FAILED)));
+            }
+        }
+        table.print(console.out(), console.ansi());
+        for (RolloutStand stand : rollouts) {
+            String waitsFor = stand.plan().waitsFor();
+            console.out()
+                    .println(Text.oneLine(stand.name() + ": "
+                            + stand.plan().state().reason() + (waitsFor.isEmpty() ? "" : "; waits for " + waitsFor)));
+            stand.printExamples(console);
+        }
+    }
+
+    /** The same for programs. */
+    public ObjectNode json() {
+        ObjectNode json = Json.versioned();
+        json.set("rollouts", Json.array(rollouts, RolloutStand::json));
+        return json;
+    }
+}

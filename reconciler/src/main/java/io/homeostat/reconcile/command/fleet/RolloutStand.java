@@ -1,0 +1,115 @@
+package io.homeostat.reconcile.command.fleet;
+
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableMultiset;
+import io.homeostat.desired.fleet.RolloutState.Phase;
+import io.homeostat.reconcile.command.output.Console;
+import io.homeostat.reconcile.command.output.Json;
+import io.homeostat.reconcile.command.output.Text;
+import io.homeostat.reconcile.fleet.FleetMirror;
+import io.homeostat.reconcile.fleet.FleetPlanner;
+import io.homeostat.reconcile.fleet.RolloutPlan;
+import io.homeostat.reconcile.fleet.RolloutPlan.Wave;
+import io.homeostat.reconcile.fleet.RolloutSituation;
+import io.homeostat.reconcile.fleet.Standing;
+import java.time.Instant;
+import java.util.Arrays;
+import java.util.Locale;
+
+/** A rollout, and how far it has come. */
+public record RolloutStand(RolloutSituation situation, RolloutPlan plan) {
+    static ImmutableList<RolloutStand> all(FleetMirror mirror, Instant now) {
+        return mirror.situations(now).stream()
+                .map(situation -> new RolloutStand(situation, FleetPlanner.plan(situation)))
+                .collect(ImmutableList.toImmutableList());
+    }
+
+    String name() {
+        return situation.rollout().name();
+    }
+
+    boolean isStopped() {
+        return plan.state().phase() == Phase.HALTED || plan.state().phase() == Phase.ROLLED_BACK;
+    }
+
+    int count(Standing.Kind kind) {
+        return plan.waves().stream()
+                .mapToInt(wave -> wave.machines().count(kind))
+                .sum();
+    }
+
+    String phase() {
+        return word(plan.state().phase());
+    }
+
+    String openWave() {
+        return wave(plan.state().wave());
+    }
+
+    /** One of how many, such as 1/4. */
+    String wave(int index) {
+        return (index + 1) + "/" + plan.waves().size();
+    }
+
+    /** The wave of the machine with this index among the members. */
+    int waveOf(int member) {
+        int wave = 0;
+        int behind = member;
+        while (behind >= plan.waves().get(wave).machines().size()) {
+            behind -= plan.waves().get(wave).machines().size();
+            wave++;
+        }
+        return wave;
+    }
+
+    /** Who holds it up. */
+    void printExamples(Console console) {
+        plan.examples()
+                .forEach(example -> console.out()
+                        .println(name() + ": " + example.machine() + " "
+                                + word(example.standing().kind()) + ": "
+                                + Text.oneLine(example.standing().why())));
+    }
+
+    ObjectNode json() {
+        ObjectNode json = Json.object()
+                .put("name", name())
+                .put("phase", phase())
+                .put("wave", plan.state().wave() + 1)
+                .put("from", situation.rollout().spec().from())
+                .put("to", situation.rollout().spec().to())
+                .put("machines", situation.members().size())
+                .put("failures", plan.failures())
+                .put("maxFailures", plan.bound())
+                .put("reason", plan.state().reason())
+                .put("waitsFor", plan.waitsFor());
+        json.set("waves", Json.array(plan.waves(), RolloutStand::json));
+        json.set(
+                "examples",
+                Json.array(
+                        plan.examples(),
+                        example -> Json.object()
+                                .put("machine", example.machine())
+                                .put("standing", word(example.standing().kind()))
+                                .put("reason", example.standing().why())));
+        return json;
+    }
+
+    private static ObjectNode json(Wave wave) {
+        ImmutableMultiset<Standing.Kind> machines = wave.machines();
+        ObjectNode json = Json.object().put("machines", machines.size());
+        Arrays.stream(Standing.Kind.values()).forEach(kind -> json.put(word(kind), machines.count(kind)));
+        return json;
+    }
+
+    /** As it is written in JSON: rolledBack. */
+    static String word(Enum<?> constant) {
+        String[] words = constant.name().toLowerCase(Locale.ROOT).split("_", -1);
+        StringBuilder word = new StringBuilder(words[0]);
+        for (int i = 1; i < words.length; i++) {
+            word.append(words[i].substring(0, 1).toUpperCase(Locale.ROOT)).append(words[i].substring(1));
+        }
+        return word.toString();
+    }
+}
