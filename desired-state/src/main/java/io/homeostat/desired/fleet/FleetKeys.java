@@ -12,6 +12,11 @@ public record FleetKeys(String prefix) {
         return prefix + "/set";
     }
 
+    /** The newest sets that controllers have taken; written by the controller. Comes before the set in the order of keys. */
+    public String newest() {
+        return prefix + "/newest";
+    }
+
     /** How rollouts stand, one key each; written by the controller. */
     public String rollouts() {
         return prefix + "/rollouts/";

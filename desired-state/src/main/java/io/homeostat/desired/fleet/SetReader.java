@@ -19,6 +19,7 @@ import java.nio.charset.StandardCharsets;
 import java.time.DateTimeException;
 import java.time.Instant;
 import java.util.Base64;
+import java.util.Collection;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.Predicate;
@@ -98,6 +99,11 @@ public final class SetReader {
                                 text(envelope, SetFile.ENVELOPE_PATH),
                                 SetFile.ENVELOPE_PATH + " is not what homeostat publish writes"),
                         documents.buildOrThrow());
+    }
+
+    /** The newest set of those that were taken, as far as it counts by the rules. */
+    public SequenceFloor floor(Collection<SequenceFloor.Seen> taken) {
+        return SequenceFloor.of(taken, keys.ids(), rules.require());
     }
 
     private PublishedSet unsigned(ImmutableSortedMap<String, String> documents) throws RefusedSet {

@@ -9,8 +9,10 @@ import io.homeostat.desired.etcd.KeyValues.Leadership;
 import io.homeostat.desired.etcd.KeyValues.Write;
 import io.homeostat.desired.etcd.KeyValuesException;
 import io.homeostat.desired.fleet.FleetKeys;
+import io.homeostat.desired.fleet.NewestSets;
 import io.homeostat.desired.fleet.RolloutState;
 import io.homeostat.desired.state.RecordCodec;
+import io.homeostat.reconcile.fleet.FleetMirror.Newest;
 import java.time.Instant;
 import java.time.InstantSource;
 import java.util.Comparator;
@@ -68,7 +70,7 @@ final class FleetLeader {
         boolean isFresh = false;
         for (int looks = 0; looks < LOOKS; looks++) {
             ImmutableList.Builder<Instant> later = ImmutableList.builder();
-            boolean looksAgain = false;
+            boolean looksAgain = !writeNewest();
             for (RolloutSituation situation : mirror.situations(clock.instant())) {
                 RolloutPlan plan = planner.apply(situation);
                 plan.lookAgain().ifPresent(later::add);
@@ -93,21 +95,24 @@ final class FleetLeader {
                 || after.asOf() > before.asOf();
     }
 
+    /** Has the next controller know it, too. False when somebody else has written in between. */
+    private boolean writeNewest() throws KeyValuesException, InterruptedException, LeadershipLost {
+        Newest newest = mirror.newest();
+        // What can't be read is left alone.
+        if (newest.isWritten() || mirror.problems().containsKey(keys.newest())) {
+            return true;
+        }
+        OptionalLong revision = put(keys.newest(), newest.modified(), new NewestSets(newest.sets()));
+        revision.ifPresent(written -> mirror.wroteNewest(newest.sets(), written));
+        return revision.isPresent();
+    }
+
     /** False when somebody else has written in between. */
     private boolean write(RolloutSituation situation, RolloutState state)
             throws KeyValuesException, InterruptedException, LeadershipLost {
         String name = situation.rollout().name();
-        ImmutableList<Condition> conditions = ImmutableList.of(
-                leadership.holds(), new Condition.ModifiedIn(keys.rollout(name), situation.stateRevision()));
-        OptionalLong revision = store.commit(
-                conditions,
-                ImmutableList.of(new Write.Put(
-                        keys.rollout(name), ByteString.copyFromUtf8(codec.write(state)), KeyValues.NO_LEASE)));
+        OptionalLong revision = put(keys.rollout(name), situation.stateRevision(), state);
         if (revision.isEmpty()) {
-            if (store.commit(ImmutableList.of(leadership.holds()), ImmutableList.of())
-                    .isEmpty()) {
-                throw new LeadershipLost();
-            }
             return false;
         }
         mirror.wrote(name, state, revision.getAsLong());
@@ -120,6 +125,20 @@ final class FleetLeader {
                     state.machines());
         }
         return true;
+    }
+
+    /** Empty when somebody else has written in between. */
+    private OptionalLong put(String key, long modified, Record value)
+            throws KeyValuesException, InterruptedException, LeadershipLost {
+        OptionalLong revision = store.commit(
+                ImmutableList.of(leadership.holds(), new Condition.ModifiedIn(key, modified)),
+                ImmutableList.of(new Write.Put(key, ByteString.copyFromUtf8(codec.write(value)), KeyValues.NO_LEASE)));
+        if (revision.isEmpty()
+                && store.commit(ImmutableList.of(leadership.holds()), ImmutableList.of())
+                        .isEmpty()) {
+            throw new LeadershipLost();
+        }
+        return revision;
     }
 
     private static boolean isWorthTelling(@Nullable RolloutState before, RolloutState after) {

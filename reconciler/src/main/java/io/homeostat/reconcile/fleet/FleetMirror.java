@@ -14,9 +14,11 @@ import io.homeostat.desired.fleet.FleetKeys;
 import io.homeostat.desired.fleet.MachineRegistration;
 import io.homeostat.desired.fleet.MachineReport;
 import io.homeostat.desired.fleet.MachineReport.ReportedWorkload;
+import io.homeostat.desired.fleet.NewestSets;
 import io.homeostat.desired.fleet.Rollout;
 import io.homeostat.desired.fleet.RolloutOrder;
 import io.homeostat.desired.fleet.RolloutState;
+import io.homeostat.desired.fleet.SequenceFloor.Seen;
 import io.homeostat.desired.state.RecordCodec;
 import io.homeostat.reconcile.fleet.RolloutSituation.GivenOrder;
 import io.homeostat.reconcile.fleet.RolloutSituation.Member;
@@ -49,6 +51,7 @@ public final class FleetMirror {
     private final Map<String, ImmutableList<Member>> inOrder = new HashMap<>();
 
     private ImmutableList<Scope> scopes = ImmutableList.of();
+    private Newest newest = new Newest(ImmutableList.of(), 0, true);
     private long setRevision;
     private long revision;
 
@@ -64,7 +67,24 @@ public final class FleetMirror {
     public interface SetContents {
         /** Throws an IllegalArgumentException that says why, when a set can't be read or may not be taken. */
         ImmutableList<Scope> rollouts(ByteString set);
+
+        /**
+         * The newest sets once this one was taken. Throws an IllegalArgumentException when it is older than those before.
+         *
+         * @param before the newest sets until then
+         */
+        default ImmutableList<Seen> newest(ByteString set, ImmutableList<Seen> before) {
+            return before;
+        }
     }
+
+    /**
+     * The newest sets that were taken.
+     *
+     * @param modified when they were written down, in the store; 0: they never were
+     * @param isWritten whether the store has just these
+     */
+    record Newest(ImmutableList<Seen> sets, long modified, boolean isWritten) {}
 
     /** A machine that was registered. */
     public record Machine(ImmutableSortedMap<String, String> labels, long registeredAt, Instant at) {}
@@ -104,6 +124,15 @@ public final class FleetMirror {
     /** Takes what was written just now, before the store tells of it. */
     synchronized void wrote(String rollout, RolloutState state, long modified) {
         states.put(rollout, new Written(state, modified));
+    }
+
+    /** The newest sets, of which no older ones are taken. */
+    synchronized Newest newest() {
+        return newest;
+    }
+
+    synchronized void wroteNewest(ImmutableList<Seen> sets, long modified) {
+        newest = new Newest(sets, modified, true);
     }
 
     public synchronized long revision() {
@@ -195,9 +224,16 @@ public final class FleetMirror {
         String key = entry.key();
         try {
             if (key.equals(keys.set())) {
+                ImmutableList<Seen> sets = contents.newest(entry.value(), newest.sets());
                 inOrder.clear();
                 scopes = contents.rollouts(entry.value());
+                newest = new Newest(sets, newest.modified(), newest.isWritten() && sets.equals(newest.sets()));
                 setRevision = entry.modified();
+            } else if (key.equals(keys.newest())) {
+                ImmutableList<Seen> sets =
+                        codec.read(NewestSets.class, text(entry)).sets();
+                // What was taken since is still to be written.
+                newest = new Newest(newest.isWritten() ? sets : newest.sets(), entry.modified(), newest.isWritten());
             } else if (key.startsWith(keys.machines())) {
                 MachineRegistration read = codec.read(MachineRegistration.class, text(entry));
                 Machine machine = new Machine(labels(read.labels()), entry.created(), read.at());

@@ -6,6 +6,8 @@ import com.google.protobuf.ByteString;
 import io.homeostat.desired.fleet.PublishedSet;
 import io.homeostat.desired.fleet.RefusedSet;
 import io.homeostat.desired.fleet.Rollout;
+import io.homeostat.desired.fleet.SequenceFloor;
+import io.homeostat.desired.fleet.SequenceFloor.Seen;
 import io.homeostat.desired.fleet.SetReader;
 import io.homeostat.desired.model.Placement;
 import io.homeostat.desired.model.Workload;
@@ -16,6 +18,8 @@ import io.homeostat.desired.yaml.DocumentReader.ReadResult;
 import io.homeostat.desired.yaml.DocumentReader.Texts;
 import io.homeostat.reconcile.fleet.FleetMirror.Scope;
 import io.homeostat.reconcile.fleet.FleetMirror.SetContents;
+import java.util.Comparator;
+import java.util.stream.Stream;
 
 /** The rollouts of sets that machines would take, too: by the same rules for signatures and documents. */
 public final class PublishedRollouts implements SetContents {
@@ -48,15 +52,36 @@ public final class PublishedRollouts implements SetContents {
                 .collect(ImmutableList.toImmutableList());
     }
 
+    @Override
+    public ImmutableList<Seen> newest(ByteString set, ImmutableList<Seen> before) {
+        PublishedSet published = published(set);
+        reader.floor(before).refusal(published).ifPresent(refusal -> {
+            throw new IllegalArgumentException(refusal);
+        });
+        if (published.sequence() == 0) {
+            return before;
+        }
+        ImmutableList<String> signers =
+                published.signers().isEmpty() ? ImmutableList.of(SequenceFloor.UNSIGNED) : published.signers();
+        return Stream.concat(
+                        before.stream().filter(seen -> !signers.contains(seen.signer())),
+                        signers.stream().map(signer -> new Seen(signer, published.sequence(), published.digest())))
+                .sorted(Comparator.comparing(Seen::signer))
+                .collect(ImmutableList.toImmutableList());
+    }
+
     private Texts texts(ByteString set) {
+        return new Texts(
+                published(set).documents().entrySet().stream()
+                        .map(document ->
+                                new Input.Text(document.getKey(), document.getKey(), null, document.getValue()))
+                        .collect(ImmutableList.toImmutableList()),
+                ImmutableList.of());
+    }
+
+    private PublishedSet published(ByteString set) {
         try {
-            PublishedSet published = reader.read(set.toByteArray(), NAME);
-            return new Texts(
-                    published.documents().entrySet().stream()
-                            .map(document ->
-                                    new Input.Text(document.getKey(), document.getKey(), null, document.getValue()))
-                            .collect(ImmutableList.toImmutableList()),
-                    ImmutableList.of());
+            return reader.read(set.toByteArray(), NAME);
         } catch (RefusedSet e) {
             throw new IllegalArgumentException(e.getMessage(), e);
         }

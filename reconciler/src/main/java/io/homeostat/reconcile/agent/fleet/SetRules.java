@@ -32,12 +32,9 @@ record SetRules(AgentConfig.SignedSets config, TrustedKeys keys) {
 
     /** @throws RefusedSet when the set is older than one that was taken */
     void refuseReplay(PublishedSet set, Collection<StoredSet.Highest> taken) throws RefusedSet {
-        Optional<String> refusal = SequenceFloor.of(
-                        taken.stream()
-                                .map(one -> new SequenceFloor.Seen(one.signer(), one.sequence(), one.digest()))
-                                .collect(ImmutableList.toImmutableList()),
-                        keys.ids(),
-                        config.require())
+        Optional<String> refusal = reader().floor(taken.stream()
+                        .map(one -> new SequenceFloor.Seen(one.signer(), one.sequence(), one.digest()))
+                        .collect(ImmutableList.toImmutableList()))
                 .refusal(set);
         if (refusal.isPresent()) {
             throw new RefusedSet(refusal.get());

@@ -53,6 +53,7 @@ public record FleetAccess(
                         ImmutableList.of(
                                 reads,
                                 new Grant(keys.rollouts(), true, Access.READ_AND_WRITE),
+                                new Grant(keys.newest(), false, Access.READ_AND_WRITE),
                                 new Grant(keys.leader(), true, Access.READ_AND_WRITE))));
     }
 

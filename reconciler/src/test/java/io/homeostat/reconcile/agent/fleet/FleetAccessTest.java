@@ -232,6 +232,7 @@ class FleetAccessTest {
                                 new Write.Put(KEYS.rollout("web"), ByteString.copyFromUtf8("{}"), KeyValues.NO_LEASE)))
                 .isPresent());
         assertTrue(controller.renew(lease));
+        put(controller, KEYS.newest());
         controller.revoke(lease);
         assertDenied(controller, KEYS.set(), KEYS.order("web"), KEYS.machine("vm-1"), KEYS.report("vm-1"));
 
@@ -246,7 +247,7 @@ class FleetAccessTest {
         assertDenied(as("publisher"), KEYS.rollout("web"), KEYS.order("web"), KEYS.machine("vm-1"));
 
         assertEquals(
-                ImmutableList.of(KEYS.order("web"), KEYS.rollout("web"), KEYS.set()),
+                ImmutableList.of(KEYS.newest(), KEYS.order("web"), KEYS.rollout("web"), KEYS.set()),
                 as("reader").list(KEYS.prefix() + "/").entries().keySet().asList());
         assertDenied(as("reader"), KEYS.set(), KEYS.order("web"), KEYS.rollout("web"), KEYS.report("vm-1"));
         assertThrows(KeyValuesException.class, () -> as("reader").list("/other/"), "it is another fleet's");

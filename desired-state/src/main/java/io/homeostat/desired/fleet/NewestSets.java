@@ -1,0 +1,10 @@
+package io.homeostat.desired.fleet;
+
+import com.google.common.collect.ImmutableList;
+
+/**
+ * The newest sets that controllers of a fleet have taken, as they are in its store.
+ *
+ * @param sets one a signer
+ */
+public record NewestSets(ImmutableList<SequenceFloor.Seen> sets) {}

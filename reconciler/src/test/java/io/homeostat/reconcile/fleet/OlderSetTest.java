@@ -1,0 +1,163 @@
+package io.homeostat.reconcile.fleet;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSet;
+import com.google.common.collect.ImmutableSortedMap;
+import com.google.common.collect.ImmutableSortedSet;
+import com.google.protobuf.ByteString;
+import io.homeostat.desired.etcd.KeyValues;
+import io.homeostat.desired.etcd.KeyValues.Entry;
+import io.homeostat.desired.fleet.FleetKeys;
+import io.homeostat.desired.fleet.SetFile;
+import io.homeostat.desired.fleet.SetReader;
+import io.homeostat.desired.model.AgentConfig;
+import io.homeostat.desired.signature.TrustedKeys;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.Optional;
+import org.junit.jupiter.api.Test;
+
+/** A controller does not go by a set that is older than one that a controller has taken, as no machine would. */
+class OlderSetTest {
+    private static final Instant NOON = Instant.parse("2026-11-01T12:00:00Z");
+    private static final String DOCUMENTS = """
+            apiVersion: homeostat.io/v1
+            kind: Rollout
+            metadata: {name: NAME}
+            spec: {workloads: [process/web], from: "1", to: "2"}
+            ---
+            apiVersion: homeostat.io/v1
+            kind: Process
+            metadata: {name: web}
+            spec: {install: local, revision: "1", entryPoint: /bin/true}
+            ---
+            apiVersion: homeostat.io/v1
+            kind: Process
+            metadata: {name: web}
+            spec: {install: local, revision: "2", entryPoint: /bin/true}
+            """;
+
+    private final FleetKeys keys = new FleetKeys("/fleet");
+    private final MemoryKeyValues etcd = new MemoryKeyValues(() -> 0);
+    private final KeyValues client = etcd.new Client(() -> false, () -> false);
+
+    private final class Replica {
+        final FleetMirror mirror = new FleetMirror(
+                keys,
+                new PublishedRollouts(new SetReader(
+                        new AgentConfig.SignedSets(false, ImmutableList.of(), "default"), TrustedKeys.NONE)));
+        final long lease = etcd.grant(Duration.ofDays(1));
+        final FleetLeader leader = new FleetLeader(
+                client,
+                keys,
+                mirror,
+                etcd.campaign(keys.leader(), lease, "one").orElseThrow(),
+                () -> NOON,
+                FleetPlanner::plan);
+
+        /** Goes by what there is, then another one may lead. */
+        Replica decide() throws Exception {
+            leader.look();
+            leader.decide();
+            etcd.revoke(lease);
+            return this;
+        }
+    }
+
+    private void publish(long sequence, String rollout) throws Exception {
+        SetFile set = SetFile.of(
+                "default",
+                sequence,
+                NOON,
+                ImmutableSortedMap.of("web.yaml", DOCUMENTS.replace("NAME", rollout)),
+                Optional.empty());
+        publish(ByteString.copyFrom(set.bytes()));
+    }
+
+    private void publish(ByteString set) throws Exception {
+        client.commit(
+                ImmutableList.of(), ImmutableList.of(new KeyValues.Write.Put(keys.set(), set, KeyValues.NO_LEASE)));
+    }
+
+    private ImmutableSet<String> decided() {
+        return ImmutableSet.copyOf(etcd.list(keys.rollouts()).entries().keySet());
+    }
+
+    @Test
+    void theNextControllerRefusesItToo() throws Exception {
+        publish(7, "new");
+        new Replica().decide();
+        assertEquals(ImmutableSet.of(keys.rollout("new")), decided());
+
+        publish(6, "old");
+        FleetMirror mirror = new Replica().decide().mirror;
+        assertTrue(
+                mirror.problems().getOrDefault(keys.set(), "").contains("its sequence is 6, and 7 was taken before"));
+        assertEquals(ImmutableSet.of(keys.rollout("new")), decided(), "nothing begins");
+
+        publish(7, "another");
+        assertTrue(new Replica().decide().mirror.problems().containsKey(keys.set()));
+
+        publish(8, "next");
+        mirror = new Replica().decide().mirror;
+        assertTrue(mirror.problems().isEmpty(), mirror.problems()::toString);
+        assertEquals(ImmutableSet.of(keys.rollout("new"), keys.rollout("next")), decided());
+    }
+
+    @Test
+    void theLastSetStaysInForceMeanwhile() throws Exception {
+        publish(7, "new");
+        Replica replica = new Replica();
+        replica.leader.look();
+        replica.leader.decide();
+
+        publish(6, "old");
+        replica.decide();
+
+        assertEquals(ImmutableSortedSet.of("new"), replica.mirror.rollouts());
+    }
+
+    @Test
+    void whatHasNoSequenceIsTaken() throws Exception {
+        publish(7, "new");
+        new Replica().decide();
+
+        publish(ByteString.copyFromUtf8(DOCUMENTS.replace("NAME", "plain")));
+
+        assertTrue(new Replica().decide().mirror.problems().isEmpty());
+        assertTrue(decided().contains(keys.rollout("plain")));
+        publish(6, "old");
+        assertFalse(new Replica().decide().mirror.problems().isEmpty(), "7 still counts");
+    }
+
+    @Test
+    void whatAnotherOneHasWrittenMeanwhileIsNotTheLastWord() throws Exception {
+        publish(7, "new");
+        Replica replica = new Replica();
+        replica.leader.look();
+        etcd.put(keys.newest(), "{\"sets\":[{\"signer\":\"\",\"sequence\":3,\"digest\":\"d\"}]}", KeyValues.NO_LEASE);
+
+        replica.leader.decide();
+
+        String newest = etcd.find(keys.newest()).map(Entry::value).orElseThrow().toStringUtf8();
+        assertTrue(newest.contains("\"sequence\":7"), newest);
+        assertEquals(ImmutableSet.of(keys.rollout("new")), decided());
+    }
+
+    @Test
+    void whatCannotBeReadIsLeftAlone() throws Exception {
+        etcd.put(keys.newest(), "[", KeyValues.NO_LEASE);
+        publish(7, "new");
+
+        FleetMirror mirror = new Replica().decide().mirror;
+
+        assertTrue(mirror.problems().containsKey(keys.newest()));
+        assertEquals(
+                "[", etcd.find(keys.newest()).map(Entry::value).orElseThrow().toStringUtf8());
+        assertEquals(ImmutableSet.of(keys.rollout("new")), decided());
+    }
+}
