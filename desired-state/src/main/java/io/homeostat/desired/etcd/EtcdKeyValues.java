@@ -378,7 +378,7 @@ public final class EtcdKeyValues implements KeyValues {
 
         @Override
         public synchronized void onNext(WatchResponse response) {
-            if (over) {
+            if (over || response.getEvents().isEmpty()) {
                 return;
             }
             List<Entry> put = new ArrayList<>();
@@ -396,7 +396,8 @@ public final class EtcdKeyValues implements KeyValues {
             listener.changed(
                     ImmutableList.copyOf(put),
                     ImmutableList.copyOf(deleted),
-                    response.getHeader().getRevision());
+                    // The header has the store's own, of which a watcher that is behind has not heard yet.
+                    response.getEvents().getLast().getKeyValue().getModRevision());
         }
 
         @Override

@@ -17,6 +17,7 @@ import io.homeostat.controlplane.TestAuthority;
 import io.homeostat.desired.etcd.KeyValues.Condition;
 import io.homeostat.desired.etcd.KeyValues.Entry;
 import io.homeostat.desired.etcd.KeyValues.Leadership;
+import io.homeostat.desired.etcd.KeyValues.Listener;
 import io.homeostat.desired.etcd.KeyValues.Listing;
 import io.homeostat.desired.etcd.KeyValues.Write;
 import io.homeostat.desired.model.AgentConfig.Etcd;
@@ -31,6 +32,7 @@ import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
@@ -159,6 +161,42 @@ class EtcdKeyValuesTest {
             heard.await("-b");
         }
         assertEquals(List.of("b=1", "a=3", "-b"), heard.told);
+    }
+
+    /** Etcd tells those that are behind a thousand changes at a time. */
+    @Test
+    void whoIsBehindHearsHowFarItWasTold() throws Exception {
+        int changes = 1500;
+        List<Entry> told = new CopyOnWriteArrayList<>();
+        List<Long> ahead = new CopyOnWriteArrayList<>();
+        Listener listener = new Listener() {
+            @Override
+            public void changed(ImmutableList<Entry> put, ImmutableList<String> deleted, long revision) {
+                ahead.add(revision - put.getLast().modified());
+                told.addAll(put);
+            }
+
+            @Override
+            public void ended(KeyValuesException failure) {
+                throw new IllegalStateException(failure);
+            }
+        };
+        // One of its own: another test compacts what is shared.
+        try (EtcdCluster one = EtcdCluster.start(directory.resolve("one"), 1);
+                KeyValues own = new EtcdKeyValues(config(one.endpoints(), null, null))) {
+            await().atMost(PATIENCE)
+                    .ignoreExceptions()
+                    .until(() -> own.list(prefix).revision() > 0);
+            long before = own.list(prefix).revision();
+            for (int i = 0; i < changes; i++) {
+                own.commit(ImmutableList.of(), ImmutableList.of(write("a", String.valueOf(i), KeyValues.NO_LEASE)))
+                        .orElseThrow();
+            }
+            try (KeyValues.Watching watching = own.watch(prefix, before, listener)) {
+                await().atMost(PATIENCE).until(() -> told.size() == changes);
+            }
+        }
+        assertEquals(Set.of(0L), Set.copyOf(ahead));
     }
 
     @Test
