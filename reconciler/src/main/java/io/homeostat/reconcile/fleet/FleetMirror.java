@@ -96,8 +96,14 @@ public final class FleetMirror {
         this.contents = contents;
     }
 
-    /** Takes all that there is, in the place of what was known. */
+    /**
+     * Takes all that there is, in the place of what was known. It takes seconds to list thousands of machines: what was told of changes
+     * meanwhile is newer, and is not told again.
+     */
     public synchronized void replace(Listing listing) {
+        if (listing.revision() < revision) {
+            return;
+        }
         machines.clear();
         reports.clear();
         orders.clear();

@@ -22,6 +22,7 @@ import io.homeostat.reconcile.fleet.FleetMirror.Scope;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import org.junit.jupiter.api.BeforeEach;
@@ -238,5 +239,20 @@ class FleetLeaderTest {
 
         only.mirror.change(ImmutableList.of(), ImmutableList.of(keys.set()), only.mirror.revision() + 1);
         assertTrue(!only.mirror.hasSet());
+    }
+
+    @Test
+    void whatWasToldWhileAListWasReadStays() throws Exception {
+        Replica only = new Replica("only", LONG);
+        KeyValues.Listing before = etcd.list("/fleet/");
+        only.mirror.replace(before);
+        register("late", ImmutableSortedMap.of());
+        KeyValues.Entry late =
+                Objects.requireNonNull(etcd.list("/fleet/").entries().get(keys.machine("late")));
+        only.mirror.change(ImmutableList.of(late), ImmutableList.of(), late.modified());
+        only.mirror.replace(before);
+
+        assertTrue(only.mirror.machines().containsKey("late"));
+        assertEquals(late.modified(), only.mirror.revision());
     }
 }
