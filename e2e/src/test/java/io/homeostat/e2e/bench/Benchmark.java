@@ -16,6 +16,7 @@ enum Benchmark {
     SCALE(ManyProcesses::measure),
     MEMORY(Footprint::measureMemory),
     IDLE(Footprint::measureIdle),
+    FLEET(Fleet::measure),
     SIZE(DiskSize::measure),
     COMMANDS(CommandTimes::measure),
     PLANNER(PartsAlone::measurePlanner),

@@ -52,6 +52,12 @@ enum Figure {
     IDLE_1_PLUGIN("idle", "idle processor, 1 plugin", "% of a core", goal(P50, 0.17)),
     IDLE_20_PLUGINS("idle", "idle processor, 20 plugins", "% of a core", goal(P50, 0.55)),
 
+    FLEET_EXEC("fleet", "set written to etcd -> exec on a machine", "ms", goal(P50, 150)),
+    FLEET_STATUS("fleet", "`fleet status` of 10,000 machines", "s", goal(P50, 1)),
+    FLEET_CONTROLLER("fleet", "greatest RSS of the controller, 10,000 machines", "MiB", goal(MAX, 200)),
+    FLEET_HALT("fleet", "failure of the first machine reported -> rollout halted", "s", goal(MAX, 10)),
+    FLEET_WRITES("fleet", "writes to etcd in a second, 10,000 machines that change together", "", goal(MAX, 1200)),
+
     DISK("size", "size on disk without a JDK", "MiB"),
     DISK_WITH_RUNTIME("size", "size on disk with its runtime", "MiB", goal(P50, 90)),
 

@@ -33,6 +33,11 @@ final class Program {
         return place;
     }
 
+    /** Its start script. */
+    String path() {
+        return program.toString();
+    }
+
     /** Where the agent reads declarations. */
     Path desired() {
         return place.path("desired.d");
@@ -94,14 +99,24 @@ final class Program {
      * @param sources more lines below {@code sources}
      */
     Agent startAgent(String sources) throws IOException {
-        Path config = place.write(
-                "agent.yaml", """
+        return startAgent(sources, "");
+    }
+
+    /**
+     * The same.
+     *
+     * @param settings more lines beside {@code sources}
+     */
+    Agent startAgent(String sources, String settings) throws IOException {
+        Path config = place.write("agent.yaml", """
                 sources:
                   files: ["%s"]
                   local: {directories: []}
                 %s
                 metrics: {listen: "unix:%s"}
-                """.formatted(desired(), sources.indent(2).stripTrailing(), place.path("metrics.sock")));
+                %s
+                """.formatted(
+                        desired(), sources.indent(2).stripTrailing(), place.path("metrics.sock"), settings));
         agents++;
         String output = "agent." + agents + ".log";
         return new Agent(place, place.start(output, here("run", "--config", config.toString())), output);
