@@ -4,9 +4,13 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSortedMap;
+import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.platform.Layout;
+import io.homeostat.desired.state.EventType;
 import io.homeostat.desired.state.StateReader.StoredEvent;
 import io.homeostat.desired.state.StateStore;
+import io.homeostat.desired.state.StoredSet.Highest;
 import java.nio.file.Path;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -33,6 +37,43 @@ final class KilledWriterTest {
                 assertIsWhole(store, Long.parseLong(acknowledged.getLast()));
             }
         }
+    }
+
+    @Test
+    void aSetThatIsTakenSurvivesAKillWithAllThatBelongsToItOrIsNotTaken() throws Exception {
+        Layout layout = Samples.layout(directory);
+        for (int kill = 1; kill <= KILLS; kill++) {
+            List<String> acknowledged;
+            try (ChildJvm writer =
+                    ChildJvm.start(TakingWriter.class, layout.stateDir().toString())) {
+                writer.awaitLines(50 * kill);
+                acknowledged = writer.kill();
+            }
+            try (StateStore store =
+                    StateStores.openForWriting(layout, Samples.CLOCK).store()) {
+                assertIsTakenAsAWhole(store, Long.parseLong(acknowledged.getLast()));
+            }
+        }
+    }
+
+    private static void assertIsTakenAsAWhole(StateStore store, long acknowledged) {
+        long taken = TakingWriter.sequence(store);
+        assertTrue(
+                taken == acknowledged || taken == acknowledged + 1,
+                () -> acknowledged + " was acknowledged, " + taken + " is in force");
+        String text = Long.toString(taken);
+        assertEquals(ImmutableSortedMap.of("web.yaml", text), store.publishedDocuments(SourceName.ETCD));
+        assertEquals(ImmutableList.of(new Highest("key", taken, text)), store.highestSequences(SourceName.ETCD));
+        assertEquals(
+                ImmutableList.of(text),
+                store.declarations().stream()
+                        .map(declaration -> declaration.workload().revision())
+                        .collect(ImmutableList.toImmutableList()));
+        ImmutableList<StoredEvent> events = store.events(0, 1_000_000).stream()
+                .filter(stored -> stored.event().type() == EventType.AGENT_SET_TAKEN)
+                .collect(ImmutableList.toImmutableList());
+        assertEquals(taken, events.size());
+        assertTrue(events.getLast().event().message().endsWith(", sequence " + taken));
     }
 
     private static void assertIsWhole(StateStore store, long acknowledged) {
