@@ -154,13 +154,17 @@ final class AgentPublishedSetsTest {
             server.content = AgentBench.sleeper("web", 600);
             bench.start(
                     bench.config("sources: {local: {directories: []}, bucket: {url: 'gs://bucket/set.yaml', endpoint: '"
-                            + server.url("/") + "', credentials: none, interval: 1s}}"),
+                            + server.url("/") + "', credentials: none, interval: 1s, reports: 'gs://bucket/reports'}}"),
                     true);
 
             bench.running(WEB);
             assertEquals(
                     "1",
                     bench.store().publishedSets().getFirst().set().orElseThrow().version());
+            await().atMost(AgentBench.PATIENCE)
+                    .until(() -> server.put.startsWith("/bucket/reports/test.json: ")
+                            && server.put.contains("\"version\":\"1\"")
+                            && server.put.contains("\"id\":\"process/web\""));
         }
     }
 
@@ -224,15 +228,20 @@ final class AgentPublishedSetsTest {
                 "sources: {local: {directories: []}, https: {url: '" + url + "', interval: 1s}}\nresync: 30s");
     }
 
-    /** Serves one text. */
+    /** Serves one text, and remembers what was put last. */
     private static final class WebServer implements AutoCloseable {
         private final HttpServer server;
         private volatile String content = "";
+        private volatile String put = "";
 
         WebServer() throws IOException {
             server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
             server.createContext("/", exchange -> {
                 exchange.getResponseHeaders().add("x-goog-generation", "1");
+                if (exchange.getRequestMethod().equals("PUT")) {
+                    put = exchange.getRequestURI().getPath() + ": "
+                            + new String(exchange.getRequestBody().readAllBytes(), UTF_8);
+                }
                 byte[] bytes = content.getBytes(UTF_8);
                 exchange.sendResponseHeaders(200, bytes.length);
                 try (OutputStream body = exchange.getResponseBody()) {

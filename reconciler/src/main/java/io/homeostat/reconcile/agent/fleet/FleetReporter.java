@@ -1,6 +1,5 @@
 package io.homeostat.reconcile.agent.fleet;
 
-import com.fasterxml.jackson.databind.ObjectMapper;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSortedMap;
 import com.google.protobuf.ByteString;
@@ -13,17 +12,10 @@ import io.homeostat.desired.etcd.KeyValuesException;
 import io.homeostat.desired.fleet.FleetKeys;
 import io.homeostat.desired.fleet.MachineRegistration;
 import io.homeostat.desired.fleet.MachineReport;
-import io.homeostat.desired.platform.Backoff;
-import io.homeostat.desired.state.RecordCodec;
-import io.homeostat.reconcile.loop.PassListener;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
-import java.util.Optional;
 import java.util.OptionalLong;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.Condition;
-import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.LongConsumer;
 import java.util.function.Supplier;
 import java.util.random.RandomGenerator;
@@ -32,63 +24,28 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Tells the fleet how this machine is: its registration, which stays, and its report under a lease, which goes with the machine. What is
- * in the report is what the loop saw last.
+ * Tells the fleet how this machine is, in etcd: its registration, which stays, and its report under a lease, which goes with the machine,
+ * and at once with an agent that ends on purpose.
  */
-public final class FleetReporter implements AutoCloseable {
+final class FleetReporter extends Reporter {
     /** How long a machine counts as heard of after it was heard of last: three renewals may be lost. */
     static final Duration LEASE = Duration.ofSeconds(45);
 
-    /** How long its end may take; then the lease ends by itself. */
-    private static final Duration ENDING = Duration.ofSeconds(5);
-
-    /** The least time between two reports. */
-    static final Duration INTERVAL = Duration.ofSeconds(10);
-
     private static final Logger LOG = LoggerFactory.getLogger(FleetReporter.class);
-    private static final Backoff BACKOFF = Backoff.doubling(Duration.ofSeconds(1), Duration.ofMinutes(1));
 
     private final KeyValues store;
     private final FleetKeys keys;
     private final String instanceId;
-    private final Supplier<About> about;
-    private final InstantSource clock;
-    private final RandomGenerator random;
     private final Duration lifetime;
     private final LongConsumer registered;
-    private final RecordCodec codec = new RecordCodec(new ObjectMapper());
-    private final ReportedWorkloads workloads;
-    private final ReportPace pace;
-    private final ReentrantLock lock = new ReentrantLock();
-    private final Condition changes = lock.newCondition();
-    private final Thread thread;
-    private volatile String problem = "";
 
     /**
-     * What is in a report beside workloads.
-     *
-     * @param agent version of the agent
-     * @param labels of the machine, see {@link MachineRegistration}
-     * @param source of the published set that is in force, with its version and sequence
-     * @param problems of the machine's sources
-     */
-    public record About(
-            String agent,
-            ImmutableSortedMap<String, String> labels,
-            String source,
-            String version,
-            long sequence,
-            int problems) {}
-
-    /**
-     * Begins to report.
-     *
      * @param store used, not closed
      * @param interval the least time between two reports
      * @param lifetime how long it counts as heard of after it was heard of last
      * @param registered is told in which revision the machine was registered
      */
-    public FleetReporter(
+    FleetReporter(
             KeyValues store,
             FleetKeys keys,
             String instanceId,
@@ -99,81 +56,27 @@ public final class FleetReporter implements AutoCloseable {
             Duration interval,
             Duration lifetime,
             LongConsumer registered) {
+        super("fleet-reporter", workloads, about, clock, random, interval);
         this.store = store;
         this.keys = keys;
         this.instanceId = instanceId;
-        this.workloads = workloads;
-        this.about = about;
-        this.clock = clock;
-        this.random = random;
         this.lifetime = lifetime;
         this.registered = registered;
-        this.pace = new ReportPace(interval, random);
-        workloads.onChange(this::signal);
-        this.thread = Thread.ofVirtual().name("fleet-reporter").start(this::run);
     }
 
-    /** Why nothing can be reported; empty when it can. */
-    public String problem() {
-        return problem;
-    }
-
-    /** Something of what is beside workloads may have changed. */
-    public void changed() {
-        signal();
-    }
-
-    private void signal() {
-        lock.lock();
-        try {
-            pace.changed(clock.instant());
-            changes.signalAll();
-        } finally {
-            lock.unlock();
-        }
-    }
-
-    private void run() {
-        int failures = 0;
-        while (true) {
+    @Override
+    void report() throws KeyValuesException, InterruptedException {
+        ImmutableSortedMap<String, String> labels = register();
+        try (Lease lease = new Lease(store.grant(lifetime))) {
+            LOG.debug("reporting as {}", keys.report(instanceId));
+            reached();
             try {
-                ImmutableSortedMap<String, String> labels = register();
-                try (Lease lease = new Lease(store.grant(lifetime))) {
-                    LOG.debug("reporting as {}", keys.report(instanceId));
-                    problem = "";
-                    failures = 0;
-                    try {
-                        report(lease, labels);
-                    } catch (KeyValuesException e) {
-                        lease.answers = false;
-                        throw e;
-                    }
-                }
+                report(lease, labels);
             } catch (KeyValuesException e) {
-                failures++;
-                tell(e);
-            } catch (InterruptedException e) {
-                return;
-            } catch (RuntimeException e) {
-                failures++;
-                problem = "this machine can't report to its fleet: " + PassListener.internalError(e);
-                LOG.error("{}", problem, e);
-            }
-            try {
-                Thread.sleep(BACKOFF.delay(Math.max(1, failures), Duration.ZERO, random));
-            } catch (InterruptedException e) {
-                return;
+                lease.answers = false;
+                throw e;
             }
         }
-    }
-
-    /** Once as long as it lasts: whoever is cut off fails again and again. */
-    private void tell(KeyValuesException e) {
-        String why = "this machine can't report to its fleet: " + e.getMessage();
-        if (problem.isEmpty()) {
-            LOG.warn("{}", why);
-        }
-        problem = why;
     }
 
     /**
@@ -183,7 +86,7 @@ public final class FleetReporter implements AutoCloseable {
      */
     private ImmutableSortedMap<String, String> register() throws KeyValuesException, InterruptedException {
         String key = keys.machine(instanceId);
-        MachineRegistration machine = new MachineRegistration(about.get().labels(), clock.instant());
+        MachineRegistration machine = new MachineRegistration(labels(), clock.instant());
         Put put = new Put(key, bytes(codec.write(machine)), KeyValues.NO_LEASE);
         OptionalLong made = store.commit(ImmutableList.of(new CreatedIn(key, 0)), ImmutableList.of(put));
         if (made.isPresent()) {
@@ -221,12 +124,12 @@ public final class FleetReporter implements AutoCloseable {
         long written = 0;
         Instant renewed = clock.instant();
         Duration renewal = lifetime.dividedBy(3);
-        signal();
+        changed();
         while (true) {
             Instant renew = renewed.plus(renewal);
-            boolean due = awaitDue(renew);
+            boolean due = awaitDue(renew, lifetime);
             if (due) {
-                if (!about.get().labels().equals(labels)) {
+                if (!labels().equals(labels)) {
                     labels = register();
                 }
                 MachineReport now = current();
@@ -250,7 +153,7 @@ public final class FleetReporter implements AutoCloseable {
                             keys.report(instanceId),
                             instanceId);
                     last = null;
-                    signal();
+                    changed();
                 }
             }
         }
@@ -262,57 +165,8 @@ public final class FleetReporter implements AutoCloseable {
                 .isEmpty();
     }
 
-    /** Waits until a report is due, and says so; or until the lease has to be renewed. */
-    private boolean awaitDue(Instant renew) throws InterruptedException {
-        lock.lock();
-        try {
-            while (true) {
-                Instant now = clock.instant();
-                if (!renew.isAfter(now) || renew.isAfter(now.plus(lifetime))) {
-                    // It is time, or the clock was set back.
-                    return false;
-                }
-                Optional<Instant> reporting = pace.due(now);
-                Instant due = reporting.orElse(renew);
-                if (reporting.isPresent() && !due.isAfter(now)) {
-                    // Before anything is read: what changes from here on is due again.
-                    pace.sent(now);
-                    return true;
-                }
-                long millis =
-                        Duration.between(now, due.isBefore(renew) ? due : renew).toMillis();
-                boolean _ = changes.await(millis + 1, TimeUnit.MILLISECONDS);
-            }
-        } finally {
-            lock.unlock();
-        }
-    }
-
-    private MachineReport current() {
-        About now = about.get();
-        return new MachineReport(
-                now.agent(),
-                clock.instant(),
-                now.source(),
-                now.version(),
-                now.sequence(),
-                now.problems(),
-                workloads.now());
-    }
-
     private static ByteString bytes(String text) {
         return ByteString.copyFromUtf8(text);
-    }
-
-    /** Ends, and takes the report away: whoever ended on purpose is silent at once. */
-    @Override
-    public void close() {
-        thread.interrupt();
-        try {
-            boolean _ = thread.join(ENDING);
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-        }
     }
 
     /** Ended with what reports under it. */

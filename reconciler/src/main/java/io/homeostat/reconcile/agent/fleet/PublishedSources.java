@@ -11,6 +11,7 @@ import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.platform.MetadataServer;
+import io.homeostat.desired.remote.BucketClient;
 import io.homeostat.desired.remote.BucketFetcher;
 import io.homeostat.desired.remote.GitFetcher;
 import io.homeostat.desired.remote.HttpsFetcher;
@@ -31,6 +32,7 @@ import java.util.TreeMap;
 import java.util.concurrent.locks.Lock;
 import java.util.function.Function;
 import java.util.function.Supplier;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -54,8 +56,9 @@ public final class PublishedSources implements AutoCloseable {
     private final List<Thread> threads = new ArrayList<>();
     private volatile ImmutableList<PublishedSource> sources = ImmutableList.of();
     private AgentConfig.@Nullable Etcd fleet;
+    private AgentConfig.@Nullable Bucket bucket;
     private @Nullable KeyValues connection;
-    private volatile @Nullable FleetReporter reporter;
+    private volatile ImmutableList<Reporter> reporters = ImmutableList.of();
     private boolean following;
 
     /**
@@ -114,6 +117,7 @@ public final class PublishedSources implements AutoCloseable {
         SetRules rules = SetRules.of(config);
         end();
         fleet = config.sources().etcd();
+        bucket = config.sources().bucket();
         connection = fleet == null ? null : etcd.apply(fleet);
         for (SourceName name : NAMES) {
             try {
@@ -246,17 +250,14 @@ public final class PublishedSources implements AutoCloseable {
     }
 
     private void report() {
-        FleetReporter reporting = reporter;
-        if (reporting != null) {
-            reporting.changed();
-        }
+        reporters.forEach(Reporter::changed);
     }
 
-    private FleetReporter.About about() {
+    private Reporter.About about() {
         Optional<StoredSet> set = store.publishedSets().stream()
                 .flatMap(standing -> standing.set().stream())
                 .findFirst();
-        return new FleetReporter.About(
+        return new Reporter.About(
                 member.version(),
                 member.labels().get().labels(),
                 set.map(one -> one.source().word()).orElse(""),
@@ -273,8 +274,9 @@ public final class PublishedSources implements AutoCloseable {
 
     private void follow() {
         threads.forEach(Thread::start);
+        ImmutableList.Builder<Reporter> told = ImmutableList.builder();
         if (connection != null && fleet != null) {
-            reporter = new FleetReporter(
+            told.add(new FleetReporter(
                     connection,
                     keys(fleet),
                     member.instanceId(),
@@ -282,16 +284,33 @@ public final class PublishedSources implements AutoCloseable {
                     this::about,
                     clock,
                     new SplittableRandom(),
-                    FleetReporter.INTERVAL,
+                    Reporter.INTERVAL,
                     FleetReporter.LEASE,
-                    this::registered);
+                    this::registered));
         }
+        if (bucket != null && bucket.reports() != null) {
+            told.add(new BucketReporter(
+                    new BucketClient(bucket, metadata, clock),
+                    bucket.reports(),
+                    member.instanceId(),
+                    member.workloads(),
+                    this::about,
+                    clock,
+                    new SplittableRandom(),
+                    Reporter.INTERVAL,
+                    BucketReporter.RENEWAL));
+        }
+        reporters = told.build();
+        member.workloads().onChange(this::report);
+        reporters.forEach(Reporter::start);
     }
 
     /** Why the fleet hears nothing of this machine; empty when it does, or there is none. */
     public String problem() {
-        FleetReporter reporting = reporter;
-        return reporting == null ? "" : reporting.problem();
+        return reporters.stream()
+                .map(Reporter::problem)
+                .filter(problem -> !problem.isEmpty())
+                .collect(Collectors.joining("; "));
     }
 
     private void end() {
@@ -299,10 +318,8 @@ public final class PublishedSources implements AutoCloseable {
         sources = ImmutableList.of();
         threads.forEach(Thread::interrupt);
         threads.clear();
-        if (reporter != null) {
-            reporter.close();
-            reporter = null;
-        }
+        reporters.forEach(Reporter::close);
+        reporters = ImmutableList.of();
         if (connection != null) {
             connection.close();
             connection = null;

@@ -82,17 +82,20 @@ final class FleetLoad {
     private FleetReporter reporter(KeyValues connection, FleetKeys keys, int number, ReportedWorkloads workloads) {
         ImmutableSortedMap<String, String> labels =
                 ImmutableSortedMap.of("role", number % 3 == 0 ? "db" : "web", "os.ID", "debian");
-        return new FleetReporter(
+        FleetReporter reporter = new FleetReporter(
                 connection,
                 keys,
                 String.format(Locale.ROOT, "machine-%05d", number),
                 workloads,
-                () -> new FleetReporter.About("load", labels, "etcd", "1", 1, 0),
+                () -> new Reporter.About("load", labels, "etcd", "1", 1, 0),
                 Clock.systemUTC(),
                 new Random(number),
-                FleetReporter.INTERVAL,
+                Reporter.INTERVAL,
                 FleetReporter.LEASE,
                 revision -> registered.incrementAndGet());
+        workloads.onChange(reporter::changed);
+        reporter.start();
+        return reporter;
     }
 
     /** What is published changes all machines in the same moment. */

@@ -72,17 +72,20 @@ class FleetReporterTest {
     }
 
     private FleetReporter reporter(KeyValues through) {
-        return new FleetReporter(
+        FleetReporter reporter = new FleetReporter(
                 through,
                 KEYS,
                 "i-1",
                 workloads,
-                () -> new FleetReporter.About("1.0", labels, "etcd", version, 42, 0),
+                () -> new Reporter.About("1.0", labels, "etcd", version, 42, 0),
                 Clock.systemUTC(),
                 new Random(1),
                 Duration.ofMillis(50),
                 lifetime,
                 registered::add);
+        workloads.onChange(reporter::changed);
+        reporter.start();
+        return reporter;
     }
 
     private void looked(Example example) {
