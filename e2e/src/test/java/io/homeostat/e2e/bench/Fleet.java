@@ -124,6 +124,7 @@ final class Fleet implements AutoCloseable {
         List<Double> writes = writes();
         bench.add(Figure.FLEET_WRITES, writes.subList(before, writes.size()));
 
+        Waiting.until("all machines are heard of", PATIENCE, PAUSE, () -> heardOf() == MACHINES);
         List<Double> seconds = new ArrayList<>();
         for (int i = 0; i < bench.times(10, 3); i++) {
             seconds.add(program.seconds(MACHINES + " machines", "fleet", "status", "--config", config.toString()));
@@ -195,6 +196,10 @@ final class Fleet implements AutoCloseable {
 
     private int registered() throws IOException, InterruptedException {
         return store.read(PREFIX + "machines/").values().size();
+    }
+
+    private int heardOf() throws IOException, InterruptedException {
+        return store.read(PREFIX + "reports/").values().size();
     }
 
     private List<Double> writes() {

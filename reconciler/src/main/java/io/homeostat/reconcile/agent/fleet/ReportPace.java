@@ -23,7 +23,8 @@ final class ReportPace {
 
     /** Something is otherwise than it was reported. */
     void changed(Instant now) {
-        // Whatever changes again until then is part of the same report. What is due later than it could be is from before the clock was set.
+        // Whatever changes again until then is part of the same report. What is due later than it could be is from
+        // before the clock was set.
         if (due == null || due.isAfter(now.plus(interval.multipliedBy(2)))) {
             Instant earliest = sent == null || sent.isAfter(now) ? now : later(now, sent.plus(interval));
             // Up to a fifth more after that: those that reported together do not stay together.

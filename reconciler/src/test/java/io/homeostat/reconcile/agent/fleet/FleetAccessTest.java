@@ -135,11 +135,13 @@ class FleetAccessTest {
                 KEYS,
                 "vm-1",
                 new ReportedWorkloads(),
-                () -> new FleetReporter.About("1.0", ImmutableSortedMap.of("role", "web"), "etcd", "1", 1, 0),
+                () -> new Reporter.About("1.0", ImmutableSortedMap.of("role", "web"), "etcd", "1", 1, 0),
                 Clock.systemUTC(),
                 new Random(1),
                 Duration.ofMillis(50),
+                FleetReporter.LEASE,
                 registered -> {})) {
+            reporter.start();
             KeyValues reader = as("reader");
             await().atMost(PATIENCE)
                     .until(() -> reader.list(KEYS.report("vm-1")).entries().containsKey(KEYS.report("vm-1")));
@@ -148,16 +150,18 @@ class FleetAccessTest {
         assertTrue(
                 as("reader").list(KEYS.reports()).entries().isEmpty(), "whoever ends on purpose takes its report away");
         // The next start finds its registration, and has new labels.
-        try (FleetReporter _ = new FleetReporter(
+        try (FleetReporter again = new FleetReporter(
                 machine,
                 KEYS,
                 "vm-1",
                 new ReportedWorkloads(),
-                () -> new FleetReporter.About("1.0", ImmutableSortedMap.of("role", "db"), "etcd", "1", 1, 0),
+                () -> new Reporter.About("1.0", ImmutableSortedMap.of("role", "db"), "etcd", "1", 1, 0),
                 Clock.systemUTC(),
                 new Random(1),
                 Duration.ofMillis(50),
+                FleetReporter.LEASE,
                 registered -> {})) {
+            again.start();
             await().atMost(PATIENCE)
                     .until(() -> as("reader").list(KEYS.machine("vm-1")).entries().values().stream()
                             .anyMatch(registered ->
