@@ -249,6 +249,11 @@ final class PublishedSource {
             PublishedSet set = reading.read();
             rules.refuseReplay(set, store.highestSequences(source));
             SetDocuments documents = SetDocuments.read(source, name, set.documents(), by);
+            if (documents.problems().isEmpty() && documents.nothing()) {
+                throw new RefusedSet(
+                        "the set declares nothing at all, as if something had been cut off; publish one with a"
+                                + " document, or take sources." + source.word() + " out of agent.yaml");
+            }
             if (documents.problems().isEmpty()) {
                 take(version, set, documents, now);
                 chosen = by;

@@ -10,16 +10,19 @@ import io.homeostat.desired.state.StateStore.ToApply;
 import io.homeostat.desired.yaml.Choice;
 import io.homeostat.desired.yaml.Choice.ReadRollout;
 import io.homeostat.desired.yaml.DocumentReader.ReadResult;
-import io.homeostat.desired.yaml.Problem;
 
 /**
  * What a set declares on this machine.
  *
+ * @param nothing whether the set has no document of a workload, for whatever machine
  * @param rollouts their names
  * @param problems if there are any, nothing of the set is to be taken: it was published as a whole
  */
 record SetDocuments(
-        ImmutableList<ToApply> declared, ImmutableSet<String> rollouts, ImmutableList<SourceProblem> problems) {
+        ImmutableList<ToApply> declared,
+        boolean nothing,
+        ImmutableSet<String> rollouts,
+        ImmutableList<SourceProblem> problems) {
 
     /**
      * Reads a set.
@@ -30,23 +33,11 @@ record SetDocuments(
     static SetDocuments read(
             SourceName source, String name, ImmutableSortedMap<String, String> documents, Choice choice) {
         ReadResult read = SetTexts.read(name, documents, choice);
-        if (read.valid() && read.workloads().isEmpty() && read.notHere().isEmpty()) {
-            return new SetDocuments(
-                    ImmutableList.of(),
-                    ImmutableSet.of(),
-                    ImmutableList.of(new SourceProblem(
-                            source,
-                            name,
-                            Problem.Kind.VALUE,
-                            "",
-                            name
-                                    + ": the set declares nothing at all, as if something had been cut off; publish one with a"
-                                    + " document, or take sources." + source.word() + " out of agent.yaml")));
-        }
         return new SetDocuments(
                 read.workloads().stream()
                         .map(found -> new ToApply(found.workload(), found.file()))
                         .collect(ImmutableList.toImmutableList()),
+                read.workloads().isEmpty() && read.notHere().isEmpty(),
                 read.rollouts().stream().map(ReadRollout::name).collect(ImmutableSet.toImmutableSet()),
                 read.errors().stream()
                         .map(problem -> new SourceProblem(
