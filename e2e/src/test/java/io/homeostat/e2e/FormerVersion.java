@@ -39,6 +39,9 @@ final class FormerVersion {
                     + ", coalesce(document->>'$.configHash', '') FROM instance");
             sql.execute("DROP TABLE instance");
             sql.execute("DROP TABLE revision");
+            for (String table : List.of("set_source", "published_set", "set_sequence", "rollout_state")) {
+                sql.execute("DROP TABLE " + table);
+            }
             sql.execute("PRAGMA user_version=3");
         }
         try (Stream<Path> files = Files.walk(stateDir)) {
