@@ -33,6 +33,7 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
+import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
@@ -55,7 +56,6 @@ class EtcdKeyValuesTest {
     static Path shared;
 
     private static EtcdCluster etcd;
-    private static int tests;
 
     @TempDir
     Path directory;
@@ -76,7 +76,7 @@ class EtcdKeyValuesTest {
     @BeforeEach
     void connect() {
         keys = new EtcdKeyValues(config(etcd.endpoints(), null, null));
-        prefix = "/test" + tests++ + "/";
+        prefix = "/" + UUID.randomUUID() + "/";
     }
 
     @AfterEach
@@ -181,7 +181,7 @@ class EtcdKeyValuesTest {
                 throw new IllegalStateException(failure);
             }
         };
-        // One of its own: another test compacts what is shared.
+        // One of its own: others would wait for so many changes.
         try (EtcdCluster one = EtcdCluster.start(directory.resolve("one"), 1);
                 KeyValues own = new EtcdKeyValues(config(one.endpoints(), null, null))) {
             await().atMost(PATIENCE)
@@ -201,16 +201,23 @@ class EtcdKeyValuesTest {
 
     @Test
     void aWatchOfWhatWasCompactedSaysSo() throws Exception {
-        long first = put("a", "1");
-        long last = put("a", "2");
-        try (Client client = Client.builder()
-                .endpoints(etcd.endpoints().toArray(String[]::new))
-                .build()) {
+        // One of its own: others watch from revisions that would be gone.
+        try (EtcdCluster one = EtcdCluster.start(directory.resolve("one"), 1);
+                KeyValues own = new EtcdKeyValues(config(one.endpoints(), null, null));
+                Client client = Client.builder()
+                        .endpoints(one.endpoints().toArray(String[]::new))
+                        .build()) {
+            await().atMost(PATIENCE)
+                    .ignoreExceptions()
+                    .until(() -> own.list(prefix).revision() > 0);
+            ImmutableList<Write> write = ImmutableList.of(write("a", "1", KeyValues.NO_LEASE));
+            long first = own.commit(ImmutableList.of(), write).orElseThrow();
+            long last = own.commit(ImmutableList.of(), write).orElseThrow();
             client.getKVClient().compact(last).get(PATIENCE.toSeconds(), TimeUnit.SECONDS);
-        }
-        Heard heard = new Heard();
-        try (KeyValues.Watching watching = keys.watch(prefix, first - 1, heard)) {
-            assertEquals(KeyValuesException.Kind.COMPACTED, heard.end().kind());
+            Heard heard = new Heard();
+            try (KeyValues.Watching watching = own.watch(prefix, first - 1, heard)) {
+                assertEquals(KeyValuesException.Kind.COMPACTED, heard.end().kind());
+            }
         }
     }
 

@@ -1,6 +1,7 @@
 package io.homeostat.controlplane;
 
 import java.io.IOException;
+import java.net.BindException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.nio.file.Files;
@@ -8,6 +9,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
@@ -17,6 +19,8 @@ import org.jspecify.annotations.Nullable;
 public final class EtcdCluster implements AutoCloseable {
     private static final String PROGRAM = "/usr/bin/etcd";
     private static final Duration PATIENCE = Duration.ofSeconds(60);
+    private static final int LOWEST_PORT = 10_000;
+    private static final int LOWEST_EPHEMERAL_PORT = 32_768;
 
     private final List<Member> members = new ArrayList<>();
 
@@ -92,12 +96,17 @@ public final class EtcdCluster implements AutoCloseable {
         return scheme + "://127.0.0.1:" + port;
     }
 
-    /** Free now; all are held until the last one is known, so that they differ. */
+    /** Free now, and none that the kernel would give to a connection before etcd takes it; all are held until the last one is known. */
     private static List<Integer> freePorts(int count) throws IOException {
         List<ServerSocket> held = new ArrayList<>();
         try {
-            for (int i = 0; i < count; i++) {
-                held.add(new ServerSocket(0, 1, InetAddress.getLoopbackAddress()));
+            while (held.size() < count) {
+                try {
+                    int port = ThreadLocalRandom.current().nextInt(LOWEST_PORT, LOWEST_EPHEMERAL_PORT);
+                    held.add(new ServerSocket(port, 1, InetAddress.getLoopbackAddress()));
+                } catch (BindException taken) {
+                    // Another one, then.
+                }
             }
             return held.stream().map(ServerSocket::getLocalPort).toList();
         } finally {
