@@ -204,6 +204,10 @@ class FleetReporterTest {
 
     @Test
     void anEtcdThatIsAwayIsToldAndReportedToWhenItIsBack() throws Exception {
+        // Killed while it makes its files it can't be started again.
+        await().atMost(PATIENCE)
+                .ignoreExceptions()
+                .until(() -> store.list(KEYS.reports()).entries().isEmpty());
         etcd.kill(0);
         try (KeyValues own = connection();
                 FleetReporter reporter = reporter(own)) {
