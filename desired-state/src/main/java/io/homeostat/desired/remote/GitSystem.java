@@ -2,11 +2,15 @@ package io.homeostat.desired.remote;
 
 import java.io.File;
 import org.eclipse.jgit.lib.Config;
+import org.eclipse.jgit.lib.ConfigConstants;
 import org.eclipse.jgit.storage.file.FileBasedConfig;
 import org.eclipse.jgit.util.FS;
 import org.eclipse.jgit.util.SystemReader;
 
-/** Has git go by what it is told here alone: no configuration of the machine or of a user counts, and none is written. */
+/**
+ * Has git go by what it is told here alone: no configuration of the machine or of a user counts, and none is written. Each fetch would
+ * collect garbage in the background otherwise, in a repository that is removed meanwhile.
+ */
 final class GitSystem extends SystemReader.Delegate {
     private GitSystem(SystemReader system) {
         super(system);
@@ -28,7 +32,10 @@ final class GitSystem extends SystemReader.Delegate {
 
     @Override
     public FileBasedConfig openSystemConfig(Config parent, FS fs) {
-        return new NoConfig(parent, fs);
+        NoConfig config = new NoConfig(parent, fs);
+        config.setInt(ConfigConstants.CONFIG_GC_SECTION, null, ConfigConstants.CONFIG_KEY_AUTO, 0);
+        config.setBoolean(ConfigConstants.CONFIG_GC_SECTION, null, ConfigConstants.CONFIG_KEY_AUTODETACH, false);
+        return config;
     }
 
     @Override
@@ -43,7 +50,7 @@ final class GitSystem extends SystemReader.Delegate {
 
         @Override
         public void load() {
-            // There is nothing.
+            // There is nothing to read.
         }
 
         @Override

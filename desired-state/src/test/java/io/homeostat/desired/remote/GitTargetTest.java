@@ -25,7 +25,9 @@ import java.util.Optional;
 import java.util.stream.Stream;
 import org.eclipse.jgit.api.Git;
 import org.eclipse.jgit.lib.PersonIdent;
+import org.eclipse.jgit.lib.Repository;
 import org.eclipse.jgit.revwalk.RevCommit;
+import org.eclipse.jgit.storage.file.FileRepositoryBuilder;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -64,6 +66,16 @@ class GitTargetTest {
 
         assertEquals("a: 1\n", published("", 1).documents().get("web.yaml"));
         assertEquals(ImmutableList.of(), left(), "nothing temporary is left");
+    }
+
+    /** In the background it would still write to what is removed. */
+    @Test
+    void nothingIsCollectedAfterAFetch() throws Exception {
+        try (Repository opened =
+                new FileRepositoryBuilder().setGitDir(repository.toFile()).build()) {
+            assertFalse(opened.getConfig().getBoolean("gc", "autoDetach", true));
+            assertEquals(0, opened.getConfig().getInt("gc", "auto", 1));
+        }
     }
 
     @Test
