@@ -89,6 +89,7 @@ final class Constraints {
                     .put(AgentConfig.Bucket.class, new SecureUrl("endpoint"))
                     .put(AgentConfig.Git.class, new SecureUrl("url"))
                     .put(AgentConfig.Git.class, new BranchOrTag())
+                    .put(AgentConfig.Etcd.class, new NoPasswordInTheClear())
                     .put(AgentConfig.Hook.class, new ExactlyOne(ImmutableList.of("exec", "webhook")))
                     .put(AgentConfig.Hook.class, new ProgramFromRoot())
                     .put(AgentConfig.Hook.class, new WebServer())
@@ -610,6 +611,32 @@ final class Constraints {
         @Override
         public void schema(ArrayNode allOf) {
             allOf.addObject().putObject("properties").putObject(key).put("pattern", "^(?:" + SECURE.pattern() + ")$");
+        }
+    }
+
+    private static final class NoPasswordInTheClear implements Constraint {
+        @Override
+        public void check(Bound record) {
+            if (record.has("login")
+                    && record.value("endpoints") instanceof List<?> endpoints
+                    && endpoints.stream()
+                            .anyMatch(endpoint ->
+                                    !SecureUrl.SECURE.matcher((String) endpoint).matches())) {
+                record.errorAtKey(
+                        "login",
+                        "its password would go over plain http, where anybody on the way could read it; write https in endpoints");
+            }
+        }
+
+        @Override
+        public void schema(ArrayNode allOf) {
+            ObjectNode rule = allOf.addObject();
+            rule.putObject("if").putArray("required").add("login");
+            rule.putObject("then")
+                    .putObject("properties")
+                    .putObject("endpoints")
+                    .putObject("items")
+                    .put("pattern", "^(?:" + SecureUrl.SECURE.pattern() + ")$");
         }
     }
 

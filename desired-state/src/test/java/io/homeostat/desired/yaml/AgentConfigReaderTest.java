@@ -287,6 +287,9 @@ class AgentConfigReaderTest {
     void aSourceOfSetsThatNobodyShouldTrustIsRefused() throws IOException {
         String plain = "is plain http, with which anybody on the way could change what is declared; write https";
         assertErrors("sources: {https: {url: \"http://a/s?k=v\"}}\n", "1:24: sources.https.url: " + plain);
+        assertErrors(
+                "sources: {etcd: {endpoints: [\"https://a:1\", \"http://b:1\"], login: {user: u, passwordFile: /p}}}\n",
+                "1:60: sources.etcd.login: its password would go over plain http, where anybody on the way could read it; write https in endpoints");
         assertErrors("sources: {https: {url: \"http://127.evil.com/s\"}}\n", "1:24: sources.https.url: " + plain);
         assertErrors("sources: {https: {url: \"http://localhost@a/s\"}}\n", "1:24: sources.https.url: " + plain);
         assertErrors("sources: {git: {url: \"http://a/s\"}}\n", "1:22: sources.git.url: " + plain);
