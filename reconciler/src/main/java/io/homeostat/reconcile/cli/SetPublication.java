@@ -6,7 +6,10 @@ import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSortedMap;
 import io.homeostat.desired.etcd.EtcdKeyValues;
 import io.homeostat.desired.fleet.FleetKeys;
+import io.homeostat.desired.fleet.PublishedSet;
+import io.homeostat.desired.fleet.RefusedSet;
 import io.homeostat.desired.fleet.SetFile;
+import io.homeostat.desired.fleet.SetReader;
 import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.platform.MetadataClient;
@@ -20,6 +23,7 @@ import io.homeostat.desired.remote.HttpsTarget;
 import io.homeostat.desired.remote.SetTarget;
 import io.homeostat.desired.signature.KeyFailure;
 import io.homeostat.desired.signature.SigningKey;
+import io.homeostat.desired.signature.TrustedKeys;
 import io.homeostat.desired.yaml.DocumentReader.Input;
 import io.homeostat.desired.yaml.DocumentReader.ReadResult;
 import io.homeostat.desired.yaml.DocumentReader.Texts;
@@ -56,6 +60,7 @@ record SetPublication(Invocation typed) {
         Optional<SigningKey> key = arguments.text(Syntax.KEY).map(this::key);
         Publication publication = new Publication(
                 fleet(), documents(), key, typed.environment().clock().instant().truncatedTo(ChronoUnit.SECONDS));
+        requireTrusted(publication);
         boolean dryRun = arguments.flag(Syntax.DRY_RUN);
         try (MetadataClient metadata = typed.environment().metadata();
                 SetTarget target = target(arguments.text(Syntax.TO).orElse(""), metadata);
@@ -63,6 +68,29 @@ record SetPublication(Invocation typed) {
             print(publication, publication.to(target, dryRun), target.name(), dryRun);
         }
         return ExitStatus.OK;
+    }
+
+    /** Machines with this agent.yaml have to take it; those of another fleet have their own. */
+    private void requireTrusted(Publication publication) {
+        AgentConfig.SignedSets rules = typed.configFile().read().signatures().documents();
+        if (!publication.fleet().equals(rules.fleet())) {
+            return;
+        }
+        try {
+            TrustedKeys keys = TrustedKeys.read(
+                    rules.keys().stream().map(Path::of).collect(ImmutableList.toImmutableList()),
+                    "signatures.documents.keys");
+            SetFile set =
+                    SetFile.of(publication.fleet(), 1, publication.now(), publication.documents(), publication.key());
+            PublishedSet _ = new SetReader(rules, keys).read(set.bytes(), "set.yaml");
+        } catch (RefusedSet e) {
+            throw new CommandFailure(
+                    "nothing was published, as machines with "
+                            + typed.configFile().path() + " would refuse it: " + e.getMessage(),
+                    e);
+        } catch (KeyFailure e) {
+            throw new CommandFailure(String.valueOf(e.getMessage()), e);
+        }
     }
 
     private void print(Publication publication, Publication.Outcome outcome, String where, boolean dryRun) {

@@ -235,6 +235,30 @@ class PublishTest {
                 run("publish", "-f", documents.toString(), "--to", "bucket", "--config", config.toString()));
     }
 
+    /** Else it would be published, and every machine would go on with what it has. */
+    @Test
+    void whatMachinesWithThisConfigurationWouldRefuseIsNotPublished() throws Exception {
+        write("web.yaml", process("web", "1"));
+        byte[] encoded = KeyPairGenerator.getInstance("Ed25519")
+                .generateKeyPair()
+                .getPublic()
+                .getEncoded();
+        Path trusted = Files.writeString(
+                directory.resolve("trusted.pem"),
+                "-----BEGIN PUBLIC KEY-----\n" + Base64.getEncoder().encodeToString(encoded)
+                        + "\n-----END PUBLIC KEY-----\n");
+        Path config = Files.writeString(
+                directory.resolve("agent.yaml"), "signatures: {documents: {require: true, keys: [" + trusted + "]}}\n");
+
+        assertRefused("would refuse it: it is not signed", publish("--config", config.toString()));
+        assertRefused(
+                "none of its signatures is by a key of signatures.documents.keys",
+                publish("--key", key().toString(), "--config", config.toString()));
+        assertTrue(Files.notExists(target));
+        assertEquals(
+                0, publish("--fleet", "staging", "--config", config.toString()).status());
+    }
+
     @Test
     void aKeyThatIsNoneIsNamed() throws Exception {
         write("web.yaml", process("web", "1"));
