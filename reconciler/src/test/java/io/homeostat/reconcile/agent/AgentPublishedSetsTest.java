@@ -85,6 +85,31 @@ final class AgentPublishedSetsTest {
         }
     }
 
+    /** Nothing stops only because what comes after it does not answer yet. */
+    @Test
+    void aSourceThatTakesThePlaceOfAnotherIsWaitedFor() throws Exception {
+        try (WebServer bucket = new WebServer();
+                WebServer server = new WebServer()) {
+            bucket.content = AgentBench.sleeper("web", 600);
+            Agent agent = bench.start(
+                    bench.config("sources: {local: {directories: []}, bucket: {url: 'gs://bucket/set.yaml', endpoint: '"
+                            + bucket.url("/") + "', credentials: none, interval: 1s}}"),
+                    true);
+            ProcessIdentity web = bench.running(WEB);
+
+            server.content = "";
+            agent.reload(https(server.url()));
+            await().atMost(AgentBench.PATIENCE)
+                    .until(() -> bench.store().problems().stream()
+                            .anyMatch(problem -> problem.message().contains("declares nothing at all")));
+            assertEquals(web, bench.running(WEB));
+
+            server.content = AgentBench.sleeper("db", 600);
+            bench.running(DB);
+            bench.awaitNone(WEB);
+        }
+    }
+
     @Test
     void aSourceThatIsTakenOutWhileNoAgentRunsIsWithdrawn() throws Exception {
         try (WebServer server = new WebServer()) {

@@ -1,6 +1,7 @@
 package io.homeostat.reconcile.agent.fleet;
 
 import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSet;
 import com.google.common.collect.ImmutableSortedMap;
 import io.homeostat.desired.etcd.EtcdKeyValues;
 import io.homeostat.desired.etcd.KeyValues;
@@ -101,6 +102,7 @@ public final class PublishedSources implements AutoCloseable {
         this.clock = clock;
         this.declaring = declaring;
         this.changed = () -> {
+            withdrawTheOthers();
             changed.run();
             report();
         };
@@ -109,7 +111,8 @@ public final class PublishedSources implements AutoCloseable {
     }
 
     /**
-     * From here on the sources of this configuration count, with what they have given before; what others have given is withdrawn.
+     * From here on the sources of this configuration count, with what they have given before. What others have given is withdrawn, once each
+     * of these has given something: one source may take the place of another.
      *
      * @throws KeyFailure when the keys can't be read that sets have to be signed with; nothing has changed then
      */
@@ -126,6 +129,7 @@ public final class PublishedSources implements AutoCloseable {
                 LOG.error("{}: what it has given before could not be stored: {}", name.word(), e.getMessage());
             }
         }
+        withdrawTheOthers();
         if (following) {
             follow();
         }
@@ -147,7 +151,6 @@ public final class PublishedSources implements AutoCloseable {
             default -> Optional.empty();
         };
         if (followed.isEmpty()) {
-            withdraw(name);
             return;
         }
         PublishedSource source = new PublishedSource(
@@ -189,18 +192,34 @@ public final class PublishedSources implements AutoCloseable {
         return new Followed(fetcher.name(), source -> new SetPoller(fetcher, source, interval, new SplittableRandom()));
     }
 
-    /** What a source that is not configured has given. */
-    private void withdraw(SourceName name) {
-        boolean known = store.publishedSets().stream().anyMatch(one -> one.source() == name)
-                || store.problems().stream().anyMatch(problem -> problem.source() == name);
-        if (known) {
-            declaring.lock();
-            try {
-                store.withdrawSet(name, clock.instant());
-            } finally {
-                declaring.unlock();
+    /** What sources have given that are not configured. */
+    private void withdrawTheOthers() {
+        ImmutableSet<SourceName> configured =
+                sources.stream().map(PublishedSource::source).collect(ImmutableSet.toImmutableSet());
+        ImmutableSet<SourceName> giving = store.publishedSets().stream()
+                .filter(standing -> standing.set().isPresent())
+                .map(StoredSet.Standing::source)
+                .collect(ImmutableSet.toImmutableSet());
+        if (!giving.containsAll(configured)) {
+            return;
+        }
+        for (SourceName name : NAMES) {
+            if (!configured.contains(name) && isKnown(name)) {
+                declaring.lock();
+                try {
+                    store.withdrawSet(name, clock.instant());
+                } catch (StoreException e) {
+                    LOG.error("{}: what it has given could not be withdrawn: {}", name.word(), e.getMessage());
+                } finally {
+                    declaring.unlock();
+                }
             }
         }
+    }
+
+    private boolean isKnown(SourceName name) {
+        return store.publishedSets().stream().anyMatch(one -> one.source() == name)
+                || store.problems().stream().anyMatch(problem -> problem.source() == name);
     }
 
     /**
