@@ -17,6 +17,8 @@ import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.channels.UnresolvedAddressException;
 import java.time.Duration;
 import java.util.Optional;
+import java.util.zip.GZIPInputStream;
+import java.util.zip.ZipException;
 import javax.net.ssl.SSLException;
 
 /** One request to a web server, of which the whole answer is wanted. */
@@ -46,7 +48,7 @@ final class HttpGet {
         try {
             return TimeLimit.within(LIMIT, () -> {
                 HttpResponse<InputStream> response = client.send(request, BodyHandlers.ofInputStream());
-                try (InputStream body = response.body()) {
+                try (InputStream body = unpacked(response)) {
                     ByteString read = ByteString.copyFrom(body.readNBytes(SetFetcher.MAX_BYTES + 1));
                     return new Answer(response.statusCode(), response.headers(), read);
                 }
@@ -61,8 +63,13 @@ final class HttpGet {
         if (answer.body().size() > SetFetcher.MAX_BYTES) {
             throw new FetchFailure("it has more than 16 MiB, which is the most that a set may have");
         }
-        boolean packedOnItsWay = answer.headers().firstValue("Content-Encoding").equals(Optional.of("gzip"));
-        return Gzip.unpacked(packedOnItsWay ? Gzip.unpacked(answer.body()) : answer.body());
+        return answer.body();
+    }
+
+    /** A server may pack what it sends. */
+    private static InputStream unpacked(HttpResponse<InputStream> response) throws IOException {
+        boolean packed = response.headers().firstValue("Content-Encoding").equals(Optional.of("gzip"));
+        return packed ? new GZIPInputStream(response.body()) : response.body();
     }
 
     /** What went wrong, without what the exception may quote of a URL. */
@@ -76,6 +83,7 @@ final class HttpGet {
                         : "no connection to " + host
                                 + (refused.getMessage() == null ? "" : ": " + refused.getMessage());
             case UnknownHostException unknown -> "the host " + host + " can't be found";
+            case ZipException damaged -> "the answer of " + host + " is damaged: " + message(damaged);
             case SSLException tls -> "no secure connection to " + host + ": " + message(tls);
             default -> "no answer of " + host + ": " + message(e);
         };

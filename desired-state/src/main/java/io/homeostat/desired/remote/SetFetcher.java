@@ -2,12 +2,13 @@ package io.homeostat.desired.remote;
 
 import com.google.common.collect.ImmutableSortedMap;
 import com.google.protobuf.ByteString;
+import io.homeostat.desired.fleet.SetReader;
 import java.util.Optional;
 
 /** Where a set is published. Not for use by several threads. */
 public interface SetFetcher extends AutoCloseable {
     /** The most bytes of a set, packed or not. */
-    int MAX_BYTES = 16 << 20;
+    int MAX_BYTES = SetReader.MAX_BYTES;
 
     /** Where it is, for people; without secrets. */
     String name();

@@ -9,8 +9,6 @@ import io.homeostat.desired.etcd.KeyValues.Watching;
 import io.homeostat.desired.etcd.KeyValuesException;
 import io.homeostat.desired.fleet.FleetKeys;
 import io.homeostat.desired.platform.Backoff;
-import io.homeostat.desired.remote.FetchFailure;
-import io.homeostat.desired.remote.Gzip;
 import io.homeostat.desired.remote.SetFetcher.Fetched;
 import io.homeostat.desired.state.StoreException;
 import java.time.Duration;
@@ -199,14 +197,10 @@ final class EtcdFollower implements Runnable {
                 return;
             }
             String version = Long.toString(now.modified());
-            try {
-                source.fetched(
-                        source.seen().equals(Optional.of(version))
-                                ? new Fetched.NotModified()
-                                : new Fetched.File(version, Gzip.unpacked(now.value())));
-            } catch (FetchFailure e) {
-                source.empty(e.words());
-            }
+            source.fetched(
+                    source.seen().equals(Optional.of(version))
+                            ? new Fetched.NotModified()
+                            : new Fetched.File(version, now.value()));
         }
 
         @Override

@@ -11,6 +11,7 @@ import com.google.protobuf.ByteString;
 import io.homeostat.desired.etcd.KeyValues;
 import io.homeostat.desired.etcd.KeyValuesException;
 import io.homeostat.desired.fleet.FleetKeys;
+import io.homeostat.desired.fleet.SetReader;
 import io.homeostat.desired.model.AgentConfig.SignedSets;
 import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.platform.Layout;
@@ -52,11 +53,11 @@ final class EtcdFollowerTest {
     }
 
     private void follow(Duration look) {
-        SetRules rules = new SetRules(new SignedSets(false, ImmutableList.of(), "default"), TrustedKeys.NONE);
+        SetReader reader = new SetReader(new SignedSets(false, ImmutableList.of(), "default"), TrustedKeys.NONE);
         PublishedSource source = new PublishedSource(
                 SourceName.ETCD,
                 "etcd:" + KEYS.set(),
-                rules,
+                reader,
                 () -> Choice.ALL,
                 store,
                 Clock.systemUTC(),
@@ -86,7 +87,7 @@ final class EtcdFollowerTest {
         assertEquals("1", store.publishedSets().getFirst().set().orElseThrow().version());
 
         etcd.put(KEYS.set(), ByteString.copyFrom(new byte[] {0x1f, (byte) 0x8b, 1}));
-        awaitProblem("it can't be unpacked");
+        awaitProblem("it is compressed and damaged");
         etcd.delete(KEYS.set());
         awaitProblem("nothing is published there");
         assertEquals(ImmutableList.of("web"), declared());
