@@ -9,6 +9,7 @@ import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
 import com.google.common.collect.ImmutableSortedMap;
 import io.homeostat.desired.model.AgentConfig;
+import io.homeostat.desired.signature.KeyFailure;
 import io.homeostat.desired.signature.TrustedKeys;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
@@ -16,6 +17,7 @@ import java.io.InputStream;
 import java.nio.ByteBuffer;
 import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
 import java.time.DateTimeException;
 import java.time.Instant;
 import java.util.Base64;
@@ -44,6 +46,19 @@ public final class SetReader {
 
     private final AgentConfig.SignedSets rules;
     private final TrustedKeys keys;
+
+    /**
+     * Goes by what a machine's configuration says.
+     *
+     * @throws KeyFailure when the keys can't be read that sets have to be signed with
+     */
+    public static SetReader of(AgentConfig.SignedSets rules) throws KeyFailure {
+        return new SetReader(
+                rules,
+                TrustedKeys.read(
+                        rules.keys().stream().map(Path::of).collect(ImmutableList.toImmutableList()),
+                        "signatures.documents.keys"));
+    }
 
     /** @param keys those that the rules name */
     public SetReader(AgentConfig.SignedSets rules, TrustedKeys keys) {

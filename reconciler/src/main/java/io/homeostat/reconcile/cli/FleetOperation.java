@@ -15,7 +15,6 @@ import io.homeostat.desired.fleet.RolloutOrder.Action;
 import io.homeostat.desired.fleet.SetReader;
 import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.signature.KeyFailure;
-import io.homeostat.desired.signature.TrustedKeys;
 import io.homeostat.desired.state.RecordCodec;
 import io.homeostat.desired.yaml.DocumentReader.ReadResult;
 import io.homeostat.reconcile.command.environment.CommandFailure;
@@ -32,7 +31,6 @@ import io.homeostat.reconcile.command.output.Json;
 import io.homeostat.reconcile.fleet.FleetController;
 import io.homeostat.reconcile.fleet.FleetMirror;
 import io.homeostat.reconcile.fleet.PublishedRollouts;
-import java.nio.file.Path;
 import java.security.SecureRandom;
 import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
@@ -62,8 +60,6 @@ record FleetOperation(Invocation typed) {
 
     /** What is both a key and a file's name. */
     private static final Pattern ID = Pattern.compile("[A-Za-z0-9][A-Za-z0-9._-]{0,252}");
-
-    private static final String SETTING = "signatures.documents.keys";
 
     private static String word(Action action) {
         return action.name().toLowerCase(Locale.ROOT);
@@ -127,12 +123,8 @@ record FleetOperation(Invocation typed) {
     }
 
     private static SetReader reader(AgentConfig config) {
-        AgentConfig.SignedSets rules = config.signatures().documents();
         try {
-            return new SetReader(
-                    rules,
-                    TrustedKeys.read(
-                            rules.keys().stream().map(Path::of).collect(ImmutableList.toImmutableList()), SETTING));
+            return SetReader.of(config.signatures().documents());
         } catch (KeyFailure e) {
             throw new CommandFailure(String.valueOf(e.getMessage()), e);
         }

@@ -23,7 +23,6 @@ import io.homeostat.desired.remote.HttpsTarget;
 import io.homeostat.desired.remote.SetTarget;
 import io.homeostat.desired.signature.KeyFailure;
 import io.homeostat.desired.signature.SigningKey;
-import io.homeostat.desired.signature.TrustedKeys;
 import io.homeostat.desired.yaml.DocumentReader.Input;
 import io.homeostat.desired.yaml.DocumentReader.ReadResult;
 import io.homeostat.desired.yaml.DocumentReader.Texts;
@@ -77,12 +76,9 @@ record SetPublication(Invocation typed) {
             return;
         }
         try {
-            TrustedKeys keys = TrustedKeys.read(
-                    rules.keys().stream().map(Path::of).collect(ImmutableList.toImmutableList()),
-                    "signatures.documents.keys");
             SetFile set =
                     SetFile.of(publication.fleet(), 1, publication.now(), publication.documents(), publication.key());
-            PublishedSet _ = new SetReader(rules, keys).read(set.bytes(), "set.yaml");
+            PublishedSet _ = SetReader.of(rules).read(set.bytes(), "set.yaml");
         } catch (RefusedSet e) {
             throw new CommandFailure(
                     "nothing was published, as machines with "

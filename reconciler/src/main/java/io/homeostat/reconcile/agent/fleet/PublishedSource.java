@@ -6,6 +6,8 @@ import com.google.common.collect.Maps;
 import com.google.protobuf.ByteString;
 import io.homeostat.desired.fleet.PublishedSet;
 import io.homeostat.desired.fleet.RefusedSet;
+import io.homeostat.desired.fleet.SequenceFloor;
+import io.homeostat.desired.fleet.SetReader;
 import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.remote.SetFetcher.Fetched;
 import io.homeostat.desired.state.StateReader.SourceProblem;
@@ -36,7 +38,7 @@ final class PublishedSource {
 
     private final SourceName source;
     private final String name;
-    private final SetRules rules;
+    private final SetReader reader;
     private final Supplier<? extends Choice> choice;
     private final StateStore store;
     private final InstantSource clock;
@@ -68,6 +70,7 @@ final class PublishedSource {
 
     /**
      * @param name where the set is
+     * @param reader by the rules of this machine
      * @param choice which documents are for this machine as of now
      * @param declaring held while something is stored
      * @param changed is called when something may be declared otherwise
@@ -75,7 +78,7 @@ final class PublishedSource {
     PublishedSource(
             SourceName source,
             String name,
-            SetRules rules,
+            SetReader reader,
             Supplier<? extends Choice> choice,
             StateStore store,
             InstantSource clock,
@@ -83,7 +86,7 @@ final class PublishedSource {
             Runnable changed) {
         this.source = source;
         this.name = name;
-        this.rules = rules;
+        this.reader = reader;
         this.choice = choice;
         this.store = store;
         this.clock = clock;
@@ -177,7 +180,7 @@ final class PublishedSource {
         switch (fetched) {
             case Fetched.NotModified _ -> answered();
             case Fetched.File file ->
-                take(file.version(), () -> rules.reader().read(file.content().toByteArray(), lastName()));
+                take(file.version(), () -> reader.read(file.content().toByteArray(), lastName()));
             case Fetched.Refused refused ->
                 take(refused.version(), () -> {
                     throw new RefusedSet(refused.why());
@@ -185,7 +188,7 @@ final class PublishedSource {
             case Fetched.Tree tree -> {
                 take(
                         tree.version(),
-                        () -> rules.reader().readTree(Maps.transformValues(tree.files(), ByteString::toByteArray)));
+                        () -> reader.readTree(Maps.transformValues(tree.files(), ByteString::toByteArray)));
                 if (!tree.notice().isEmpty()) {
                     LOG.warn("{}: {}", source.word(), tree.notice());
                 }
@@ -251,7 +254,7 @@ final class PublishedSource {
         Choice by = choice.get();
         try {
             PublishedSet set = reading.read();
-            rules.refuseReplay(set, store.highestSequences(source));
+            refuseReplay(set);
             SetDocuments documents = SetDocuments.read(source, name, set.documents(), by);
             if (documents.problems().isEmpty() && documents.nothing()) {
                 throw new RefusedSet(
@@ -270,6 +273,16 @@ final class PublishedSource {
             refuse(ImmutableList.of(problem(Problem.Kind.VALUE, String.valueOf(e.getMessage()))), now);
         }
         seen = Optional.of(version);
+    }
+
+    private void refuseReplay(PublishedSet set) throws RefusedSet {
+        SequenceFloor floor = reader.floor(store.highestSequences(source).stream()
+                .map(one -> new SequenceFloor.Seen(one.signer(), one.sequence(), one.digest()))
+                .collect(ImmutableList.toImmutableList()));
+        Optional<String> refusal = floor.refusal(set);
+        if (refusal.isPresent()) {
+            throw new RefusedSet(refusal.get());
+        }
     }
 
     private void take(String version, PublishedSet set, SetDocuments documents, Instant now) {

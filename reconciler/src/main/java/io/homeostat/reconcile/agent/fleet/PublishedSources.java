@@ -7,6 +7,7 @@ import io.homeostat.desired.etcd.EtcdKeyValues;
 import io.homeostat.desired.etcd.KeyValues;
 import io.homeostat.desired.fleet.FleetKeys;
 import io.homeostat.desired.fleet.MachineLabels;
+import io.homeostat.desired.fleet.SetReader;
 import io.homeostat.desired.fleet.SetSelection;
 import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.model.SourceName;
@@ -117,14 +118,14 @@ public final class PublishedSources implements AutoCloseable {
      * @throws KeyFailure when the keys can't be read that sets have to be signed with; nothing has changed then
      */
     public synchronized void use(AgentConfig config) throws KeyFailure {
-        SetRules rules = SetRules.of(config);
+        SetReader reader = SetReader.of(config.signatures().documents());
         end();
         fleet = config.sources().etcd();
         bucket = config.sources().bucket();
         connection = fleet == null ? null : etcd.apply(fleet);
         for (SourceName name : NAMES) {
             try {
-                use(name, config.sources(), rules);
+                use(name, config.sources(), reader);
             } catch (StoreException e) {
                 LOG.error("{}: what it has given before could not be stored: {}", name.word(), e.getMessage());
             }
@@ -135,7 +136,7 @@ public final class PublishedSources implements AutoCloseable {
         }
     }
 
-    private void use(SourceName name, AgentConfig.Sources config, SetRules rules) {
+    private void use(SourceName name, AgentConfig.Sources config, SetReader reader) {
         Optional<Followed> followed = switch (name) {
             case ETCD ->
                 Optional.ofNullable(connection)
@@ -154,7 +155,7 @@ public final class PublishedSources implements AutoCloseable {
             return;
         }
         PublishedSource source = new PublishedSource(
-                name, followed.get().name(), rules, () -> choice(name), store, clock, declaring, changed);
+                name, followed.get().name(), reader, () -> choice(name), store, clock, declaring, changed);
         sources = ImmutableList.<PublishedSource>builder()
                 .addAll(sources)
                 .add(source)

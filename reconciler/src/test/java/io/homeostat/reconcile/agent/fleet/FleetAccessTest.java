@@ -19,6 +19,7 @@ import io.homeostat.desired.etcd.KeyValues.Leadership;
 import io.homeostat.desired.etcd.KeyValues.Write;
 import io.homeostat.desired.etcd.KeyValuesException;
 import io.homeostat.desired.fleet.FleetKeys;
+import io.homeostat.desired.fleet.SetReader;
 import io.homeostat.desired.model.AgentConfig.Etcd;
 import io.homeostat.desired.model.AgentConfig.Login;
 import io.homeostat.desired.model.AgentConfig.SignedSets;
@@ -189,7 +190,7 @@ class FleetAccessTest {
             PublishedSource source = new PublishedSource(
                     SourceName.ETCD,
                     "etcd:" + KEYS.set(),
-                    new SetRules(new SignedSets(false, ImmutableList.of(), "default"), TrustedKeys.NONE),
+                    new SetReader(new SignedSets(false, ImmutableList.of(), "default"), TrustedKeys.NONE),
                     () -> Choice.ALL,
                     store,
                     Clock.systemUTC(),

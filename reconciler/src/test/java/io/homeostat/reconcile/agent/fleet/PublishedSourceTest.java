@@ -8,6 +8,7 @@ import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSortedMap;
 import com.google.protobuf.ByteString;
 import io.homeostat.desired.fleet.SetFile;
+import io.homeostat.desired.fleet.SetReader;
 import io.homeostat.desired.model.AgentConfig.SignedSets;
 import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.platform.Layout;
@@ -52,9 +53,9 @@ final class PublishedSourceTest {
     }
 
     private PublishedSource source(String name) {
-        SetRules rules = new SetRules(new SignedSets(false, ImmutableList.of(), "default"), TrustedKeys.NONE);
+        SetReader reader = new SetReader(new SignedSets(false, ImmutableList.of(), "default"), TrustedKeys.NONE);
         return new PublishedSource(
-                SourceName.HTTPS, name, rules, () -> choice, store, () -> now, new ReentrantLock(), () -> changes++);
+                SourceName.HTTPS, name, reader, () -> choice, store, () -> now, new ReentrantLock(), () -> changes++);
     }
 
     private Choice choice = Choice.ALL;
