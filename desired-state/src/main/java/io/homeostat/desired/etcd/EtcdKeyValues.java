@@ -39,6 +39,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
@@ -76,6 +77,13 @@ public final class EtcdKeyValues implements KeyValues {
 
     public EtcdKeyValues(Etcd config) {
         this.config = config;
+    }
+
+    @Override
+    public Optional<Entry> get(String key) throws KeyValuesException, InterruptedException {
+        GetResponse answer = ask(
+                "could not read " + key, connected -> connected.getKVClient().get(bytes(key)));
+        return answer.getKvs().stream().map(EtcdKeyValues::entry).findFirst();
     }
 
     @Override

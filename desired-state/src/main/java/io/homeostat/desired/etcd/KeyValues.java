@@ -4,6 +4,7 @@ import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSortedMap;
 import com.google.protobuf.ByteString;
 import java.time.Duration;
+import java.util.Optional;
 import java.util.OptionalLong;
 
 /**
@@ -13,6 +14,9 @@ import java.util.OptionalLong;
 public interface KeyValues extends AutoCloseable {
     /** Lives without a lease. */
     long NO_LEASE = 0;
+
+    /** This key, if it is there. */
+    Optional<Entry> get(String key) throws KeyValuesException, InterruptedException;
 
     /** All keys that begin so, as of one moment. */
     Listing list(String prefix) throws KeyValuesException, InterruptedException;

@@ -35,7 +35,7 @@ public final class EtcdTarget implements SetTarget {
     @Override
     public Optional<Fetched> read() throws FetchFailure, InterruptedException {
         try {
-            Optional<Entry> found = Optional.ofNullable(etcd.list(key).entries().get(key));
+            Optional<Entry> found = etcd.get(key);
             modified = found.map(Entry::modified).orElse(0L);
             return found.map(entry -> new Fetched.File(Long.toString(entry.modified()), entry.value()));
         } catch (KeyValuesException e) {

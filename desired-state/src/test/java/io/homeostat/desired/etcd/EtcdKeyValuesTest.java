@@ -119,6 +119,8 @@ class EtcdKeyValuesTest {
         assertEquals(1203, listing.entries().size());
         assertEquals("v77", value("k77"));
         assertEquals(1, keys.list(prefix + "k1202").entries().size());
+        assertEquals(found("k12"), keys.get(prefix + "k12").orElseThrow(), "and none of those that begin so");
+        assertEquals(Optional.empty(), keys.get(prefix + "k"));
     }
 
     @Test

@@ -190,6 +190,13 @@ final class MemoryKeyValues {
         }
 
         @Override
+        public Optional<Entry> get(String key) throws KeyValuesException {
+            reach();
+            expire();
+            return find(key);
+        }
+
+        @Override
         public Watching watch(String prefix, long after, Listener listener) {
             Watch watch = new Watch(prefix, after, listener);
             watches.add(watch);

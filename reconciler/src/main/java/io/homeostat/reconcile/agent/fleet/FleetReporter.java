@@ -93,11 +93,9 @@ final class FleetReporter extends Reporter {
             registered.accept(made.getAsLong());
             return machine.labels();
         }
-        Entry known = store.list(key).entries().get(key);
-        if (known == null) {
-            throw new KeyValuesException(
-                    KeyValuesException.Kind.UNAVAILABLE, "somebody has removed " + key + " just now", null);
-        }
+        Entry known = store.get(key)
+                .orElseThrow(() -> new KeyValuesException(
+                        KeyValuesException.Kind.UNAVAILABLE, "somebody has removed " + key + " just now", null));
         if (!says(known, machine.labels())) {
             store.commit(ImmutableList.of(new CreatedIn(key, known.created())), ImmutableList.of(put));
         }

@@ -57,14 +57,13 @@ public record FleetAccess(
                                 new Grant(keys.leader(), true, Access.READ_AND_WRITE))));
     }
 
-    /** A machine. What it lists begins with its own key, so it may see registrations of machines whose ids begin with its own. */
+    /** A machine, which sees no other one. */
     static Party machine(FleetKeys keys, String id) {
         return new Party(
                 "machine-" + id,
                 ImmutableList.of(
                         new Grant(keys.set(), true, Access.READ),
                         new Grant(keys.rollouts(), true, Access.READ),
-                        new Grant(keys.machine(id), true, Access.READ),
                         new Grant(keys.machine(id), false, Access.READ_AND_WRITE),
                         new Grant(keys.report(id), false, Access.READ_AND_WRITE)));
     }

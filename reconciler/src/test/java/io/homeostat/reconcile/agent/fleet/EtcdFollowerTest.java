@@ -24,6 +24,7 @@ import java.time.Clock;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.SplittableRandom;
 import java.util.TreeMap;
@@ -218,6 +219,11 @@ final class EtcdFollowerTest {
 
         synchronized void end(KeyValuesException why) {
             ImmutableList.copyOf(watches).forEach(watch -> watch.listener().ended(why));
+        }
+
+        @Override
+        public Optional<Entry> get(String key) throws KeyValuesException {
+            return Optional.ofNullable(list(key).entries().get(key));
         }
 
         @Override

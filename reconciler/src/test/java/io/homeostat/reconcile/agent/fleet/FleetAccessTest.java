@@ -178,6 +178,7 @@ class FleetAccessTest {
                 KEYS.set(),
                 KEYS.leader());
         assertThrows(KeyValuesException.class, () -> machine.list(KEYS.reports()));
+        assertThrows(KeyValuesException.class, () -> machine.get(KEYS.machine("vm-10")));
     }
 
     @Test

@@ -14,6 +14,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Random;
 import java.util.concurrent.Executors;
@@ -142,6 +143,11 @@ final class FleetLoad {
             OptionalLong done = inTurn(() -> etcd.commit(conditions, changes));
             writes.addAndGet(done.isPresent() ? 1 : 0);
             return done;
+        }
+
+        @Override
+        public Optional<Entry> get(String key) throws KeyValuesException, InterruptedException {
+            return inTurn(() -> etcd.get(key));
         }
 
         @Override
