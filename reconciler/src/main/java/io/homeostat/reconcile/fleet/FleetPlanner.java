@@ -45,12 +45,20 @@ public final class FleetPlanner {
         this.now = situation.now();
     }
 
+    /** What is to be decided next. */
     public static RolloutPlan plan(RolloutSituation situation) {
-        return new FleetPlanner(situation).plan();
+        FleetPlanner planner = new FleetPlanner(situation);
+        return planner.stands(
+                planner.paced(planner.ordered(planner.withoutTimesToCome(planner.current(situation.state())))));
     }
 
-    private RolloutPlan plan() {
-        RolloutState state = paced(ordered(withoutTimesToCome(current(situation.state()))));
+    /** How it stands by what was decided last, for those who only look: nobody may ever decide what is to be decided next. */
+    public static RolloutPlan asDecided(RolloutSituation situation) {
+        FleetPlanner planner = new FleetPlanner(situation);
+        return planner.stands(planner.current(situation.state()));
+    }
+
+    private RolloutPlan stands(RolloutState state) {
         Census census = new Census(state);
         return new RolloutPlan(
                 state,
@@ -65,7 +73,7 @@ public final class FleetPlanner {
 
     /** What was decided of this rollout. */
     private RolloutState current(@Nullable RolloutState written) {
-        return written == null || !written.digest().equals(rollout.digest()) ? beginning(0, "begins") : written;
+        return situation.hasBegun() && written != null ? written : beginning(0, "begins");
     }
 
     private RolloutState beginning(long order, String reason) {
@@ -263,6 +271,8 @@ public final class FleetPlanner {
             return "";
         } else if (members.isEmpty()) {
             return "a machine that it is for";
+        } else if (state.wave() == BEFORE_THE_FIRST) {
+            return "a controller that opens its first wave";
         } else if (census.open > 0) {
             int silent = census.count(Standing.Kind.SILENT);
             return census.open + " of " + census.admitted + " machines" + (silent > 0 ? ", " + silent + " silent" : "");

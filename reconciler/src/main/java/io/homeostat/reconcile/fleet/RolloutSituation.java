@@ -25,6 +25,11 @@ public record RolloutSituation(
         long revision,
         Instant now) {
 
+    /** Whether the last decision is about this rollout, and not about another one of its name. */
+    public boolean hasBegun() {
+        return state != null && state.digest().equals(rollout.digest());
+    }
+
     /** An order, and the store's revision that tells it from the one before. */
     public record GivenOrder(RolloutOrder order, long revision) {}
 

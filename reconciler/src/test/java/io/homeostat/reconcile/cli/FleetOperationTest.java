@@ -159,7 +159,7 @@ class FleetOperationTest {
                 WORKLOAD     REVISION  DESIRED  STATE    HEALTHY  CONVERGED  RESTARTS  FAILURE
                 process/web  1         1        RUNNING  yes      yes        2         -
                 ROLLOUT  ADMITTED  STANDING    WAVE  WHY
-                web-2    no        notItsTurn  1     no controller has begun it
+                web-2    no        notItsTurn  1     no controller has opened it yet
                 """, fleet("machine", "vm-1").out());
         assertEquals("""
                 machine     vm-2
@@ -193,6 +193,40 @@ class FleetOperationTest {
                 fleet("rollouts", "db").err().contains("there is no rollout db; published are web-2"),
                 "which there are is said");
         assertTrue(fleet("machine", "vm-4").err().contains("no machine vm-4 among the 3 that are registered"));
+    }
+
+    /** Nobody may ever do what a controller would do next. */
+    @Test
+    void whatIsStoredIsShownAndNotWhatAControllerWouldDecide() throws Exception {
+        put("machines/vm-1", "{\"at\": \"2026-11-01T12:00:00Z\"}");
+        put("set", SET);
+        assertEquals("""
+                1 machine, 0 heard of, 1 silent
+                ROLLOUT  PHASE     WAVE  MACHINES  DONE  WAITING  SILENT  FAILED  REASON
+                web-2    notBegun  0/4   1         0     0        0       0       no controller has opened it yet
+                """, fleet("status").out());
+        assertTrue(
+                fleet("rollouts")
+                        .out()
+                        .endsWith(
+                                "web-2: no controller has opened it yet; waits for a controller that opens its first wave\n"),
+                fleet("rollouts").out());
+        JsonNode json = new ObjectMapper()
+                .readTree(fleet("status", "-o", "json").out())
+                .path("rollouts")
+                .path(0);
+        assertEquals("notBegun", json.path("phase").asText());
+        assertEquals(0, json.path("wave").asInt(-1));
+
+        put("reports/vm-1", """
+                {"at": "2026-11-01T13:00:00Z", "workloads": [{"id": "process/web", "desired": "2", "failed": "2"}]}""");
+        state("PROGRESSING", "g", 1L << 40, "wave 4 of 4 is open");
+        assertTrue(
+                fleet("status").out().contains("progressing  4/4"),
+                fleet("status").out());
+        assertTrue(
+                fleet("status").out().contains("web-2: vm-1 failed"),
+                fleet("status").out());
     }
 
     /** Why a machine does not have the new revision. */

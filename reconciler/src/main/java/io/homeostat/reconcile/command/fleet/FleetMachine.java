@@ -67,9 +67,9 @@ public record FleetMachine(String id, Machine machine, Optional<MachineReport> r
         }
         Member member = members.get(index);
         int wave = stand.waveOf(index) + 1;
-        RolloutState state = stand.situation().state();
-        if (state == null || !state.digest().equals(stand.situation().rollout().digest())) {
-            return notYet(stand, wave, "no controller has begun it");
+        RolloutState state = stand.plan().state();
+        if (!stand.situation().hasBegun()) {
+            return notYet(stand, wave, stand.reason());
         } else if (state.admits(member.place(), member.registeredAt())) {
             Standing standing = stand.plan().standings().get(index);
             return new Turn(stand.name(), true, RolloutStand.word(standing.kind()), wave, standing.why());

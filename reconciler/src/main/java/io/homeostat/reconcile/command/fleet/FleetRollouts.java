@@ -66,8 +66,8 @@ public record FleetRollouts(ImmutableList<RolloutStand> rollouts) {
         for (RolloutStand stand : rollouts) {
             String waitsFor = stand.plan().waitsFor();
             console.out()
-                    .println(Text.oneLine(stand.name() + ": "
-                            + stand.plan().state().reason() + (waitsFor.isEmpty() ? "" : "; waits for " + waitsFor)));
+                    .println(Text.oneLine(stand.name() + ": " + stand.reason()
+                            + (waitsFor.isEmpty() ? "" : "; waits for " + waitsFor)));
             stand.printExamples(console);
         }
     }

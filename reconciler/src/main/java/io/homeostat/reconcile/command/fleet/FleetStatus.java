@@ -49,7 +49,7 @@ public record FleetStatus(
                     String.valueOf(stand.count(Standing.Kind.WAITING)),
                     String.valueOf(stand.count(Standing.Kind.SILENT)),
                     String.valueOf(stand.count(Standing.Kind.FAILED)),
-                    Text.oneLine(stand.plan().state().reason())));
+                    Text.oneLine(stand.reason())));
             table.print(console.out(), console.ansi());
             rollouts.forEach(stand -> stand.printExamples(console));
         }

@@ -17,11 +17,13 @@ import java.time.Instant;
 import java.util.Arrays;
 import java.util.Locale;
 
-/** A rollout, and how far it has come. */
+/** A rollout, and how far it has come: by what is stored, which machines go by. */
 public record RolloutStand(RolloutSituation situation, RolloutPlan plan) {
+    private static final String NOT_BEGUN = "notBegun";
+
     static ImmutableList<RolloutStand> all(FleetMirror mirror, Instant now) {
         return mirror.situations(now).stream()
-                .map(situation -> new RolloutStand(situation, FleetPlanner.plan(situation)))
+                .map(situation -> new RolloutStand(situation, FleetPlanner.asDecided(situation)))
                 .collect(ImmutableList.toImmutableList());
     }
 
@@ -40,11 +42,21 @@ public record RolloutStand(RolloutSituation situation, RolloutPlan plan) {
     }
 
     String phase() {
-        return word(plan.state().phase());
+        return situation.hasBegun() ? word(plan.state().phase()) : NOT_BEGUN;
     }
 
+    String reason() {
+        return situation.hasBegun() ? plan.state().reason() : "no controller has opened it yet";
+    }
+
+    /** The wave that is open, such as 1/4; 0/4 before the first. */
     String openWave() {
-        return wave(plan.state().wave());
+        return wave(openIndex());
+    }
+
+    /** There may be fewer waves than when it was opened. */
+    private int openIndex() {
+        return Math.min(plan.state().wave(), plan.waves().size() - 1);
     }
 
     /** One of how many, such as 1/4. */
@@ -76,13 +88,13 @@ public record RolloutStand(RolloutSituation situation, RolloutPlan plan) {
         ObjectNode json = Json.object()
                 .put("name", name())
                 .put("phase", phase())
-                .put("wave", plan.state().wave() + 1)
+                .put("wave", openIndex() + 1)
                 .put("from", situation.rollout().spec().from())
                 .put("to", situation.rollout().spec().to())
                 .put("machines", situation.members().size())
                 .put("failures", plan.failures())
                 .put("maxFailures", plan.bound())
-                .put("reason", plan.state().reason())
+                .put("reason", reason())
                 .put("waitsFor", plan.waitsFor());
         json.set("waves", Json.array(plan.waves(), RolloutStand::json));
         json.set(
