@@ -53,8 +53,13 @@ public record FleetKeys(String prefix) {
         return reports() + instanceId;
     }
 
-    /** Which controller leads. */
+    /** The election in which controllers decide who of them leads. */
     public String leader() {
         return prefix + "/leader";
+    }
+
+    /** The controllers that lead or wait for it, one key each under a lease, with their names. */
+    public String candidates() {
+        return leader() + "/";
     }
 }

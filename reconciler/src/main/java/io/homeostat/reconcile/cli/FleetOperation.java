@@ -295,7 +295,10 @@ record FleetOperation(Invocation typed) {
         } else {
             typed.console()
                     .out()
-                    .println("ordered: " + word(action) + " " + name + "; the controller that leads follows");
+                    .println("ordered: " + word(action) + " " + name + "; "
+                            + (mirror.leader().isPresent()
+                                    ? "the controller that leads follows"
+                                    : "no controller leads; it takes effect when one does"));
         }
         return ExitStatus.OK;
     }

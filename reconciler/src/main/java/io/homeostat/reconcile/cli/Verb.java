@@ -123,7 +123,7 @@ public enum Verb {
             "plan -f PATH: what would change on which machines were this published, and in which waves.",
             "init: users and roles of etcd, each of which may do what it has to; etcd asks for passwords once its authentication is enabled.",
             "forget: a machine that is gone for good, so that rollouts do not wait for it.",
-            "Exit status: 0 done, of status all machines are heard of and nothing was stopped, 1 not; with --detailed-exitcode 2 changes."),
+            "Exit status: 0 done, of status all machines are heard of, nothing was stopped, and a controller leads while there are rollouts to go on with, 1 not; with --detailed-exitcode 2 changes."),
     PLAN(
             syntax -> syntax.files(false)
                     .prune()

@@ -46,6 +46,9 @@ public final class FleetMirror {
     private final Map<String, MachineReport> reports = new HashMap<>();
     private final Map<String, GivenOrder> orders = new HashMap<>();
     private final Map<String, Written> states = new HashMap<>();
+    /** By their keys. */
+    private final Map<String, Entry> candidates = new HashMap<>();
+
     private final Map<String, String> problems = new TreeMap<>();
     /** By the rollout's name, until machines or the set change. */
     private final Map<String, ImmutableList<Member>> inOrder = new HashMap<>();
@@ -108,6 +111,7 @@ public final class FleetMirror {
         reports.clear();
         orders.clear();
         states.clear();
+        candidates.clear();
         problems.keySet().removeIf(key -> !key.equals(keys.set()));
         inOrder.clear();
         if (!listing.entries().containsKey(keys.set())) {
@@ -214,6 +218,13 @@ public final class FleetMirror {
                         Map.Entry::getKey, written -> written.getValue().state()));
     }
 
+    /** The name of the controller that leads: of those that campaign the one that began first. */
+    public synchronized Optional<String> leader() {
+        return candidates.values().stream()
+                .min(Comparator.comparingLong(Entry::created))
+                .map(FleetMirror::text);
+    }
+
     /** Whether a set was published. */
     public synchronized boolean hasSet() {
         return setRevision > 0;
@@ -252,6 +263,8 @@ public final class FleetMirror {
                 orders.put(
                         name(key, keys.orders()),
                         new GivenOrder(codec.read(RolloutOrder.class, text(entry)), entry.modified()));
+            } else if (key.startsWith(keys.candidates())) {
+                candidates.put(key, entry);
             } else if (key.startsWith(keys.rollouts()) && entry.modified() > modified(name(key, keys.rollouts()))) {
                 wrote(name(key, keys.rollouts()), codec.read(RolloutState.class, text(entry)), entry.modified());
             }
@@ -277,6 +290,8 @@ public final class FleetMirror {
             reports.remove(name(key, keys.reports()));
         } else if (key.startsWith(keys.orders())) {
             orders.remove(name(key, keys.orders()));
+        } else if (key.startsWith(keys.candidates())) {
+            candidates.remove(key);
         } else if (key.startsWith(keys.rollouts())) {
             states.remove(name(key, keys.rollouts()));
         }

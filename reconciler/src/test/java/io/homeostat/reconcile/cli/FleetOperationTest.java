@@ -29,6 +29,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
@@ -104,6 +105,11 @@ class FleetOperationTest {
                 .orElseThrow();
     }
 
+    private void delete(String key) throws Exception {
+        store.commit(ImmutableList.of(), ImmutableList.of(new KeyValues.Write.Delete("/homeostat/" + key)))
+                .orElseThrow();
+    }
+
     @Test
     void aRolloutIsFollowedPausedAndResumed() throws Exception {
         put("machines/vm-1", "{\"at\": \"2026-11-01T12:00:00Z\"}");
@@ -115,10 +121,11 @@ class FleetOperationTest {
             await().atMost(PATIENCE).until(() -> fleet("status").out().contains("wave 1 of 4 is open"));
             assertEquals("""
                     1 machine, 0 heard of, 1 silent
+                    controller ann PID leads
                     ROLLOUT  PHASE        WAVE  MACHINES  DONE  WAITING  SILENT  FAILED  REASON
                     web-2    progressing  1/4   1         0     0        1       0       wave 1 of 4 is open
                     web-2: vm-1 silent: nothing is heard of it
-                    """, fleet("status").out());
+                    """, fleet("status").out().replaceFirst("ann \\d+ leads", "ann PID leads"));
             assertEquals(1, fleet("status").status(), "a silent machine is not well");
 
             assertEquals(
@@ -181,13 +188,14 @@ class FleetOperationTest {
         assertEquals("process/web is to be at 1", why("vm-1"));
         Result waves = fleet("rollouts", "web-2");
         assertEquals("""
+                no controller leads: nothing opens; start one with homeostat fleet controller
                 ROLLOUT  PHASE        WAVE  MACHINES  NOT ITS TURN  DONE  WAITING  SILENT  FAILED
                 web-2    progressing  1/4   1         0             0     0        1       0
                 web-2    progressing  2/4   0         0             0     0        0       0
                 web-2    progressing  3/4   0         0             0     0        0       0
                 web-2    progressing  4/4   1         0             0     1        0       0
                 web-2: wave 4 of 4 is open; waits for 2 of 2 machines, 1 silent
-                """, waves.out().lines().limit(6).map(line -> line + "\n").reduce("", String::concat));
+                """, waves.out().lines().limit(7).map(line -> line + "\n").reduce("", String::concat));
         assertTrue(fleet("rollouts", "-o", "json").out().contains("\"waves\":[{\"machines\":1,\"notItsTurn\":0"));
         assertTrue(
                 fleet("rollouts", "db").err().contains("there is no rollout db; published are web-2"),
@@ -202,6 +210,7 @@ class FleetOperationTest {
         put("set", SET);
         assertEquals("""
                 1 machine, 0 heard of, 1 silent
+                no controller leads: nothing opens; start one with homeostat fleet controller
                 ROLLOUT  PHASE     WAVE  MACHINES  DONE  WAITING  SILENT  FAILED  REASON
                 web-2    notBegun  0/4   1         0     0        0       0       no controller has opened it yet
                 """, fleet("status").out());
@@ -227,6 +236,36 @@ class FleetOperationTest {
         assertTrue(
                 fleet("status").out().contains("web-2: vm-1 failed"),
                 fleet("status").out());
+    }
+
+    @Test
+    void whoLeadsIsTold() throws Exception {
+        put("machines/vm-1", "{\"at\": \"2026-11-01T12:00:00Z\"}");
+        put("reports/vm-1", "{\"at\": \"2026-11-01T13:00:00Z\"}");
+        assertEquals(0, fleet("status").status(), "there is nothing to decide");
+        put("set", SET);
+        state("PROGRESSING", "", 0, "wave 1 of 4 is open");
+        assertEquals(1, fleet("status").status());
+        assertEquals(
+                new Result(0, "ordered: abort web-2; no controller leads; it takes effect when one does\n", ""),
+                fleet("abort", "web-2"));
+
+        put("leader/1b", "ann 7");
+        put("leader/1a", "bob 8");
+        Result led = fleet("status");
+        assertEquals(0, led.status(), led.out());
+        assertTrue(led.out().contains("\ncontroller ann 7 leads\n"), led.out());
+        assertTrue(fleet("rollouts").out().startsWith("controller ann 7 leads\n"));
+        for (String look : List.of("status", "rollouts")) {
+            assertTrue(fleet(look, "-o", "json").out().contains("\"controller\":\"ann 7\""), look);
+        }
+
+        delete("leader/1b");
+        assertTrue(fleet("status").out().contains("controller bob 8 leads"));
+        delete("leader/1a");
+        assertTrue(fleet("status", "-o", "json").out().contains("\"controller\":\"\""));
+        state("ABORTED", "", 0, "aborted by ann");
+        assertEquals(0, fleet("status").status(), "what is over needs no controller");
     }
 
     /** Why a machine does not have the new revision. */

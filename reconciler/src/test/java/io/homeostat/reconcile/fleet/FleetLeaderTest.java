@@ -221,6 +221,23 @@ class FleetLeaderTest {
     }
 
     @Test
+    void theOneThatBeganFirstLeads() throws Exception {
+        Replica first = new Replica("first", SHORT);
+        first.leader.look();
+        etcd.campaign(keys.leader(), etcd.grant(LONG), "second");
+        first.leader.look();
+        assertEquals(Optional.of("first"), first.mirror.leader());
+
+        String led = etcd.list(keys.candidates()).entries().values().stream()
+                .filter(entry -> entry.value().toStringUtf8().equals("first"))
+                .map(KeyValues.Entry::key)
+                .findFirst()
+                .orElseThrow();
+        first.mirror.change(ImmutableList.of(), ImmutableList.of(led), first.mirror.revision() + 1);
+        assertEquals(Optional.of("second"), first.mirror.leader());
+    }
+
+    @Test
     void machinesThatItIsNotForAreLeftOut() throws Exception {
         register("other", ImmutableSortedMap.of("other", "yes"));
         Replica only = new Replica("only", LONG);

@@ -13,8 +13,12 @@ import io.homeostat.reconcile.fleet.Standing;
 import java.time.Instant;
 import java.util.Optional;
 
-/** How the waves of rollouts fare. */
-public record FleetRollouts(ImmutableList<RolloutStand> rollouts) {
+/**
+ * How the waves of rollouts fare.
+ *
+ * @param controller the one that leads; empty: none does
+ */
+public record FleetRollouts(Optional<String> controller, ImmutableList<RolloutStand> rollouts) {
     /**
      * Looks at all of them, or at one.
      *
@@ -27,7 +31,7 @@ public record FleetRollouts(ImmutableList<RolloutStand> rollouts) {
         if (name.isPresent() && rollouts.isEmpty()) {
             throw unknown(mirror, name.get());
         }
-        return new FleetRollouts(rollouts);
+        return new FleetRollouts(mirror.leader(), rollouts);
     }
 
     /** There is no such rollout. */
@@ -44,6 +48,7 @@ public record FleetRollouts(ImmutableList<RolloutStand> rollouts) {
             console.out().println("no rollout is published");
             return;
         }
+        console.out().println(RolloutStand.leads(controller));
         Table table = new Table(
                 "ROLLOUT", "PHASE", "WAVE", "MACHINES", "NOT ITS TURN", "DONE", "WAITING", "SILENT", "FAILED");
         for (RolloutStand stand : rollouts) {
@@ -74,7 +79,7 @@ public record FleetRollouts(ImmutableList<RolloutStand> rollouts) {
 
     /** The same for programs. */
     public ObjectNode json() {
-        ObjectNode json = Json.versioned();
+        ObjectNode json = Json.versioned().put("controller", controller.orElse(""));
         json.set("rollouts", Json.array(rollouts, RolloutStand::json));
         return json;
     }

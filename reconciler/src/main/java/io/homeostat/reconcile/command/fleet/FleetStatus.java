@@ -10,26 +10,36 @@ import io.homeostat.reconcile.command.output.Text;
 import io.homeostat.reconcile.fleet.FleetMirror;
 import io.homeostat.reconcile.fleet.Standing;
 import java.time.Instant;
+import java.util.Optional;
 
 /**
  * How a fleet is: how many machines are heard of, and how far rollouts have come.
  *
  * @param silent how many machines are not heard of, which may be well or not
+ * @param controller the one that leads; empty: none does
  * @param problems what can't be read, by key
  */
 public record FleetStatus(
-        int machines, int silent, ImmutableList<RolloutStand> rollouts, ImmutableMap<String, String> problems) {
+        int machines,
+        int silent,
+        Optional<String> controller,
+        ImmutableList<RolloutStand> rollouts,
+        ImmutableMap<String, String> problems) {
 
     public static FleetStatus of(FleetMirror mirror, Instant now) {
         int silent = (int) mirror.machines().keySet().stream()
                 .filter(id -> mirror.report(id).isEmpty())
                 .count();
-        return new FleetStatus(mirror.machines().size(), silent, RolloutStand.all(mirror, now), mirror.problems());
+        return new FleetStatus(
+                mirror.machines().size(), silent, mirror.leader(), RolloutStand.all(mirror, now), mirror.problems());
     }
 
-    /** Whether all is known, and nothing was stopped. */
+    /** Whether all is known, nothing was stopped, and somebody leads where there is something to decide. */
     public boolean isWell() {
-        return silent == 0 && problems.isEmpty() && rollouts.stream().noneMatch(RolloutStand::isStopped);
+        return silent == 0
+                && problems.isEmpty()
+                && rollouts.stream().noneMatch(RolloutStand::isStopped)
+                && (controller.isPresent() || rollouts.stream().allMatch(RolloutStand::isOver));
     }
 
     /** Prints it for people. */
@@ -37,6 +47,7 @@ public record FleetStatus(
         console.out()
                 .println(machines + (machines == 1 ? " machine, " : " machines, ") + (machines - silent) + " heard of, "
                         + silent + " silent");
+        console.out().println(RolloutStand.leads(controller));
         if (!rollouts.isEmpty()) {
             Table table =
                     new Table("ROLLOUT", "PHASE", "WAVE", "MACHINES", "DONE", "WAITING", "SILENT", "FAILED", "REASON");
@@ -58,7 +69,10 @@ public record FleetStatus(
 
     /** The same for programs. */
     public ObjectNode json() {
-        ObjectNode json = Json.versioned().put("machines", machines).put("silent", silent);
+        ObjectNode json = Json.versioned()
+                .put("machines", machines)
+                .put("silent", silent)
+                .put("controller", controller.orElse(""));
         json.set("rollouts", Json.array(rollouts, RolloutStand::json));
         json.set(
                 "problems",

@@ -16,6 +16,7 @@ import io.homeostat.reconcile.fleet.Standing;
 import java.time.Instant;
 import java.util.Arrays;
 import java.util.Locale;
+import java.util.Optional;
 
 /** A rollout, and how far it has come: by what is stored, which machines go by. */
 public record RolloutStand(RolloutSituation situation, RolloutPlan plan) {
@@ -31,8 +32,24 @@ public record RolloutStand(RolloutSituation situation, RolloutPlan plan) {
         return situation.rollout().name();
     }
 
+    /** Who decides about all of them, for people. */
+    static String leads(Optional<String> controller) {
+        return controller
+                .map(name -> "controller " + Text.oneLine(name) + " leads")
+                .orElse("no controller leads: nothing opens; start one with homeostat fleet controller");
+    }
+
     boolean isStopped() {
         return plan.state().phase() == Phase.HALTED || plan.state().phase() == Phase.ROLLED_BACK;
+    }
+
+    /** Whether it needs no controller any more. */
+    boolean isOver() {
+        return situation.hasBegun()
+                && switch (plan.state().phase()) {
+                    case COMPLETED, ABORTED, ROLLED_BACK -> true;
+                    case PROGRESSING, PAUSED, HALTED -> false;
+                };
     }
 
     int count(Standing.Kind kind) {
