@@ -29,6 +29,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -52,7 +53,9 @@ public final class DocumentReader {
     private final Choice choice;
     private final Rollouts rollouts;
 
-    private DocumentReader(ImmutableMap<WorkloadId, String> inForce, Choice choice, List<Content> contents) {
+    /** @param complete whether all that may declare a workload could be read */
+    private DocumentReader(
+            ImmutableMap<WorkloadId, String> inForce, Choice choice, List<Content> contents, boolean complete) {
         this.inForce = inForce;
         this.choice = choice;
         this.rollouts = new Rollouts(
@@ -64,7 +67,8 @@ public final class DocumentReader {
                 contents.stream()
                         .flatMap(content -> content.documents().stream())
                         .map(document -> document.read().workload())
-                        .toList());
+                        .toList(),
+                complete);
     }
 
     /** Reads files and directories, in this order; see {@link Input.At}. */
@@ -108,7 +112,11 @@ public final class DocumentReader {
     public static ReadResult parse(
             Texts texts, ImmutableMap<WorkloadId, String> inForce, Memory memory, Choice choice) {
         List<Content> contents = memory.contents(texts.texts());
-        DocumentReader reader = new DocumentReader(inForce, choice, contents);
+        DocumentReader reader = new DocumentReader(
+                inForce,
+                choice,
+                contents,
+                texts.errors().isEmpty() && contents.stream().allMatch(Content::complete));
         reader.errors.addAll(texts.errors());
         reader.errors.addAll(reader.rollouts.errors());
         contents.forEach(reader::content);
@@ -259,12 +267,14 @@ public final class DocumentReader {
     /**
      * What a text says, whatever others say.
      *
+     * @param complete whether all that may declare a workload could be read
      * @param count of errors, those that are left out included
      */
     private record Content(
             String name,
             ImmutableList<Found> documents,
             ImmutableList<Rollouts.Found> rollouts,
+            boolean complete,
             ImmutableList<Problem> errors,
             int count,
             ImmutableList<Problem> warnings) {
@@ -272,25 +282,30 @@ public final class DocumentReader {
             Report report = new Report(text.name());
             ImmutableList.Builder<Found> documents = ImmutableList.builder();
             ImmutableList.Builder<Rollouts.Found> rollouts = ImmutableList.builder();
-            YamlText.read(
-                    text.text(),
-                    report,
-                    root -> Documents.read(root, report, text.directory()).ifPresent(written -> {
-                        switch (written) {
-                            case Documents.Named named ->
-                                documents.add(new Found(
-                                        new ReadWorkload(named.workload(), text.input(), text.name(), root.line()),
-                                        place(named, text)));
-                            case Documents.NamedRollout named ->
-                                rollouts.add(new Rollouts.Found(
-                                        new ReadRollout(named.title(), named.spec(), text.name(), root.line()),
-                                        place(named, text)));
-                        }
-                    }));
+            AtomicInteger ofRollouts = new AtomicInteger();
+            YamlText.read(text.text(), report, root -> {
+                int before = report.count();
+                Documents.read(root, report, text.directory()).ifPresent(written -> {
+                    switch (written) {
+                        case Documents.Named named ->
+                            documents.add(new Found(
+                                    new ReadWorkload(named.workload(), text.input(), text.name(), root.line()),
+                                    place(named, text)));
+                        case Documents.NamedRollout named ->
+                            rollouts.add(new Rollouts.Found(
+                                    new ReadRollout(named.title(), named.spec(), text.name(), root.line()),
+                                    place(named, text)));
+                    }
+                });
+                if (Documents.isRollout(root)) {
+                    ofRollouts.addAndGet(report.count() - before);
+                }
+            });
             return new Content(
                     text.name(),
                     documents.build(),
                     rollouts.build(),
+                    report.count() == ofRollouts.get(),
                     ImmutableList.copyOf(report.errors()),
                     report.count(),
                     ImmutableList.copyOf(report.warnings()));

@@ -146,6 +146,14 @@ final class Documents {
         }
     }
 
+    /** Whether it says that it is a rollout, however it goes on. */
+    static boolean isRollout(Node root) {
+        return root instanceof Mapping mapping
+                && mapping.entries().stream()
+                        .filter(entry -> entry.key().text().equals("kind"))
+                        .anyMatch(Documents::isRollout);
+    }
+
     private static boolean isRollout(@Nullable Entry kind) {
         return kind != null
                 && kind.value() instanceof Scalar title

@@ -22,12 +22,17 @@ final class Rollouts {
     private final Map<String, Problem> names = new HashMap<>();
     private final Map<WorkloadId, ReadRollout> byWorkload = new HashMap<>();
     private final List<Problem> errors = new ArrayList<>();
+    private final boolean complete;
 
     /** A rollout, and where it is named; the message of that is not used. */
     record Found(ReadRollout read, Problem place) {}
 
-    /** @param workloads all that are declared, for whatever machine */
-    Rollouts(List<Found> rollouts, List<Workload> workloads) {
+    /**
+     * @param workloads all that are declared, for whatever machine
+     * @param complete whether all that may declare one could be read: what is missing else may be in what could not, where that is said
+     */
+    Rollouts(List<Found> rollouts, List<Workload> workloads, boolean complete) {
+        this.complete = complete;
         ImmutableListMultimap<WorkloadId, Workload> declared = Multimaps.index(workloads, Workload::id);
         for (Found rollout : rollouts) {
             Problem other = names.putIfAbsent(rollout.read().name(), rollout.place());
@@ -60,7 +65,8 @@ final class Rollouts {
             Set<Placement> from = placements(declared.get(id), spec.from());
             Set<Placement> to = placements(declared.get(id), spec.to());
             Stream.of(spec.from(), spec.to())
-                    .filter(revision -> placements(declared.get(id), revision).isEmpty())
+                    .filter(revision ->
+                            complete && placements(declared.get(id), revision).isEmpty())
                     .forEach(revision -> error(
                             rollout,
                             "no document declares " + id + " at revision '" + revision

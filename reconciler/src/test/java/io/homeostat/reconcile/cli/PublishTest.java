@@ -172,6 +172,24 @@ class PublishTest {
         assertEquals(0, publish().status(), publish().err());
     }
 
+    /** What it declares may be just what the rollout asks for. */
+    @Test
+    void aDocumentThatCantBeReadIsNotMissedByItsRollout() throws Exception {
+        write("rollout.yaml", """
+                apiVersion: homeostat.io/v1
+                kind: Rollout
+                metadata: {name: web-2}
+                spec: {workloads: [process/web], from: "1", to: "2"}
+                """);
+        write("web.yaml", process("web", "1") + process("web", "2").replace("{name: web}", "{name: web"));
+
+        Result refused = publish();
+
+        assertRefused("1 error, so nothing was published; correct the files", refused);
+        assertTrue(refused.err().contains("web.yaml:10:5: not YAML"), refused.err());
+        assertFalse(refused.err().contains("no document declares"), refused.err());
+    }
+
     @Test
     void whatIsThereAndCantBeReadIsNotReplaced() throws Exception {
         write("web.yaml", process("web", "1"));
