@@ -33,6 +33,8 @@ public final class StandardErrorLog extends ContextAwareBase implements Configur
         // What libraries have to say about themselves is for those who ask.
         context.getLogger("io.netty").setLevel(Level.ERROR);
         context.getLogger("io.grpc").setLevel(Level.ERROR);
+        // Each failure of a client's is an error of ours.
+        context.getLogger("io.etcd").setLevel(Level.ERROR);
         return ExecutionStatus.DO_NOT_INVOKE_NEXT_IF_ANY;
     }
 
