@@ -47,6 +47,9 @@ public final class RecordCodec {
     /** Tells the records of a sealed interface from each other. */
     private static final String TYPE = "type";
 
+    /** The part that is the whole text. */
+    private static final String ALL = "all";
+
     private final ObjectMapper json;
     private final Function<String, Workload> documents;
     private final Function<Workload, String> texts;
@@ -78,10 +81,10 @@ public final class RecordCodec {
             if (read.isObject()) {
                 root = read;
             } else {
-                lost.accept("all", new IllegalArgumentException("not an object"));
+                lost.accept(ALL, new IllegalArgumentException("not an object"));
             }
         } catch (JsonProcessingException e) {
-            lost.accept("all", e);
+            lost.accept(ALL, e);
         }
         return type.cast(record(type, root, lost));
     }
@@ -89,8 +92,16 @@ public final class RecordCodec {
     /** Reads a record; throws an IllegalArgumentException if any part can't be read. */
     public <T extends Record> T read(Class<T> type, String text) {
         return read(type, text, (part, e) -> {
-            throw new IllegalArgumentException(part + ": " + e.getMessage(), e);
+            throw new IllegalArgumentException((part.equals(ALL) ? "" : part + ": ") + message(e), e);
         });
+    }
+
+    /** Jackson's own one goes on with where its text came from, over two lines. */
+    private static String message(Exception e) {
+        return e instanceof JsonProcessingException invalid
+                ? "no JSON at line " + invalid.getLocation().getLineNr() + ", column "
+                        + invalid.getLocation().getColumnNr() + ": " + invalid.getOriginalMessage()
+                : String.valueOf(e.getMessage());
     }
 
     private Object record(Class<?> type, JsonNode node, BiConsumer<String, ? super IllegalArgumentException> lost) {

@@ -110,7 +110,7 @@ record FleetOperation(Invocation typed) {
                     return order(store, keys, mirror, action.get(), name.orElseThrow());
                 }
                 return switch (what) {
-                    case ROLLOUTS -> rollouts(mirror, name);
+                    case ROLLOUTS -> rollouts(keys, mirror, name);
                     case MACHINE -> machine(mirror, name.orElseThrow());
                     case PLAN -> plan(keys, listing, contents);
                     case FORGET -> forget(store, keys, listing, name.orElseThrow());
@@ -159,9 +159,9 @@ record FleetOperation(Invocation typed) {
         return status.isWell() ? ExitStatus.OK : ExitStatus.FAILED;
     }
 
-    private int rollouts(FleetMirror mirror, Optional<String> name) {
+    private int rollouts(FleetKeys keys, FleetMirror mirror, Optional<String> name) {
         FleetRollouts rollouts =
-                FleetRollouts.of(mirror, name, typed.environment().clock().instant());
+                FleetRollouts.of(keys, mirror, name, typed.environment().clock().instant());
         if (typed.console().json()) {
             Json.print(typed.console().out(), rollouts.json());
         } else {
@@ -280,7 +280,7 @@ record FleetOperation(Invocation typed) {
                 .map(situation -> situation.rollout())
                 .filter(one -> one.name().equals(name))
                 .findFirst()
-                .orElseThrow(() -> FleetRollouts.unknown(mirror, name));
+                .orElseThrow(() -> FleetRollouts.unknown(keys, mirror, name));
         RolloutOrder order = new RolloutOrder(
                 rollout.digest(), action, typed.environment().clock().instant().truncatedTo(ChronoUnit.MILLIS), who());
         store.commit(

@@ -449,6 +449,28 @@ class FleetOperationTest {
     }
 
     @Test
+    void whatCantBeReadOfARolloutIsSaid() throws Exception {
+        put("set", SET);
+        put("rollouts/web-2", "nonsense");
+        String problem =
+                "/homeostat/rollouts/web-2 can't be read: no JSON at line 1, column 1: Unrecognized token 'nonsense'";
+        for (Result refused : List.of(fleet("pause", "web-2"), fleet("rollouts", "web-2"))) {
+            assertEquals(1, refused.status());
+            assertTrue(refused.err().contains("nobody can tell how rollout web-2 stands"), refused.err());
+            assertTrue(refused.err().contains(problem), refused.err());
+            assertTrue(refused.err().contains("remove that key from etcd"), refused.err());
+        }
+        assertTrue(store.list("/homeostat/orders/").entries().isEmpty(), "nothing was ordered");
+        assertTrue(fleet("status").err().contains(problem), fleet("status").err());
+        assertTrue(fleet("pause", "db").err().contains("there is no rollout db; published are web-2"));
+
+        put("set", "kind: Process");
+        Result unread = fleet("pause", "web-2");
+        assertTrue(unread.err().contains("nobody can tell which rollouts are published: /homeostat/set can't be read"));
+        assertTrue(unread.err().contains("publish a set in its place"), unread.err());
+    }
+
+    @Test
     void aStoreThatDoesNotAnswerIsNamed() throws Exception {
         etcd.kill(0);
         Result silent = fleet("status");

@@ -52,6 +52,19 @@ final class RecordCodecTest {
     }
 
     @Test
+    void whatIsNoJsonIsNamedWithItsPlace() {
+        assertEquals(
+                "no JSON at line 2, column 1: Unrecognized token 'nonsense': was expecting"
+                        + " (JSON String, Number, Array, Object or token 'null', 'true' or 'false')",
+                assertThrows(IllegalArgumentException.class, () -> codec.read(Attempts.class, "\nnonsense"))
+                        .getMessage());
+        assertEquals(
+                "not an object",
+                assertThrows(IllegalArgumentException.class, () -> codec.read(Attempts.class, "[]"))
+                        .getMessage());
+    }
+
+    @Test
     void whatIsUnknownIsIgnored() {
         stored.put("fromTheFuture", 1);
         stored.withObject("/trial").put("fromTheFuture", true);

@@ -3,6 +3,7 @@ package io.homeostat.reconcile.command.fleet;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMultiset;
+import io.homeostat.desired.fleet.FleetKeys;
 import io.homeostat.reconcile.command.environment.CommandFailure;
 import io.homeostat.reconcile.command.output.Console;
 import io.homeostat.reconcile.command.output.Json;
@@ -22,20 +23,32 @@ public record FleetRollouts(Optional<String> controller, ImmutableList<RolloutSt
     /**
      * Looks at all of them, or at one.
      *
-     * @throws CommandFailure when there is none of this name
+     * @throws CommandFailure when there is none of this name, or nobody can tell how it stands
      */
-    public static FleetRollouts of(FleetMirror mirror, Optional<String> name, Instant now) {
+    public static FleetRollouts of(FleetKeys keys, FleetMirror mirror, Optional<String> name, Instant now) {
         ImmutableList<RolloutStand> rollouts = RolloutStand.all(mirror, now).stream()
                 .filter(stand -> name.isEmpty() || name.get().equals(stand.name()))
                 .collect(ImmutableList.toImmutableList());
         if (name.isPresent() && rollouts.isEmpty()) {
-            throw unknown(mirror, name.get());
+            throw unknown(keys, mirror, name.get());
         }
         return new FleetRollouts(mirror.leader(), rollouts);
     }
 
-    /** There is no such rollout. */
-    public static CommandFailure unknown(FleetMirror mirror, String name) {
+    /** There is no such rollout among those that can be read. */
+    public static CommandFailure unknown(FleetKeys keys, FleetMirror mirror, String name) {
+        String problem = mirror.problems().get(keys.rollout(name));
+        if (problem != null && mirror.rollouts().contains(name)) {
+            return new CommandFailure(
+                    "nobody can tell how rollout " + name + " stands, so no controller decides about it: "
+                            + keys.rollout(name) + " " + Text.oneLine(problem)
+                            + "; remove that key from etcd, and it begins anew, while machines keep what they have");
+        }
+        String unread = mirror.problems().get(keys.set());
+        if (unread != null) {
+            return new CommandFailure("nobody can tell which rollouts are published: " + keys.set() + " "
+                    + Text.oneLine(unread) + "; publish a set in its place");
+        }
         return new CommandFailure("there is no rollout " + name + "; "
                 + (mirror.rollouts().isEmpty()
                         ? "none is published"
