@@ -1,5 +1,7 @@
 package io.homeostat.desired.remote;
 
+import static java.time.format.DateTimeFormatter.RFC_1123_DATE_TIME;
+
 import com.google.common.collect.ImmutableList;
 import com.google.common.net.HttpHeaders;
 import com.google.protobuf.ByteString;
@@ -12,6 +14,9 @@ import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpRequest.BodyPublishers;
+import java.time.DateTimeException;
+import java.time.Duration;
+import java.time.Instant;
 import java.time.InstantSource;
 import java.util.Map;
 import java.util.Optional;
@@ -30,7 +35,9 @@ public final class BucketClient {
     private static final String GENERATION = "x-goog-generation";
     private static final String IF_GENERATION = "x-goog-if-generation-match";
     private static final String IF_OTHER_GENERATION = "x-goog-if-generation-not-match";
+    private static final Pattern OBJECTS = Pattern.compile("<Contents>(.*?)</Contents>", Pattern.DOTALL);
     private static final Pattern KEY = Pattern.compile("<Key>([^<]*)</Key>");
+    private static final Pattern MODIFIED = Pattern.compile("<LastModified>([^<]*)</LastModified>");
     private static final Pattern NEXT = Pattern.compile("<NextContinuationToken>([^<]*)</NextContinuationToken>");
     private static final int OK = 200;
     private static final int NOT_MODIFIED = 304;
@@ -113,10 +120,18 @@ public final class BucketClient {
         };
     }
 
-    /** The objects whose names begin so, in order, as URLs. */
-    public ImmutableList<String> list(String prefix) throws FetchFailure, InterruptedException {
+    /**
+     * An object.
+     *
+     * @param url such as {@code gs://BUCKET/OBJECT}
+     * @param age time since it was written, by the clock of the bucket
+     */
+    public record Listed(String url, Duration age) {}
+
+    /** The objects whose names begin so, in order. */
+    public ImmutableList<Listed> list(String prefix) throws FetchFailure, InterruptedException {
         Place place = Place.of(prefix);
-        ImmutableList.Builder<String> found = ImmutableList.builder();
+        ImmutableList.Builder<Listed> found = ImmutableList.builder();
         Optional<String> next = Optional.of("");
         while (next.isPresent()) {
             String query =
@@ -128,13 +143,31 @@ public final class BucketClient {
                 throw refused(answer);
             }
             String listing = answer.body().toStringUtf8();
-            Matcher keys = KEY.matcher(listing);
-            while (keys.find()) {
-                found.add(place.scheme() + "://" + place.bucket() + "/" + text(keys.group(1)));
+            try {
+                Instant now = RFC_1123_DATE_TIME.parse(
+                        answer.headers().firstValue(HttpHeaders.DATE).orElse(""), Instant::from);
+                for (Matcher objects = OBJECTS.matcher(listing); objects.find(); ) {
+                    Instant modified = Instant.parse(first(MODIFIED, objects.group(1)));
+                    found.add(new Listed(
+                            place.scheme() + "://" + place.bucket() + "/" + first(KEY, objects.group(1)),
+                            Duration.between(modified, now)));
+                }
+            } catch (DateTimeException e) {
+                throw new FetchFailure(
+                        "the server's listing lacks a time (" + e.getMessage() + "); is sources.bucket.endpoint right?",
+                        e);
             }
             next = NEXT.matcher(listing).results().findFirst().map(token -> text(token.group(1)));
         }
         return found.build();
+    }
+
+    private static String first(Pattern element, String xml) {
+        return element.matcher(xml)
+                .results()
+                .findFirst()
+                .map(found -> text(found.group(1)))
+                .orElse("");
     }
 
     /** Of XML, in which servers write nothing but these. */

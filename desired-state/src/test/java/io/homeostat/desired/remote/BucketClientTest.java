@@ -17,6 +17,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.github.tomakehurst.wiremock.junit5.WireMockExtension;
 import com.google.common.collect.ImmutableList;
@@ -25,6 +26,7 @@ import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.model.AgentConfig.Identity;
 import io.homeostat.desired.platform.MetadataServer;
 import io.homeostat.desired.platform.MetadataServer.Answer;
+import io.homeostat.desired.remote.BucketClient.Listed;
 import io.homeostat.desired.remote.BucketClient.Read;
 import io.homeostat.desired.remote.SetFetcher.Fetched;
 import java.io.IOException;
@@ -128,13 +130,27 @@ final class BucketClientTest {
         credentials = Identity.Known.NONE;
         server.stubFor(get(urlEqualTo("/bucket/?list-type=2&prefix=r%2F"))
                 .willReturn(aResponse()
-                        .withBody("<ListBucketResult><Contents><Key>r/a&amp;b</Key></Contents>"
+                        .withHeader("Date", "Sat, 28 Nov 2026 20:01:00 GMT")
+                        .withBody("<ListBucketResult><Contents><Key>r/a&amp;b</Key>"
+                                + "<LastModified>2026-11-28T20:00:00.000Z</LastModified></Contents>"
                                 + "<NextContinuationToken>x=1</NextContinuationToken></ListBucketResult>")));
         server.stubFor(get(urlEqualTo("/bucket/?continuation-token=x%3D1&list-type=2&prefix=r%2F"))
                 .willReturn(aResponse()
-                        .withBody("<ListBucketResult><Contents><Key>r/c</Key></Contents></ListBucketResult>")));
+                        .withHeader("Date", "Sat, 28 Nov 2026 20:01:02 GMT")
+                        .withBody("<ListBucketResult><Contents><Key>r/c</Key>"
+                                + "<LastModified>2026-11-28T20:01:01Z</LastModified></Contents></ListBucketResult>")));
 
-        assertEquals(ImmutableList.of("s3://bucket/r/a&b", "s3://bucket/r/c"), client().list("s3://bucket/r/"));
+        assertEquals(
+                ImmutableList.of(
+                        new Listed("s3://bucket/r/a&b", Duration.ofMinutes(1)),
+                        new Listed("s3://bucket/r/c", Duration.ofSeconds(1))),
+                client().list("s3://bucket/r/"));
+
+        server.stubFor(get(urlPathEqualTo("/bucket/"))
+                .willReturn(aResponse().withBody("<ListBucketResult><Contents><Key>r/c</Key></Contents>")));
+        assertTrue(assertThrows(FetchFailure.class, () -> client().list("gs://bucket/r/"))
+                .words()
+                .contains("lacks a time"));
 
         server.stubFor(get(urlPathEqualTo("/bucket/")).willReturn(aResponse().withStatus(404)));
         assertThrows(FetchFailure.class, () -> client().list("gs://bucket/r/"));

@@ -2,6 +2,7 @@ package io.homeostat.reconcile.cli;
 
 import com.fasterxml.jackson.databind.json.JsonMapper;
 import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSet;
 import com.google.protobuf.ByteString;
 import io.homeostat.desired.etcd.EtcdKeyValues;
 import io.homeostat.desired.etcd.EtcdUsers;
@@ -14,6 +15,8 @@ import io.homeostat.desired.fleet.RolloutOrder;
 import io.homeostat.desired.fleet.RolloutOrder.Action;
 import io.homeostat.desired.fleet.SetReader;
 import io.homeostat.desired.model.AgentConfig;
+import io.homeostat.desired.platform.MetadataClient;
+import io.homeostat.desired.remote.BucketClient;
 import io.homeostat.desired.signature.KeyFailure;
 import io.homeostat.desired.state.RecordCodec;
 import io.homeostat.desired.yaml.DocumentReader.ReadResult;
@@ -22,6 +25,7 @@ import io.homeostat.reconcile.command.environment.Environment.Interrupts;
 import io.homeostat.reconcile.command.environment.ExitStatus;
 import io.homeostat.reconcile.command.environment.UsageException;
 import io.homeostat.reconcile.command.environment.UserDirectories;
+import io.homeostat.reconcile.command.fleet.BucketReports;
 import io.homeostat.reconcile.command.fleet.FleetAccess;
 import io.homeostat.reconcile.command.fleet.FleetMachine;
 import io.homeostat.reconcile.command.fleet.FleetPlan;
@@ -32,6 +36,7 @@ import io.homeostat.reconcile.fleet.FleetController;
 import io.homeostat.reconcile.fleet.FleetMirror;
 import io.homeostat.reconcile.fleet.PublishedRollouts;
 import java.security.SecureRandom;
+import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -40,7 +45,7 @@ import java.util.Locale;
 import java.util.Optional;
 import java.util.regex.Pattern;
 
-/** What somebody does with a fleet whose machines go by etcd. */
+/** What somebody does with a fleet whose machines go by etcd, or report into a bucket. */
 record FleetOperation(Invocation typed) {
     static final String CONTROLLER = "controller";
     static final String STATUS = "status";
@@ -57,6 +62,9 @@ record FleetOperation(Invocation typed) {
             .build();
 
     static final String IN_WORDS = String.join(", ", WORDS);
+
+    /** What can be told of machines that report into a bucket. */
+    private static final ImmutableSet<String> IN_BUCKETS = ImmutableSet.of(STATUS, MACHINE);
 
     /** What is both a key and a file's name. */
     private static final Pattern ID = Pattern.compile("[A-Za-z0-9][A-Za-z0-9._-]{0,252}");
@@ -89,6 +97,10 @@ record FleetOperation(Invocation typed) {
         }
         AgentConfig config = typed.configFile().read();
         AgentConfig.Etcd etcd = config.sources().etcd();
+        AgentConfig.Bucket bucket = config.sources().bucket();
+        if (etcd == null && bucket != null && bucket.reports() != null && IN_BUCKETS.contains(what)) {
+            return inBucket(bucket, bucket.reports(), name);
+        }
         if (etcd == null) {
             throw new CommandFailure(typed.configFile().path()
                     + " has no sources.etcd; add it, or name another file with " + Syntax.CONFIG);
@@ -109,12 +121,13 @@ record FleetOperation(Invocation typed) {
                 if (action.isPresent()) {
                     return order(store, keys, mirror, action.get(), name.orElseThrow());
                 }
+                Instant now = typed.environment().clock().instant();
                 return switch (what) {
                     case ROLLOUTS -> rollouts(keys, mirror, name);
-                    case MACHINE -> machine(mirror, name.orElseThrow());
+                    case MACHINE -> machine(FleetMachine.of(mirror, name.orElseThrow(), now));
                     case PLAN -> plan(keys, listing, contents);
                     case FORGET -> forget(store, keys, listing, name.orElseThrow());
-                    default -> status(mirror);
+                    default -> status(FleetStatus.of(mirror, now));
                 };
             }
         } catch (KeyValuesException e) {
@@ -149,8 +162,17 @@ record FleetOperation(Invocation typed) {
         }
     }
 
-    private int status(FleetMirror mirror) {
-        FleetStatus status = FleetStatus.of(mirror, typed.environment().clock().instant());
+    private int inBucket(AgentConfig.Bucket config, String reports, Optional<String> machine)
+            throws InterruptedException {
+        try (MetadataClient metadata = typed.environment().metadata();
+                Interrupts.Guard _ = typed.environment().interrupts().guard()) {
+            BucketReports read = BucketReports.read(
+                    () -> new BucketClient(config, metadata, typed.environment().clock()), reports);
+            return machine.isPresent() ? machine(FleetMachine.of(read, machine.get())) : status(FleetStatus.of(read));
+        }
+    }
+
+    private int status(FleetStatus status) {
         if (typed.console().json()) {
             Json.print(typed.console().out(), status.json());
         } else {
@@ -170,9 +192,7 @@ record FleetOperation(Invocation typed) {
         return ExitStatus.OK;
     }
 
-    private int machine(FleetMirror mirror, String id) {
-        FleetMachine machine =
-                FleetMachine.of(mirror, id, typed.environment().clock().instant());
+    private int machine(FleetMachine machine) {
         if (typed.console().json()) {
             Json.print(typed.console().out(), machine.json());
         } else {

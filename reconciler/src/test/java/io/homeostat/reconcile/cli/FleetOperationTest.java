@@ -120,7 +120,7 @@ class FleetOperationTest {
         try {
             await().atMost(PATIENCE).until(() -> fleet("status").out().contains("wave 1 of 4 is open"));
             assertEquals("""
-                    1 machine, 0 heard of, 1 silent
+                    1 machine, 0 heard of, 1 silent, 0 not well
                     controller ann PID leads
                     ROLLOUT  PHASE        WAVE  MACHINES  DONE  WAITING  SILENT  FAILED  REASON
                     web-2    progressing  1/4   1         0     0        1       0       wave 1 of 4 is open
@@ -209,7 +209,7 @@ class FleetOperationTest {
         put("machines/vm-1", "{\"at\": \"2026-11-01T12:00:00Z\"}");
         put("set", SET);
         assertEquals("""
-                1 machine, 0 heard of, 1 silent
+                1 machine, 0 heard of, 1 silent, 0 not well
                 no controller leads: nothing opens; start one with homeostat fleet controller
                 ROLLOUT  PHASE     WAVE  MACHINES  DONE  WAITING  SILENT  FAILED  REASON
                 web-2    notBegun  0/4   1         0     0        0       0       no controller has opened it yet

@@ -3,6 +3,7 @@ package io.homeostat.reconcile.command.fleet;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.google.common.base.Joiner;
 import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSortedMap;
 import io.homeostat.desired.fleet.MachineReport;
 import io.homeostat.desired.fleet.MachineReport.ReportedWorkload;
 import io.homeostat.desired.fleet.RolloutState;
@@ -21,9 +22,15 @@ import java.util.Optional;
 /**
  * One machine of a fleet.
  *
+ * @param registeredAt empty where machines do not register
  * @param report empty while it is silent
  */
-public record FleetMachine(String id, Machine machine, Optional<MachineReport> report, ImmutableList<Turn> rollouts) {
+public record FleetMachine(
+        String id,
+        ImmutableSortedMap<String, String> labels,
+        Optional<Instant> registeredAt,
+        Optional<MachineReport> report,
+        ImmutableList<Turn> rollouts) {
     private static final String NOTHING = "-";
 
     /**
@@ -49,11 +56,31 @@ public record FleetMachine(String id, Machine machine, Optional<MachineReport> r
         }
         return new FleetMachine(
                 id,
-                machine,
+                machine.labels(),
+                Optional.of(machine.at()),
                 mirror.report(id),
                 RolloutStand.all(mirror, now).stream()
                         .map(stand -> turn(stand, id))
                         .collect(ImmutableList.toImmutableList()));
+    }
+
+    /**
+     * Looks at one by what it has written into a bucket.
+     *
+     * @throws CommandFailure when it has written nothing
+     */
+    public static FleetMachine of(BucketReports reports, String id) {
+        BucketReports.Heard heard = reports.machines().get(id);
+        if (heard == null) {
+            throw new CommandFailure("there is no report of " + id + " among the "
+                    + reports.machines().size() + " in the bucket; machines are named by their instance ids");
+        }
+        return new FleetMachine(
+                id,
+                heard.report().labels(),
+                Optional.empty(),
+                heard.isSilent() ? Optional.empty() : Optional.of(heard.report().report()),
+                ImmutableList.of());
     }
 
     private static Turn turn(RolloutStand stand, String id) {
@@ -88,14 +115,14 @@ public record FleetMachine(String id, Machine machine, Optional<MachineReport> r
     /** Prints it for people. */
     public void print(Console console) {
         console.out().println("machine     " + Text.oneLine(id));
-        console.out().println("registered  " + machine.at());
+        registeredAt.ifPresent(at -> console.out().println("registered  " + at));
         console.out()
                 .println("labels      "
-                        + (machine.labels().isEmpty()
+                        + (labels.isEmpty()
                                 ? NOTHING
                                 : Text.oneLine(Joiner.on(", ")
                                         .withKeyValueSeparator("=")
-                                        .join(machine.labels()))));
+                                        .join(labels))));
         console.out()
                 .println("report      "
                         + report.map(said -> Text.oneLine("at " + said.at() + " by agent " + said.agent()
@@ -148,12 +175,10 @@ public record FleetMachine(String id, Machine machine, Optional<MachineReport> r
 
     /** The same for programs. */
     public ObjectNode json() {
-        ObjectNode json = Json.versioned()
-                .put("machine", id)
-                .put("registeredAt", machine.at().toString())
-                .put("silent", report.isEmpty());
-        ObjectNode labels = json.putObject("labels");
-        machine.labels().forEach(labels::put);
+        ObjectNode json = Json.versioned().put("machine", id).put("silent", report.isEmpty());
+        registeredAt.ifPresent(at -> json.put("registeredAt", at.toString()));
+        ObjectNode placed = json.putObject("labels");
+        labels.forEach(placed::put);
         report.ifPresent(said -> json.set("report", json(said)));
         json.set(
                 "rollouts",

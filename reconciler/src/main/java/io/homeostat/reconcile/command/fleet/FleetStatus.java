@@ -3,6 +3,7 @@ package io.homeostat.reconcile.command.fleet;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
+import com.google.common.collect.Maps;
 import io.homeostat.reconcile.command.output.Console;
 import io.homeostat.reconcile.command.output.Json;
 import io.homeostat.reconcile.command.output.Table;
@@ -15,28 +16,39 @@ import java.util.Optional;
 /**
  * How a fleet is: how many machines are heard of, and how far rollouts have come.
  *
- * @param silent how many machines are not heard of, which may be well or not
  * @param controller the one that leads; empty: none does
  * @param problems what can't be read, by key
  */
 public record FleetStatus(
-        int machines,
-        int silent,
+        FleetHealth health,
         Optional<String> controller,
         ImmutableList<RolloutStand> rollouts,
         ImmutableMap<String, String> problems) {
 
     public static FleetStatus of(FleetMirror mirror, Instant now) {
-        int silent = (int) mirror.machines().keySet().stream()
-                .filter(id -> mirror.report(id).isEmpty())
-                .count();
         return new FleetStatus(
-                mirror.machines().size(), silent, mirror.leader(), RolloutStand.all(mirror, now), mirror.problems());
+                FleetHealth.of(Maps.toMap(mirror.machines().keySet(), mirror::report)),
+                mirror.leader(),
+                RolloutStand.all(mirror, now),
+                mirror.problems());
     }
 
-    /** Whether all is known, nothing was stopped, and somebody leads where there is something to decide. */
+    /** By what is in a bucket, where there are no rollouts. */
+    public static FleetStatus of(BucketReports reports) {
+        return new FleetStatus(
+                FleetHealth.of(Maps.transformValues(
+                        reports.machines(),
+                        heard -> heard.isSilent()
+                                ? Optional.empty()
+                                : Optional.of(heard.report().report()))),
+                Optional.empty(),
+                ImmutableList.of(),
+                ImmutableMap.copyOf(reports.problems()));
+    }
+
+    /** Whether all is known and well, nothing was stopped, and somebody leads where there is something to decide. */
     public boolean isWell() {
-        return silent == 0
+        return health.isWell()
                 && problems.isEmpty()
                 && rollouts.stream().noneMatch(RolloutStand::isStopped)
                 && (controller.isPresent() || rollouts.stream().allMatch(RolloutStand::isOver));
@@ -44,10 +56,10 @@ public record FleetStatus(
 
     /** Prints it for people. */
     public void print(Console console) {
-        console.out()
-                .println(machines + (machines == 1 ? " machine, " : " machines, ") + (machines - silent) + " heard of, "
-                        + silent + " silent");
-        console.out().println(RolloutStand.leads(controller));
+        health.print(console);
+        if (controller.isPresent() || !rollouts.isEmpty()) {
+            console.out().println(RolloutStand.leads(controller));
+        }
         if (!rollouts.isEmpty()) {
             Table table =
                     new Table("ROLLOUT", "PHASE", "WAVE", "MACHINES", "DONE", "WAITING", "SILENT", "FAILED", "REASON");
@@ -69,10 +81,9 @@ public record FleetStatus(
 
     /** The same for programs. */
     public ObjectNode json() {
-        ObjectNode json = Json.versioned()
-                .put("machines", machines)
-                .put("silent", silent)
-                .put("controller", controller.orElse(""));
+        ObjectNode json = Json.versioned();
+        health.writeTo(json);
+        json.put("controller", controller.orElse(""));
         json.set("rollouts", Json.array(rollouts, RolloutStand::json));
         json.set(
                 "problems",

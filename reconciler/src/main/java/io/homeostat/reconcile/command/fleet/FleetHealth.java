@@ -1,0 +1,79 @@
+package io.homeostat.reconcile.command.fleet;
+
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import com.google.common.collect.ImmutableSortedMap;
+import io.homeostat.desired.fleet.MachineReport;
+import io.homeostat.desired.fleet.MachineReport.ReportedWorkload;
+import io.homeostat.reconcile.command.output.Console;
+import io.homeostat.reconcile.command.output.Json;
+import io.homeostat.reconcile.command.output.Text;
+import java.util.Map;
+import java.util.Optional;
+
+/**
+ * How the machines of a fleet are.
+ *
+ * @param silent how many are not heard of, which may be well or not
+ * @param notWell those that report that something is wrong, by id, with what it is
+ */
+record FleetHealth(int machines, int silent, ImmutableSortedMap<String, String> notWell) {
+    private static final int EXAMPLES = 5;
+
+    /** @param reports of all machines by id; empty of those that are silent */
+    static FleetHealth of(Map<String, Optional<MachineReport>> reports) {
+        ImmutableSortedMap.Builder<String, String> notWell = ImmutableSortedMap.naturalOrder();
+        int silent = 0;
+        for (Map.Entry<String, Optional<MachineReport>> machine : reports.entrySet()) {
+            if (machine.getValue().isEmpty()) {
+                silent++;
+            } else {
+                wrong(machine.getValue().get()).ifPresent(why -> notWell.put(machine.getKey(), why));
+            }
+        }
+        return new FleetHealth(reports.size(), silent, notWell.buildOrThrow());
+    }
+
+    private static Optional<String> wrong(MachineReport report) {
+        if (report.problems() > 0) {
+            return Optional.of(
+                    "its sources have " + report.problems() + (report.problems() == 1 ? " problem" : " problems"));
+        }
+        return report.workloads().stream()
+                .filter(workload -> !workload.healthy() || !workload.converged())
+                .map(FleetHealth::wrong)
+                .findFirst();
+    }
+
+    private static String wrong(ReportedWorkload workload) {
+        return workload.id() + " is " + (workload.healthy() ? "not converged" : "not healthy")
+                + (workload.paused() ? ", paused" : "")
+                + (workload.failure().isEmpty() ? "" : ": " + workload.failure());
+    }
+
+    boolean isWell() {
+        return silent == 0 && notWell.isEmpty();
+    }
+
+    void print(Console console) {
+        console.out()
+                .println(machines + (machines == 1 ? " machine, " : " machines, ") + (machines - silent) + " heard of, "
+                        + silent + " silent, " + notWell.size() + " not well");
+        notWell.entrySet().stream()
+                .limit(EXAMPLES)
+                .forEach(machine -> console.out().println(Text.oneLine(machine.getKey() + ": " + machine.getValue())));
+        if (notWell.size() > EXAMPLES) {
+            console.out().println("and " + (notWell.size() - EXAMPLES) + " more, all of them in -o json");
+        }
+    }
+
+    /** Adds the same for programs. */
+    void writeTo(ObjectNode json) {
+        json.put("machines", machines).put("silent", silent);
+        json.set(
+                "notWell",
+                Json.array(
+                        notWell.entrySet(),
+                        machine ->
+                                Json.object().put("machine", machine.getKey()).put("reason", machine.getValue())));
+    }
+}
