@@ -26,6 +26,7 @@ import java.time.Instant;
 import java.util.Collection;
 import java.util.List;
 import java.util.Optional;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import javax.net.ssl.HttpsURLConnection;
 import javax.net.ssl.SSLContext;
@@ -185,8 +186,9 @@ public final class GitFetcher implements SetFetcher {
 
         /** The commit that the branch or tag is at. */
         private ObjectId newest() throws FetchFailure {
+            Collection<Ref> refs;
             try {
-                Collection<Ref> refs = connected(Git.lsRemoteRepository())
+                refs = connected(Git.lsRemoteRepository())
                         .setRemote(config.url())
                         .call();
                 for (Ref ref : refs) {
@@ -207,7 +209,20 @@ public final class GitFetcher implements SetFetcher {
                             : config.branch() != null
                                     ? "it has no branch " + config.branch() + "; push it, or correct " + SETTING
                                             + ".branch"
-                                    : "it has no commit; push one");
+                                    : nothingAtHead(refs));
+        }
+
+        private static String nothingAtHead(Collection<Ref> refs) {
+            String branches = refs.stream()
+                    .map(Ref::getName)
+                    .filter(name -> name.startsWith(Constants.R_HEADS))
+                    .map(name -> name.substring(Constants.R_HEADS.length()))
+                    .sorted()
+                    .collect(Collectors.joining(", "));
+            return branches.isEmpty()
+                    ? "it has no commit; push one"
+                    : "the branch that its HEAD names has no commit; set " + SETTING + ".branch, to one of: "
+                            + branches;
         }
 
         private <C extends TransportCommand<C, ?>> C connected(C command) {

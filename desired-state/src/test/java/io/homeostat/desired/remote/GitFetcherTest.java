@@ -128,6 +128,11 @@ final class GitFetcherTest {
         String commit = commit("web.yaml", "a: 1\n");
         assertEquals(
                 "it has no branch other; push it, or correct sources.git.branch", failure(config("other", null, "")));
+        git.getRepository().updateRef(Constants.HEAD).link("refs/heads/gone");
+        assertEquals(
+                "the branch that its HEAD names has no commit; set sources.git.branch, to one of: main",
+                failure(config(null, null, "")));
+        git.getRepository().updateRef(Constants.HEAD).link("refs/heads/main");
         assertEquals("it has no tag v1; push it, or correct sources.git.tag", failure(config(null, "v1", "")));
         assertEquals(
                 new Fetched.Refused(
