@@ -186,15 +186,7 @@ final class FleetTest {
 
     private Process startController(String name) throws IOException {
         return place.start(
-                name,
-                List.of(
-                        Distribution.program().toString(),
-                        "fleet",
-                        "controller",
-                        "--log-level",
-                        "info",
-                        "--config",
-                        config.toString()));
+                name, List.of(Distribution.program().toString(), "fleet", "controller", "--config", config.toString()));
     }
 
     private boolean leads(String controller) {

@@ -20,6 +20,7 @@ import io.homeostat.desired.remote.BucketClient;
 import io.homeostat.desired.signature.KeyFailure;
 import io.homeostat.desired.state.RecordCodec;
 import io.homeostat.desired.yaml.DocumentReader.ReadResult;
+import io.homeostat.reconcile.agent.telemetry.AgentLog;
 import io.homeostat.reconcile.command.environment.CommandFailure;
 import io.homeostat.reconcile.command.environment.Environment.Interrupts;
 import io.homeostat.reconcile.command.environment.ExitStatus;
@@ -109,7 +110,7 @@ record FleetOperation(Invocation typed) {
         FleetKeys keys = new FleetKeys(etcd.prefix());
         try (KeyValues store = new EtcdKeyValues(etcd)) {
             if (what.equals(CONTROLLER)) {
-                return control(store, keys, contents);
+                return control(store, keys, contents, config.log());
             }
             try (Interrupts.Guard _ = typed.environment().interrupts().guard()) {
                 if (what.equals(INIT)) {
@@ -143,7 +144,7 @@ record FleetOperation(Invocation typed) {
         }
     }
 
-    private int control(KeyValues store, FleetKeys keys, PublishedRollouts contents) {
+    private int control(KeyValues store, FleetKeys keys, PublishedRollouts contents, AgentConfig.Log log) {
         FleetController controller = new FleetController(
                 store,
                 keys,
@@ -153,7 +154,9 @@ record FleetOperation(Invocation typed) {
                 typed.environment().clock(),
                 typed.environment().ticker(),
                 new SecureRandom());
-        try (Interrupts.Guard _ = typed.environment().interrupts().daemon(() -> {})) {
+        try (AgentLog _ = AgentLog.use(
+                        log.format(), typed.arguments().global().logLevel().orElse(log.level()));
+                Interrupts.Guard _ = typed.environment().interrupts().daemon(() -> {})) {
             controller.run();
             return ExitStatus.FAILED;
         } catch (InterruptedException e) {

@@ -119,7 +119,7 @@ public enum Verb {
             typed -> new FleetOperation(typed).run(),
             "Show how machines that go by etcd and their rollouts fare, stop rollouts, or be a controller of them.",
             "status, machine: also of machines that report into the bucket of agent.yaml, where it has no etcd.",
-            "controller: open waves and halt them, until SIGTERM; of any number of them one leads. --log-level info tells more.",
+            "controller: open waves and halt them, until SIGTERM; of any number of them one leads. It logs each decision, in the way that agent.yaml has for the agent.",
             "pause, resume, abort, rollback: an order, which the controller that leads follows.",
             "plan -f PATH: what would change on which machines were this published, and in which waves.",
             "init: users and roles of etcd, each of which may do what it has to; etcd asks for passwords once its authentication is enabled.",

@@ -80,7 +80,7 @@ public final class FleetController {
             } catch (KeyValuesException e) {
                 LOG.warn("{}", e.getMessage());
             } catch (LeadershipLost e) {
-                LOG.info("does not lead any more: {}", e.getMessage());
+                LOG.debug("begins anew: {}", e.getMessage());
             }
             boolean wasLong = ticker.read() - began > TIME_TO_LIVE.toNanos();
             failures = wasLong ? 1 : failures + 1;
@@ -92,7 +92,13 @@ public final class FleetController {
         long lease = store.grant(TIME_TO_LIVE);
         try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
             Future<?> leading = threads.submit(() -> {
-                lead(store.campaign(keys.leader(), lease, name));
+                Leadership leadership = store.campaign(keys.leader(), lease, name);
+                LOG.info("{} leads", name);
+                try {
+                    lead(leadership);
+                } finally {
+                    LOG.info("{} does not lead any more", name);
+                }
                 return null;
             });
             try {
@@ -148,7 +154,6 @@ public final class FleetController {
     }
 
     private void lead(Leadership leadership) throws KeyValuesException, LeadershipLost, InterruptedException {
-        LOG.info("{} leads", name);
         Instant began = clock.instant();
         long ticks = ticker.read();
         FleetMirror mirror = new FleetMirror(keys, contents);

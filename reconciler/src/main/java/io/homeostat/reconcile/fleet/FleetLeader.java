@@ -1,6 +1,7 @@
 package io.homeostat.reconcile.fleet;
 
 import com.fasterxml.jackson.databind.json.JsonMapper;
+import com.google.common.base.CaseFormat;
 import com.google.common.collect.ImmutableList;
 import com.google.protobuf.ByteString;
 import io.homeostat.desired.etcd.KeyValues;
@@ -118,9 +119,12 @@ final class FleetLeader {
         mirror.wrote(name, state, revision.getAsLong());
         if (isWorthTelling(situation.state(), state)) {
             LOG.info(
-                    "rollout {}: {}, {}, {} machines are let in",
+                    "rollout {}: {} at wave {}/{}: {}; machines let in: {}",
                     name,
-                    state.phase(),
+                    CaseFormat.UPPER_UNDERSCORE.to(
+                            CaseFormat.LOWER_CAMEL, state.phase().name()),
+                    state.wave() + 1,
+                    situation.rollout().spec().waves().size(),
                     state.reason(),
                     state.machines());
         }

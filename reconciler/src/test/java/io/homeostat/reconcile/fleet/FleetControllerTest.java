@@ -4,6 +4,10 @@ import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 
+import ch.qos.logback.classic.Level;
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.read.ListAppender;
 import com.fasterxml.jackson.databind.json.JsonMapper;
 import com.github.benmanes.caffeine.cache.Ticker;
 import com.google.common.collect.ImmutableList;
@@ -39,6 +43,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledIf;
 import org.junit.jupiter.api.io.TempDir;
+import org.slf4j.LoggerFactory;
 
 /** Controllers on a real etcd. */
 @EnabledIf("io.homeostat.controlplane.EtcdCluster#isInstalled")
@@ -53,6 +58,15 @@ class FleetControllerTest {
     private final RecordCodec codec = new RecordCodec(new JsonMapper());
     private final Rollout rollout = new Fleet(0, "1 100%").rollout();
     private final List<Replica> replicas = new ArrayList<>();
+    private final Logger logger = (Logger) LoggerFactory.getLogger(FleetController.class);
+    private final ListAppender<ILoggingEvent> log = new ListAppender<>() {
+        @Override
+        protected void append(ILoggingEvent event) {
+            synchronized (this) {
+                super.append(event);
+            }
+        }
+    };
     private EtcdCluster etcd;
     private KeyValues store;
 
@@ -90,6 +104,9 @@ class FleetControllerTest {
 
     @BeforeEach
     void start() throws IOException {
+        log.start();
+        logger.addAppender(log);
+        logger.setLevel(Level.INFO);
         etcd = EtcdCluster.start(directory, 1);
         store = connect();
     }
@@ -101,6 +118,7 @@ class FleetControllerTest {
         }
         store.close();
         etcd.close();
+        logger.detachAppender(log);
     }
 
     private KeyValues connect() {
@@ -135,6 +153,16 @@ class FleetControllerTest {
         await().atMost(PATIENCE).ignoreExceptions().until(what);
     }
 
+    /** What these have logged; other tests log at the same time. */
+    private List<String> said() {
+        synchronized (log) {
+            return log.list.stream()
+                    .map(ILoggingEvent::getFormattedMessage)
+                    .filter(line -> line.startsWith("first ") || line.startsWith("second "))
+                    .toList();
+        }
+    }
+
     private List<String> candidates() throws Exception {
         return store.list(keys.leader()).entries().values().stream()
                 .sorted((one, other) -> Long.compare(one.created(), other.created()))
@@ -156,8 +184,10 @@ class FleetControllerTest {
         awaitState(() -> state().orElseThrow().phase() == Phase.HALTED);
         RolloutState halted = state().orElseThrow();
 
+        assertEquals(List.of("first leads"), said());
         first.end();
         replicas.remove(first);
+        assertEquals("first does not lead any more", said().get(1));
         await().atMost(PATIENCE).until(() -> candidates().equals(List.of("second")));
         put(
                 keys.order("web"),
@@ -166,6 +196,7 @@ class FleetControllerTest {
         assertEquals(1, state().orElseThrow().forgiven());
         assertEquals(halted.opened(), state().orElseThrow().opened());
         assertEquals(List.of("second"), candidates());
+        assertEquals(List.of("first leads", "first does not lead any more", "second leads"), said());
     }
 
     @Test

@@ -4,6 +4,10 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import ch.qos.logback.classic.Level;
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.read.ListAppender;
 import com.fasterxml.jackson.databind.json.JsonMapper;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSortedMap;
@@ -27,6 +31,7 @@ import java.util.Optional;
 import java.util.Set;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.slf4j.LoggerFactory;
 
 /** What a leader writes, and when it may. */
 class FleetLeaderTest {
@@ -218,6 +223,40 @@ class FleetLeaderTest {
         assertEquals(
                 "1 of 1 machines, 1 silent",
                 FleetPlanner.plan(only.mirror.situations(NOON).getFirst()).waitsFor());
+    }
+
+    @Test
+    void eachDecisionIsLoggedOnce() throws Exception {
+        Logger logger = (Logger) LoggerFactory.getLogger(FleetLeader.class);
+        Thread here = Thread.currentThread();
+        ListAppender<ILoggingEvent> log = new ListAppender<>() {
+            @Override
+            protected void append(ILoggingEvent event) {
+                // Other tests log at the same time.
+                if (Thread.currentThread().equals(here)) {
+                    super.append(event);
+                }
+            }
+        };
+        log.start();
+        logger.addAppender(log);
+        logger.setLevel(Level.INFO);
+        try {
+            Replica only = new Replica("only", LONG);
+            only.lookAndDecide();
+            only.lookAndDecide();
+            report(canary(), "2");
+            only.lookAndDecide();
+
+            assertEquals(
+                    List.of(
+                            "rollout web: progressing at wave 1/3: wave 1 of 3 is open; machines let in: 1",
+                            "rollout web: halted at wave 1/3: 1 of 1 machines failed, such as " + canary()
+                                    + ": process/web failed; machines let in: 1"),
+                    log.list.stream().map(ILoggingEvent::getFormattedMessage).toList());
+        } finally {
+            logger.detachAppender(log);
+        }
     }
 
     @Test

@@ -1,6 +1,7 @@
 package io.homeostat.reconcile.command.fleet;
 
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import com.google.common.base.CaseFormat;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMultiset;
 import io.homeostat.desired.fleet.RolloutState.Phase;
@@ -15,7 +16,6 @@ import io.homeostat.reconcile.fleet.RolloutSituation;
 import io.homeostat.reconcile.fleet.Standing;
 import java.time.Instant;
 import java.util.Arrays;
-import java.util.Locale;
 import java.util.Optional;
 
 /** A rollout, and how far it has come: by what is stored, which machines go by. */
@@ -134,11 +134,6 @@ public record RolloutStand(RolloutSituation situation, RolloutPlan plan) {
 
     /** As it is written in JSON: rolledBack. */
     static String word(Enum<?> constant) {
-        String[] words = constant.name().toLowerCase(Locale.ROOT).split("_", -1);
-        StringBuilder word = new StringBuilder(words[0]);
-        for (int i = 1; i < words.length; i++) {
-            word.append(words[i].substring(0, 1).toUpperCase(Locale.ROOT)).append(words[i].substring(1));
-        }
-        return word.toString();
+        return CaseFormat.UPPER_UNDERSCORE.to(CaseFormat.LOWER_CAMEL, constant.name());
     }
 }
