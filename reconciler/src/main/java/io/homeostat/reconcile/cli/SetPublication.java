@@ -58,7 +58,11 @@ record SetPublication(Invocation typed) {
         Arguments arguments = typed.arguments();
         Optional<SigningKey> key = arguments.text(Syntax.KEY).map(this::key);
         Publication publication = new Publication(
-                fleet(), documents(), key, typed.environment().clock().instant().truncatedTo(ChronoUnit.SECONDS));
+                fleet(),
+                documents(),
+                key,
+                arguments.flag(Syntax.FORCE),
+                typed.environment().clock().instant().truncatedTo(ChronoUnit.SECONDS));
         requireTrusted(publication);
         boolean dryRun = arguments.flag(Syntax.DRY_RUN);
         try (MetadataClient metadata = typed.environment().metadata();

@@ -100,6 +100,9 @@ public enum Verb {
                     .text(Syntax.KEY, "FILE", "Sign with this private key (Ed25519, in PEM).", false)
                     .text(Syntax.FLEET, "NAME", "For this fleet; that of agent.yaml when left out.", false)
                     .flag(Syntax.DRY_RUN, "Only check, and tell what would be done.")
+                    .flag(
+                            Syntax.FORCE,
+                            "Also what changes a revision of a rollout that was published before: machines that have it change at once.")
                     .config(),
             typed -> new SetPublication(typed).run(),
             "Publish files as a set for many machines, which go by it as a whole.",

@@ -190,6 +190,59 @@ class PublishTest {
         assertFalse(refused.err().contains("no document declares"), refused.err());
     }
 
+    /** Those that have it would all change at once. */
+    @Test
+    void whatARolloutBringsDoesNotChangeUnderItsRevision() throws Exception {
+        String rollout = """
+                ---
+                apiVersion: homeostat.io/v1
+                kind: Rollout
+                metadata: {name: web-2}
+                spec: {workloads: [process/web], from: "1", to: "2"}
+                """;
+        write("web.yaml", process("web", "1") + process("db", "1"));
+        assertEquals(0, publish().status());
+        write("web.yaml", rollout + process("web", "1").replace("true", "false") + process("web", "2"));
+        String from =
+                "it is not what was published before under the same revision: process/web at revision '1', of rollout"
+                        + " web-2; machines with that revision would change at once, whatever wave is open: write another revision"
+                        + " and have the rollout bring that, or add --force";
+        assertRefused("did not publish to " + target + ": " + from, publish());
+        assertRefused("would not publish to " + target + ": " + from, publish("--dry-run"));
+
+        write("web.yaml", rollout + process("web", "1") + process("web", "2"));
+        assertEquals(0, publish().status(), "what is new is not changed");
+        write("web.yaml", "# Another text that says the same.\n" + rollout + process("web", "1") + process("web", "2"));
+        assertEquals(0, publish().status());
+        write("web.yaml", rollout + process("web", "1") + process("web", "2").replace("true", "false"));
+        assertRefused("process/web at revision '2', of rollout web-2;", publish());
+        assertEquals(0, publish("--force").status());
+
+        write("web.yaml", process("web", "2") + process("db", "1"));
+        assertEquals(0, publish().status(), "no rollout is passed by");
+    }
+
+    /** A machine that is for neither has nothing that could change. */
+    @Test
+    void theSameRevisionMayBeAnotherOnOtherMachines() throws Exception {
+        String placed = "metadata: {name: web}\nplacement: {matchLabels: {role: %s}}";
+        String rollout = """
+                ---
+                apiVersion: homeostat.io/v1
+                kind: Rollout
+                metadata: {name: web-2}
+                spec: {workloads: [process/web], from: "1", to: "2"}
+                """;
+        String a = (process("web", "1") + process("web", "2")).replace("metadata: {name: web}", placed.formatted("a"));
+        String b = a.replace("role: a", "role: b").replace("true", "false");
+        write("web.yaml", rollout + a);
+        assertEquals(0, publish().status(), publish().err());
+        write("web.yaml", rollout + a + b);
+        assertEquals(0, publish().status(), publish().err());
+        write("web.yaml", rollout + a.replace("role: a", "role: c") + b.replace("role: b", "role: a"));
+        assertRefused("process/web at revision '1', of rollout web-2; process/web at revision '2'", publish());
+    }
+
     @Test
     void whatIsThereAndCantBeReadIsNotReplaced() throws Exception {
         write("web.yaml", process("web", "1"));

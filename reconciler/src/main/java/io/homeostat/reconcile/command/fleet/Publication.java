@@ -2,6 +2,7 @@ package io.homeostat.reconcile.command.fleet;
 
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSortedMap;
+import com.google.common.collect.ImmutableSortedSet;
 import com.google.common.collect.Maps;
 import com.google.protobuf.ByteString;
 import io.homeostat.desired.fleet.PublishedSet;
@@ -9,13 +10,20 @@ import io.homeostat.desired.fleet.RefusedSet;
 import io.homeostat.desired.fleet.SetFile;
 import io.homeostat.desired.fleet.SetReader;
 import io.homeostat.desired.model.AgentConfig;
+import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.remote.FetchFailure;
 import io.homeostat.desired.remote.SetFetcher.Fetched;
 import io.homeostat.desired.remote.SetTarget;
 import io.homeostat.desired.signature.SigningKey;
 import io.homeostat.desired.signature.TrustedKeys;
+import io.homeostat.desired.yaml.Choice;
+import io.homeostat.desired.yaml.DocumentReader;
+import io.homeostat.desired.yaml.DocumentReader.Input;
+import io.homeostat.desired.yaml.DocumentReader.ReadResult;
+import io.homeostat.desired.yaml.DocumentReader.Texts;
 import io.homeostat.reconcile.command.environment.CommandFailure;
 import java.time.Instant;
+import java.util.Comparator;
 import java.util.Optional;
 
 /**
@@ -23,9 +31,14 @@ import java.util.Optional;
  *
  * @param documents texts by their names, all of them valid
  * @param key that signs it; empty: nobody does
+ * @param force also what changes a revision that is in a rollout
  */
 public record Publication(
-        String fleet, ImmutableSortedMap<String, String> documents, Optional<SigningKey> key, Instant now) {
+        String fleet,
+        ImmutableSortedMap<String, String> documents,
+        Optional<SigningKey> key,
+        boolean force,
+        Instant now) {
 
     /**
      * What became of it.
@@ -50,6 +63,9 @@ public record Publication(
             if (before.isPresent() && isSame(found.get(), before.get())) {
                 return new Outcome(before.get().sequence(), false);
             }
+            if (before.isPresent() && !force) {
+                refuseChangedRevisions(before.get(), what);
+            }
             long last = before.map(PublishedSet::sequence).orElse(0L);
             if (last >= SetFile.MAX_SEQUENCE) {
                 throw new CommandFailure(what + "the sequence there, " + last
@@ -73,6 +89,48 @@ public record Publication(
                     what + "remove what is there first, as nobody can tell what may come after it: " + e.getMessage(),
                     e);
         }
+    }
+
+    /** Machines that have a revision take what else it says at once: nothing would hold that up when it does harm. */
+    private void refuseChangedRevisions(PublishedSet before, String what) {
+        ReadResult next = read(documents);
+        // What machines have not taken, as it is not valid, changes nothing for them.
+        ReadResult published = read(before.documents());
+        ImmutableSortedSet<String> changed = next.rollouts().stream()
+                .flatMap(rollout -> next.declared().stream()
+                        .filter(workload -> rollout.spec()
+                                .workloads()
+                                .contains(workload.id().toString()))
+                        .filter(workload -> published.valid()
+                                && published.declared().stream().anyMatch(other -> isOtherText(workload, other)))
+                        .map(workload -> workload.id() + " at revision '" + workload.revision() + "', of rollout "
+                                + rollout.name()))
+                .collect(ImmutableSortedSet.toImmutableSortedSet(Comparator.naturalOrder()));
+        if (!changed.isEmpty()) {
+            throw new CommandFailure(what + "it is not what was published before under the same revision: "
+                    + String.join("; ", changed)
+                    + "; machines with that revision would change at once, whatever wave is open: write another revision and"
+                    + " have the rollout bring that, or add --force");
+        }
+    }
+
+    /** Of one revision, on a machine that both may be for. */
+    private static boolean isOtherText(Workload workload, Workload before) {
+        return workload.id().equals(before.id())
+                && workload.revision().equals(before.revision())
+                && !workload.placement().neverMeets(before.placement())
+                && !workload.spec().equals(before.spec());
+    }
+
+    private static ReadResult read(ImmutableSortedMap<String, String> documents) {
+        return DocumentReader.parse(
+                new Texts(
+                        documents.entrySet().stream()
+                                .map(document ->
+                                        new Input.Text(document.getKey(), document.getKey(), null, document.getValue()))
+                                .collect(ImmutableList.toImmutableList()),
+                        ImmutableList.of()),
+                Choice.ALL);
     }
 
     /** Whoever has no key leaves what somebody has signed as it is. */
