@@ -137,6 +137,17 @@ final class AgentFleetTest {
         put(KEYS.rollout("web-2"), ByteString.copyFromUtf8(CODEC.write(state)));
     }
 
+    private void awaitSequence(long sequence) {
+        await().atMost(AgentBench.PATIENCE)
+                .until(() -> bench.store()
+                                .publishedSets()
+                                .getFirst()
+                                .set()
+                                .orElseThrow()
+                                .sequence()
+                        == sequence);
+    }
+
     private String declared() {
         return bench.store().declarations().stream()
                 .filter(declaration -> declaration.source() == SourceName.ETCD
@@ -197,14 +208,7 @@ final class AgentFleetTest {
 
         stands(Phase.HALTED, Rollout.NOBODY);
         publish(TWO_REVISIONS + "# published again\n");
-        await().atMost(AgentBench.PATIENCE)
-                .until(() -> bench.store()
-                                .publishedSets()
-                                .getFirst()
-                                .set()
-                                .orElseThrow()
-                                .sequence()
-                        == 2);
+        awaitSequence(2);
         assertEquals("2", declared());
     }
 
@@ -221,14 +225,7 @@ final class AgentFleetTest {
         put(KEYS.rollout("other"), ByteString.copyFromUtf8("{what a newer version writes"));
         bench.start(config, true);
         publish(TWO_REVISIONS + "# published again\n");
-        await().atMost(AgentBench.PATIENCE)
-                .until(() -> bench.store()
-                                .publishedSets()
-                                .getFirst()
-                                .set()
-                                .orElseThrow()
-                                .sequence()
-                        == 2);
+        awaitSequence(2);
         assertEquals("2", declared());
 
         cluster.kill(0);

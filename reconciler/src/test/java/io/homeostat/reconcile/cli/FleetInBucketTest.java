@@ -35,7 +35,6 @@ import org.junit.jupiter.api.Test;
 
 /** The commands for a fleet whose machines report into a bucket. */
 class FleetInBucketTest {
-    private static final int NOBODY = 65534;
     private static final Duration NOW = Duration.ofSeconds(1);
 
     private record Stored(String content, Duration age) {}
@@ -52,10 +51,7 @@ class FleetInBucketTest {
 
     @BeforeEach
     void start() throws IOException {
-        directory = Files.createTempDirectory("hb").toRealPath();
-        if (((Number) Files.getAttribute(directory, "unix:uid")).intValue() == 0) {
-            Files.setAttribute(directory, "unix:uid", NOBODY);
-        }
+        directory = Shell.userDirectory();
         bucket = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
         bucket.createContext("/fleet/", this::answer);
         bucket.start();

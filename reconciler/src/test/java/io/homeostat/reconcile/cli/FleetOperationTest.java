@@ -41,7 +41,6 @@ import org.junit.jupiter.api.condition.EnabledIf;
 /** The commands for a fleet, with a real etcd. */
 @EnabledIf("io.homeostat.controlplane.EtcdCluster#isInstalled")
 class FleetOperationTest {
-    private static final int NOBODY = 65534;
     private static final Duration PATIENCE = Duration.ofMinutes(1);
     private static final String SET = """
             apiVersion: homeostat.io/v1
@@ -66,13 +65,9 @@ class FleetOperationTest {
     private EtcdCluster etcd;
     private KeyValues store;
 
-    /** Of an ordinary user: root's configuration has a fixed place. */
     @BeforeEach
     void start() throws IOException {
-        directory = Files.createTempDirectory("hf").toRealPath();
-        if (((Number) Files.getAttribute(directory, "unix:uid")).intValue() == 0) {
-            Files.setAttribute(directory, "unix:uid", NOBODY);
-        }
+        directory = Shell.userDirectory();
         etcd = EtcdCluster.start(directory.resolve("etcd"), 1);
         String endpoint = etcd.endpoints().getFirst();
         config = Files.writeString(

@@ -36,18 +36,12 @@ class InvalidConfigTest {
     private static final WorkloadId B = WorkloadId.process("b");
     private static final String TYPO = "metrcs: {listen: \"\"}\n";
     private static final String NO_YAML = "log: {\n";
-    private static final int NOBODY = 65534;
-
     private final Path directory;
     private final Shell shell;
     private final Path config;
 
-    /** For an ordinary user: root's file has a fixed place. Not in JUnit's directory: sockets need a short path. */
     InvalidConfigTest() throws IOException {
-        directory = Files.createTempDirectory("hi").toRealPath();
-        if (((Number) Files.getAttribute(directory, "unix:uid")).intValue() == 0) {
-            Files.setAttribute(directory, "unix:uid", NOBODY);
-        }
+        directory = Shell.userDirectory();
         shell = new Shell(directory)
                 .with(Map.of(
                         "XDG_CONFIG_HOME", directory + "/config",

@@ -34,19 +34,13 @@ import org.junit.jupiter.api.Timeout;
 /** What commands say of documents that are not for this machine. */
 @Timeout(value = 60, unit = TimeUnit.SECONDS)
 class PlacementTest {
-    private static final int NOBODY = 65534;
-
     private Path directory;
     private Path declared;
     private Shell shell;
 
-    /** Of an ordinary user: root's configuration has a fixed place. */
     @BeforeEach
     void openShell() throws IOException {
-        directory = Files.createTempDirectory("hp").toRealPath();
-        if (((Number) Files.getAttribute(directory, "unix:uid")).intValue() == 0) {
-            Files.setAttribute(directory, "unix:uid", NOBODY);
-        }
+        directory = Shell.userDirectory();
         declared = Files.createDirectory(directory.resolve("declared"));
         shell = new Shell(directory).with(Map.of("XDG_CONFIG_HOME", directory + "/config"));
         Path config = Files.createDirectories(directory.resolve("config/homeostat"));

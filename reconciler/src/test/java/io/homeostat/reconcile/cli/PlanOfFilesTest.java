@@ -29,19 +29,13 @@ import org.junit.jupiter.api.Timeout;
 /** What {@code plan} says of files that no agent has read. */
 @Timeout(value = 60, unit = TimeUnit.SECONDS)
 class PlanOfFilesTest {
-    private static final int NOBODY = 65534;
-
     private Path directory;
     private Path declared;
     private Shell shell;
 
-    /** Of an ordinary user: root's configuration has a fixed place. Not in JUnit's directory: sockets need a short path. */
     @BeforeEach
     void openShell() throws IOException {
-        directory = Files.createTempDirectory("hp").toRealPath();
-        if (((Number) Files.getAttribute(directory, "unix:uid")).intValue() == 0) {
-            Files.setAttribute(directory, "unix:uid", NOBODY);
-        }
+        directory = Shell.userDirectory();
         declared = Files.createDirectory(directory.resolve("declared"));
         shell = new Shell(directory).with(Map.of("XDG_CONFIG_HOME", directory + "/config"));
         shell.write("agent.yaml", "sources: {files: [%s]}%n".formatted(declared));

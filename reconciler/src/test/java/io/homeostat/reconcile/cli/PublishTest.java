@@ -37,7 +37,6 @@ import org.junit.jupiter.api.Timeout;
 
 @Timeout(value = 60, unit = TimeUnit.SECONDS)
 class PublishTest {
-    private static final int NOBODY = 65534;
     private static final Instant NOW = Instant.ofEpochSecond(1_800_000_000);
 
     private Path directory;
@@ -45,13 +44,9 @@ class PublishTest {
     private Path target;
     private Shell shell;
 
-    /** Of an ordinary user: root's configuration has a fixed place. */
     @BeforeEach
     void openShell() throws IOException {
-        directory = Files.createTempDirectory("hp").toRealPath();
-        if (((Number) Files.getAttribute(directory, "unix:uid")).intValue() == 0) {
-            Files.setAttribute(directory, "unix:uid", NOBODY);
-        }
+        directory = Shell.userDirectory();
         documents = Files.createDirectory(directory.resolve("fleet"));
         target = directory.resolve("set.json");
         shell = new Shell(directory)

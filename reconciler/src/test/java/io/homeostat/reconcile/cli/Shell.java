@@ -67,6 +67,8 @@ public final class Shell {
         }
     }
 
+    private static final int NOBODY = 65534;
+
     private final Path directory;
     private final long uid;
     private ImmutableMap<String, String> variables = ImmutableMap.of();
@@ -75,6 +77,17 @@ public final class Shell {
     private boolean keyboard;
     private Clock clock = Clock.systemUTC();
     private final DocumentCounter documents = new DocumentCounter();
+
+    /**
+     * A directory for the commands of an ordinary user: root's configuration has a fixed place. Not JUnit's: sockets need a short path.
+     */
+    static Path userDirectory() throws IOException {
+        Path directory = Files.createTempDirectory("hs").toRealPath();
+        if (((Number) Files.getAttribute(directory, "unix:uid")).intValue() == 0) {
+            Files.setAttribute(directory, "unix:uid", NOBODY);
+        }
+        return directory;
+    }
 
     Shell(Path directory) {
         this.directory = directory;

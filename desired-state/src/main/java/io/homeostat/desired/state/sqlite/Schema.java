@@ -56,6 +56,10 @@ final class Schema {
         this.migrations = migrations;
     }
 
+    ImmutableList<String> migrations() {
+        return migrations;
+    }
+
     int version() {
         return migrations.size();
     }

@@ -207,16 +207,7 @@ final class PublishedSetsTest {
     void aDatabaseOfTheNinthVersionKnowsNoSetsAndCanTakeOne() throws SQLException {
         close();
         Layout old = Samples.layout(directory.resolve("old"));
-        Schema ninth = new Schema(ImmutableList.of(
-                "schema-1.sql",
-                "schema-2.sql",
-                "schema-3.sql",
-                "schema-4.sql",
-                "schema-5.sql",
-                "schema-6.sql",
-                "schema-7.sql",
-                "schema-8.sql",
-                "schema-9.sql"));
+        Schema ninth = new Schema(Schema.CURRENT.migrations().subList(0, 9));
         try (StateStore before = new StateStores(ninth).open(old, Samples.CLOCK).store()) {
             Samples.apply(before, "/x", false, Samples.plugin("db", "1"));
         }

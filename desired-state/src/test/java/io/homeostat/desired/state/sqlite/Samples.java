@@ -212,4 +212,12 @@ public final class Samples {
                 Stream.of(messages).map(message -> event(id, message)).collect(ImmutableList.toImmutableList());
         return new Change(id, null, false, ImmutableList.of(), ImmutableList.of(), events);
     }
+
+    /** One that is a version ahead. */
+    static Schema nextSchema() {
+        return new Schema(ImmutableList.<String>builder()
+                .addAll(Schema.CURRENT.migrations())
+                .add("schema-11-of-a-test.sql")
+                .build());
+    }
 }

@@ -45,18 +45,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 final class SchemaTest {
-    private static final Schema NEXT = new Schema(ImmutableList.of(
-            "schema-1.sql",
-            "schema-2.sql",
-            "schema-3.sql",
-            "schema-4.sql",
-            "schema-5.sql",
-            "schema-6.sql",
-            "schema-7.sql",
-            "schema-8.sql",
-            "schema-9.sql",
-            "schema-10.sql",
-            "schema-11-of-a-test.sql"));
+    private static final Schema NEXT = Samples.nextSchema();
 
     @TempDir
     Path directory;
