@@ -355,6 +355,20 @@ final class UiTest {
     }
 
     @Test
+    void withoutAFleetThereIsNoViewOfIt() {
+        show(false);
+        browser.awaitText("main", "Nothing is declared").press("4").awaitText("h2", "Events");
+
+        browser.press("5").press("?").awaitText("#help", "Keyboard shortcuts");
+        assertFalse(browser.text("#help").contains("fleet"), browser::text);
+        browser.escape();
+        assertEquals("Events", browser.text("h2"));
+        goTo("#/fleet");
+        browser.awaitText("h2", "Workloads");
+        assertFalse(browser.text("nav").contains("Fleet"), browser::text);
+    }
+
+    @Test
     void aDefectOfOneViewIsToldAsThatAndTheOthersAreShown() {
         homeostat.declare("web.yaml", Document.script("web", "exec sleep 1000"));
         show(false);

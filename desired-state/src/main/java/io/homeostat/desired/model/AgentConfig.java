@@ -375,7 +375,12 @@ public record AgentConfig(
 
             @Doc("Whether workloads can be paused, resumed, restarted and rolled back there; false: it only shows.")
             @Default("false")
-            boolean operations) {}
+            boolean operations,
+
+            @Doc(
+                    "Whether machines and rollouts of the fleet are shown there, which sources.etcd has to be allowed to read.")
+            @Default("false")
+            boolean fleet) {}
 
     /** The agent's own log. */
     public record Log(

@@ -81,6 +81,7 @@ final class Constraints {
                     .put(Reload.class, new ExactlyOne(ImmutableList.of("signal", "exec")))
                     .put(RolloutSpec.class, new TwoRevisions())
                     .put(RolloutSpec.class, new GrowingWaves())
+                    .put(AgentConfig.class, new FleetToShow())
                     .put(AgentConfig.Tls.class, new Together("certificate", "key"))
                     .put(AgentConfig.Signatures.class, new KeysToRequire("no archive could ever be installed"))
                     .put(AgentConfig.SignedSets.class, new KeysToRequire("no set could ever be taken"))
@@ -560,6 +561,41 @@ final class Constraints {
             ObjectNode dependent = allOf.addObject().putObject("dependentRequired");
             dependent.putArray(one).add(other);
             dependent.putArray(other).add(one);
+        }
+    }
+
+    /** Nothing else is a place where machines report. */
+    private static final class FleetToShow implements Constraint {
+        @Override
+        public void check(Bound record) {
+            if (record.value("ui") instanceof AgentConfig.Ui ui
+                    && ui.fleet()
+                    && record.value("sources") instanceof AgentConfig.Sources sources
+                    && sources.etcd() == null
+                    && record.written("ui") instanceof Mapping written) {
+                written.entries().stream()
+                        .filter(entry -> entry.key().text().equals("fleet"))
+                        .forEach(entry -> record.errorAt(
+                                entry.key(),
+                                "ui.fleet",
+                                "without sources.etcd there is no fleet to show; write where it is, or remove this"));
+            }
+        }
+
+        @Override
+        public void schema(ArrayNode allOf) {
+            ObjectNode rule = allOf.addObject();
+            ObjectNode condition = rule.putObject("if");
+            ObjectNode ui = condition.putObject("properties").putObject("ui");
+            ui.putObject("properties").putObject("fleet").put("const", true);
+            ui.putArray("required").add("fleet");
+            condition.putArray("required").add("ui");
+            ObjectNode then = rule.putObject("then");
+            then.putArray("required").add("sources");
+            then.putObject("properties")
+                    .putObject("sources")
+                    .putArray("required")
+                    .add("etcd");
         }
     }
 

@@ -49,7 +49,7 @@ class AgentConfigReaderTest {
             new AgentConfig.Signatures(
                     false, ImmutableList.of(), new AgentConfig.SignedSets(false, ImmutableList.of(), "default")),
             new AgentConfig.Exporter("127.0.0.1:9464"),
-            new AgentConfig.Ui("", false),
+            new AgentConfig.Ui("", false, false),
             new AgentConfig.Log(AgentConfig.Log.Format.TEXT, AgentConfig.Log.Level.INFO, AgentConfig.Log.Target.FILES),
             new AgentConfig.Bounds(
                     new Size(4L << 30),
@@ -117,7 +117,7 @@ class AgentConfigReaderTest {
                 protectedPlugins: []
                 signatures: {require: true, keys: [/k.pub], documents: {require: true, keys: [/s.pub], fleet: staging}}
                 metrics: {listen: ""}
-                ui: {listen: "127.0.0.1:9465", operations: true}
+                ui: {listen: "127.0.0.1:9465", operations: true, fleet: true}
                 log: {format: json, level: debug}
                 limits: {downloadBytes: 1, unpackedBytes: 2, entries: 3, logBytesPerWorkload: 1Mi, events: 5, cacheBytes: 0, cacheAge: 7s, memory: 128Mi, cpu: 50%}
                 notify:
@@ -169,7 +169,7 @@ class AgentConfigReaderTest {
                         ImmutableList.of("/k.pub"),
                         new AgentConfig.SignedSets(true, ImmutableList.of("/s.pub"), "staging")),
                 new AgentConfig.Exporter(""),
-                new AgentConfig.Ui("127.0.0.1:9465", true),
+                new AgentConfig.Ui("127.0.0.1:9465", true, true),
                 new AgentConfig.Log(
                         AgentConfig.Log.Format.JSON, AgentConfig.Log.Level.DEBUG, AgentConfig.Log.Target.FILES),
                 new AgentConfig.Bounds(
@@ -228,7 +228,7 @@ class AgentConfigReaderTest {
 
         assertEquals(List.of(), SCHEMA.validate(yaml, InputFormat.YAML));
         AgentConfig config = read(yaml).config();
-        assertEquals(new AgentConfig.Ui(listen, false), config == null ? null : config.ui());
+        assertEquals(new AgentConfig.Ui(listen, false, false), config == null ? null : config.ui());
     }
 
     @ParameterizedTest
@@ -250,6 +250,17 @@ class AgentConfigReaderTest {
                         + "' is not possible here; write a loopback address with its port, such as"
                         + " 127.0.0.1:9465, or nothing between quotes; other machines reach it by a tunnel,"
                         + " ssh -L 9465:127.0.0.1:9465 HOST");
+    }
+
+    @Test
+    void aPageShowsAFleetOnlyWhereThereIsOne() throws IOException {
+        String nowhere = "ui.fleet: without sources.etcd there is no fleet to show; write where it is, or remove this";
+        assertErrors("ui: {fleet: true}\n", "1:6: " + nowhere);
+        assertErrors("ui: {listen: \"\", fleet: true}\nsources: {files: [/d]}\n", "1:18: " + nowhere);
+
+        String yaml = "ui: {fleet: true}\nsources: {etcd: {endpoints: [\"http://127.0.0.1:2379\"]}}\n";
+        assertEquals(List.of(), SCHEMA.validate(yaml, InputFormat.YAML));
+        assertEquals(ImmutableList.of(), read(yaml).errors());
     }
 
     @Test

@@ -13,11 +13,9 @@ import io.homeostat.desired.fleet.FleetKeys;
 import io.homeostat.desired.fleet.Rollout;
 import io.homeostat.desired.fleet.RolloutOrder;
 import io.homeostat.desired.fleet.RolloutOrder.Action;
-import io.homeostat.desired.fleet.SetReader;
 import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.platform.MetadataClient;
 import io.homeostat.desired.remote.BucketClient;
-import io.homeostat.desired.signature.KeyFailure;
 import io.homeostat.desired.state.RecordCodec;
 import io.homeostat.desired.yaml.DocumentReader.ReadResult;
 import io.homeostat.reconcile.agent.telemetry.AgentLog;
@@ -32,6 +30,7 @@ import io.homeostat.reconcile.command.fleet.FleetMachine;
 import io.homeostat.reconcile.command.fleet.FleetPlan;
 import io.homeostat.reconcile.command.fleet.FleetRollouts;
 import io.homeostat.reconcile.command.fleet.FleetStatus;
+import io.homeostat.reconcile.command.fleet.FleetStatusCommand;
 import io.homeostat.reconcile.command.output.Json;
 import io.homeostat.reconcile.fleet.FleetController;
 import io.homeostat.reconcile.fleet.FleetMirror;
@@ -106,7 +105,7 @@ record FleetOperation(Invocation typed) {
             throw new CommandFailure(typed.configFile().path()
                     + " has no sources.etcd; add it, or name another file with " + Syntax.CONFIG);
         }
-        PublishedRollouts contents = new PublishedRollouts(reader(config));
+        PublishedRollouts contents = FleetStatusCommand.contents(config);
         FleetKeys keys = new FleetKeys(etcd.prefix());
         try (KeyValues store = new EtcdKeyValues(etcd)) {
             if (what.equals(CONTROLLER)) {
@@ -133,14 +132,6 @@ record FleetOperation(Invocation typed) {
             }
         } catch (KeyValuesException e) {
             throw new CommandFailure(e.getMessage(), e);
-        }
-    }
-
-    private static SetReader reader(AgentConfig config) {
-        try {
-            return SetReader.of(config.signatures().documents());
-        } catch (KeyFailure e) {
-            throw new CommandFailure(String.valueOf(e.getMessage()), e);
         }
     }
 
@@ -176,12 +167,7 @@ record FleetOperation(Invocation typed) {
     }
 
     private int status(FleetStatus status) {
-        if (typed.console().json()) {
-            Json.print(typed.console().out(), status.json());
-        } else {
-            status.print(typed.console());
-        }
-        return status.isWell() ? ExitStatus.OK : ExitStatus.FAILED;
+        return FleetStatusCommand.tell(status, typed.console());
     }
 
     private int rollouts(FleetKeys keys, FleetMirror mirror, Optional<String> name) {

@@ -31,6 +31,7 @@ import io.homeostat.reconcile.command.environment.AgentStarted;
 import io.homeostat.reconcile.command.environment.CommandFailure;
 import io.homeostat.reconcile.command.environment.ExitStatus;
 import io.homeostat.reconcile.command.environment.UsageException;
+import io.homeostat.reconcile.command.fleet.FleetStatusCommand;
 import io.homeostat.reconcile.command.plugin.ResetCommand;
 import io.homeostat.reconcile.command.plugin.StatesCommand;
 import io.homeostat.reconcile.command.plugin.VmEventCommand;
@@ -597,9 +598,12 @@ public enum Verb {
      * @throws UsageException when the request makes no sense
      */
     static Command asked(CommandRequest request) {
-        // Typed it is a program of its own, which asks for this.
-        return request.hasNomadDriver()
-                ? FrontEndCommand.of(request.getNomadDriver())
-                : valueOf(request.getCommandCase().name()).asked.command(request);
+        return switch (request.getCommandCase()) {
+            // Typed it is a program of its own, which asks for this.
+            case NOMAD_DRIVER -> FrontEndCommand.of(request.getNomadDriver());
+            // Typed it asks no agent.
+            case FLEET_STATUS -> new FleetStatusCommand();
+            default -> valueOf(request.getCommandCase().name()).asked.command(request);
+        };
     }
 }

@@ -3,6 +3,7 @@ package io.homeostat.reconcile.cli;
 import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
@@ -24,7 +25,16 @@ import io.homeostat.desired.yaml.DocumentReader;
 import io.homeostat.desired.yaml.DocumentReader.Input;
 import io.homeostat.desired.yaml.DocumentReader.Texts;
 import io.homeostat.reconcile.cli.Shell.Result;
+import io.homeostat.reconcile.command.Workspace;
+import io.homeostat.reconcile.command.environment.CommandFailure;
+import io.homeostat.reconcile.command.environment.GlobalOptions.OutputFormat;
+import io.homeostat.reconcile.command.fleet.FleetStatusCommand;
+import io.homeostat.reconcile.command.output.Ansi;
+import io.homeostat.reconcile.command.output.Console;
+import java.io.ByteArrayOutputStream;
 import java.io.IOException;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -138,6 +148,47 @@ class FleetOperationTest {
         }
         assertEquals(0, ended.get(PATIENCE.toSeconds(), TimeUnit.SECONDS));
         assertTrue(store.list("/homeostat/leader").entries().isEmpty(), "another one need not wait for its lease");
+    }
+
+    /** Asks as an agent with the configuration is asked; returns what is printed. */
+    private String asked() throws InterruptedException {
+        ByteArrayOutputStream out = new ByteArrayOutputStream();
+        PrintStream printed = new PrintStream(out, false, StandardCharsets.UTF_8);
+        Workspace here = shell.invocation(
+                        "plan", "--config", config.toString(), "--state-dir", "state", "--run-dir", "run")
+                .workspace();
+        new FleetStatusCommand()
+                .run(new Workspace(
+                        "fleet-status",
+                        here.environment(),
+                        new Console(printed, printed, OutputFormat.JSON, new Ansi(false)),
+                        here.layout(),
+                        here.enforcer()));
+        printed.flush();
+        return out.toString(StandardCharsets.UTF_8);
+    }
+
+    @Test
+    void anAgentSaysOfItsFleetWhatTheCommandSays() throws Exception {
+        put("machines/vm-1", "{\"at\": \"2026-11-01T12:00:00Z\"}");
+        put("set", SET);
+
+        String said = asked();
+
+        assertEquals(fleet("status", "-o", "json").out(), said);
+        assertTrue(said.contains("\"name\":\"web-2\""), said);
+    }
+
+    @Test
+    void anAgentThatCannotLookAtItsFleetSaysWhy() throws Exception {
+        etcd.kill(0);
+        String silent =
+                String.valueOf(assertThrows(CommandFailure.class, this::asked).getMessage());
+        assertTrue(silent.contains("could not list /homeostat/ in etcd at http://127.0.0.1:"), silent);
+
+        Files.writeString(config, "sources: {files: []}\n");
+        CommandFailure none = assertThrows(CommandFailure.class, this::asked);
+        assertEquals("this agent knows no fleet: its agent.yaml has no sources.etcd; add it", none.getMessage());
     }
 
     @Test

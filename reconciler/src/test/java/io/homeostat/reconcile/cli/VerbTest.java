@@ -17,6 +17,7 @@ import io.homeostat.reconcile.command.HoldCommand;
 import io.homeostat.reconcile.command.HoldCommand.Hold;
 import io.homeostat.reconcile.command.Selection;
 import io.homeostat.reconcile.command.environment.UsageException;
+import io.homeostat.reconcile.command.fleet.FleetStatusCommand;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -127,8 +128,9 @@ class VerbTest {
     @Test
     void everyCommandThatAnAgentMayBeAskedForHasARow() {
         Set<String> requests = Stream.of(CommandCase.values())
-                // The driver asks for it, and nobody types it.
-                .filter(each -> each != CommandCase.COMMAND_NOT_SET && each != CommandCase.NOMAD_DRIVER)
+                .filter(each -> each != CommandCase.COMMAND_NOT_SET)
+                // The driver and the page ask for them, and nobody types them so.
+                .filter(each -> each != CommandCase.NOMAD_DRIVER && each != CommandCase.FLEET_STATUS)
                 .map(Enum::name)
                 .collect(Collectors.toSet());
         Set<String> rows = Stream.of(Verb.values()).map(Enum::name).collect(Collectors.toSet());
@@ -150,6 +152,14 @@ class VerbTest {
 
             assertEquals(wanted, Verb.asked(request.build()));
         }
+    }
+
+    @Test
+    void anAgentIsAskedHowItsFleetIs() {
+        CommandRequest.Builder request = CommandRequest.newBuilder();
+        new FleetStatusCommand().write(request);
+
+        assertEquals(new FleetStatusCommand(), Verb.asked(request.build()));
     }
 
     @Test

@@ -21,6 +21,7 @@ final class PageFiles {
             .put("/detail.js", SCRIPT)
             .put("/dom.js", SCRIPT)
             .put("/events.js", SCRIPT)
+            .put("/fleet.js", SCRIPT)
             .put("/graph.js", SCRIPT)
             .put("/keys.js", SCRIPT)
             .put("/logs.js", SCRIPT)

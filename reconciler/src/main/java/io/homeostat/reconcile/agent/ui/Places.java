@@ -16,17 +16,24 @@ final class Places implements AutoCloseable {
 
     private final Set<Thread> threads = ConcurrentHashMap.newKeySet();
     private final Kind commands;
+    private final Kind fleets;
     private final Kind streams;
     private volatile boolean closed;
 
-    Places(int commands, int streams) {
+    Places(int commands, int fleets, int streams) {
         this.commands = new Kind(commands);
+        this.fleets = new Kind(fleets);
         this.streams = new Kind(streams);
     }
 
     /** For what ends by itself. */
     Kind commands() {
         return commands;
+    }
+
+    /** For what asks a store of a whole fleet, and ends by itself. */
+    Kind fleets() {
+        return fleets;
     }
 
     /** For what goes on until nobody reads it any more. */

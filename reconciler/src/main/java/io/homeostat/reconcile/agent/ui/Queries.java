@@ -5,6 +5,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.homeostat.proto.agent.CommandRequest;
 import io.homeostat.proto.agent.EventsRequest;
+import io.homeostat.proto.agent.FleetStatusRequest;
 import io.homeostat.proto.agent.Format;
 import io.homeostat.proto.agent.GetRequest;
 import io.homeostat.proto.agent.HistoryRequest;
@@ -48,6 +49,11 @@ final class Queries {
                         .build());
             default -> Optional.empty();
         };
+    }
+
+    /** How the fleet is, which is looked at elsewhere than on this machine. */
+    static CommandRequest fleet() {
+        return command().setFleetStatus(FleetStatusRequest.getDefaultInstance()).build();
     }
 
     /** What goes on until nobody reads it any more; empty when there is no such thing. */

@@ -1,6 +1,7 @@
 package io.homeostat.reconcile.agent.ui;
 
 import com.google.common.net.HostAndPort;
+import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.proto.agent.CommandRequest;
 import io.homeostat.reconcile.agent.ui.Sessions.Session;
 import io.homeostat.reconcile.command.output.Json;
@@ -55,7 +56,7 @@ final class RequestHandler extends SimpleChannelInboundHandler<FullHttpRequest> 
      */
     record Services(
             List<String> hosts,
-            boolean operations,
+            AgentConfig.Ui config,
             Sessions sessions,
             Runnable loggedIn,
             PageFiles files,
@@ -197,11 +198,18 @@ final class RequestHandler extends SimpleChannelInboundHandler<FullHttpRequest> 
         if (path.equals("/login")) {
             send(context, login(context.channel(), request), false);
         } else if (path.equals("/api/session")) {
-            send(context, Answer.of(Json.object().put("operations", services.operations())), false);
+            send(
+                    context,
+                    Answer.of(Json.object()
+                            .put("operations", services.config().operations())
+                            .put("fleet", services.config().fleet())),
+                    false);
         } else if (path.equals("/api/operations")) {
             operate(context, request);
+        } else if (path.equals("/api/fleet")) {
+            lookAtFleet(context);
         } else if (look.isPresent()) {
-            run(context, look.get());
+            run(context, services.places().commands(), look.get());
         } else if (follow.isPresent()) {
             follow(context, follow.get());
         } else {
@@ -224,7 +232,7 @@ final class RequestHandler extends SimpleChannelInboundHandler<FullHttpRequest> 
     }
 
     private void operate(ChannelHandlerContext context, FullHttpRequest request) {
-        if (!services.operations()) {
+        if (!services.config().operations()) {
             send(
                     context,
                     Answer.refusal(
@@ -235,7 +243,7 @@ final class RequestHandler extends SimpleChannelInboundHandler<FullHttpRequest> 
         }
         Queries.operation(text(request))
                 .ifPresentOrElse(
-                        command -> run(context, command),
+                        command -> run(context, services.places().commands(), command),
                         () -> send(
                                 context,
                                 Answer.refusal(
@@ -248,8 +256,22 @@ final class RequestHandler extends SimpleChannelInboundHandler<FullHttpRequest> 
         return request.content().toString(StandardCharsets.UTF_8);
     }
 
-    private void run(ChannelHandlerContext context, CommandRequest command) {
-        begin(context, services.places().commands(), () -> {
+    /** Has places of its own: what waits for a store that does not answer takes none from what this machine can say. */
+    private void lookAtFleet(ChannelHandlerContext context) {
+        if (services.config().fleet()) {
+            run(context, services.places().fleets(), Queries.fleet());
+        } else {
+            send(
+                    context,
+                    Answer.refusal(
+                            HttpResponseStatus.FORBIDDEN,
+                            "this page shows no fleet; with ui: {fleet: true} in agent.yaml it does"),
+                    false);
+        }
+    }
+
+    private void run(ChannelHandlerContext context, Places.Kind places, CommandRequest command) {
+        begin(context, places, () -> {
             Result result = new Result();
             int status = services.commands().run(command, result.out(), result.err());
             Answer answer = result.answer(status);

@@ -20,7 +20,7 @@ import org.slf4j.LoggerFactory;
  */
 public final class UiEndpoint implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(UiEndpoint.class);
-    private static final AgentConfig.Ui OFF = new AgentConfig.Ui("", false);
+    private static final AgentConfig.Ui OFF = new AgentConfig.Ui("", false, false);
 
     private final Layout layout;
     private final Ticker ticker;

@@ -37,13 +37,17 @@ final class UiServer implements AutoCloseable {
 
     private static final int MOST_CONNECTIONS = 128;
     private static final int MOST_COMMANDS = 8;
+
+    /** Of ten thousand machines each is a second of work, and takes tens of megabytes. */
+    private static final int MOST_FLEETS = 2;
+
     private static final int MOST_STREAMS = 24;
     private static final int LONGEST_FIRST_LINE = 1024;
     private static final int LONGEST_HEADERS = 8192;
     private static final int LONGEST_BODY = 8192;
 
     private final EventLoopGroup loop = new QuietEventLoop("ui");
-    private final Places places = new Places(MOST_COMMANDS, MOST_STREAMS);
+    private final Places places = new Places(MOST_COMMANDS, MOST_FLEETS, MOST_STREAMS);
     private final AtomicInteger connections = new AtomicInteger();
     private final Sessions sessions;
     private final Duration patience;
@@ -70,7 +74,7 @@ final class UiServer implements AutoCloseable {
         }
         UiServer server = new UiServer(wanted.getHost(), ticker, patience);
         try {
-            server.bind(address, commands, config.operations(), loggedIn);
+            server.bind(address, commands, config, loggedIn);
             return server;
         } catch (IOException | RuntimeException e) {
             server.close();
@@ -78,11 +82,11 @@ final class UiServer implements AutoCloseable {
         }
     }
 
-    private void bind(InetSocketAddress address, CommandRunner commands, boolean operations, Runnable loggedIn)
+    private void bind(InetSocketAddress address, CommandRunner commands, AgentConfig.Ui config, Runnable loggedIn)
             throws IOException {
         Services services = new Services(
                 ImmutableSet.of(host, "127.0.0.1", "localhost", "::1").asList(),
-                operations,
+                config,
                 sessions,
                 loggedIn,
                 new PageFiles(),

@@ -61,8 +61,8 @@ export function text(message) {
 }
 
 /** The result of a command that looks: its exit status, results and messages. */
-export async function look(path) {
-  return (await ask(path)).json();
+export async function look(path, signal) {
+  return (await ask(path, {signal})).json();
 }
 
 /** Does something to a workload. */

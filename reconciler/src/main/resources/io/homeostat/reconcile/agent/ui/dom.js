@@ -103,9 +103,12 @@ export function tone(status) {
 
 const SIGNS = {good: '●', bad: '▲', busy: '◐', quiet: '○'};
 
-/** The state in words, with a sign: a colour alone tells not everybody. */
-export function badge(status) {
-  const kind = tone(status);
-  const words = status.state === 'STATE_VALUE_UNSPECIFIED' ? 'UNKNOWN' : status.state.replaceAll('_', ' ');
+/** Words with a sign: a colour alone tells not everybody. */
+export function mark(kind, words) {
   return h('span', {class: `badge ${kind}`}, h('span', {'aria-hidden': 'true'}, `${SIGNS[kind]} `), words);
+}
+
+/** The state of a workload. */
+export function badge(status) {
+  return mark(tone(status), status.state === 'STATE_VALUE_UNSPECIFIED' ? 'UNKNOWN' : status.state.replaceAll('_', ' '));
 }

@@ -1,6 +1,6 @@
 // The keyboard: whatever can be pointed at can be reached without.
 
-const VIEWS = {1: '#/workloads', 2: '#/graph', 3: '#/plan', 4: '#/events'};
+const VIEWS = {1: '#/workloads', 2: '#/graph', 3: '#/plan', 4: '#/events', 5: '#/fleet'};
 
 function move(step) {
   const rows = [...document.querySelectorAll('#main [data-row]')];
@@ -42,7 +42,9 @@ export function listen() {
       '/': () => search.focus(),
       '?': () => help.showModal(),
     };
-    const action = actions[event.key] ?? (VIEWS[event.key] && (() => (location.hash = VIEWS[event.key])));
+    // Of the fleet there is a view only where the agent shows one.
+    const view = document.querySelector(`nav li:not([hidden]) a[href="${VIEWS[event.key]}"]`);
+    const action = actions[event.key] ?? (view && (() => (location.hash = view.hash)));
     if (action) {
       event.preventDefault();
       action();

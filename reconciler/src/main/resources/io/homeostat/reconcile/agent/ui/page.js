@@ -4,6 +4,7 @@ import {follow, login, look, NotLoggedIn, Refused} from './api.js';
 import {detail, leave} from './detail.js';
 import {h, id, say, show} from './dom.js';
 import {events} from './events.js';
+import {fleet, FleetWatch} from './fleet.js';
 import {graph} from './graph.js';
 import {listen} from './keys.js';
 import {plan} from './plan.js';
@@ -15,7 +16,7 @@ const MOST_EVENTS = 1000;
 
 const main = document.getElementById('main');
 const search = document.getElementById('search');
-const views = {workloads, graph, plan, events};
+const views = {workloads, graph, plan, events, fleet};
 
 const model = {
   status: {workloads: [], problems: [], agent: null},
@@ -26,6 +27,8 @@ const model = {
   samples: new Samples(),
   words: [],
   operations: false,
+  hasFleet: false,
+  fleet: new FleetWatch(() => render()),
   refresh: () => lookAgain(),
 };
 let known = false;
@@ -36,7 +39,8 @@ let shownView = '';
 
 function view() {
   const [, name, ...rest] = location.hash.split('/');
-  return name === 'workload' && rest.length > 1 ? {name, of: decoded(rest.join('/'))} : {name: Object.hasOwn(views, name) ? name : 'workloads'};
+  const shown = Object.hasOwn(views, name) && (name !== 'fleet' || model.hasFleet);
+  return name === 'workload' && rest.length > 1 ? {name, of: decoded(rest.join('/'))} : {name: shown ? name : 'workloads'};
 }
 
 /** What is no encoding of anything names no workload. */
@@ -70,6 +74,7 @@ function render() {
 function draw() {
   const {name, of} = view();
   const here = of ?? name;
+  model.fleet.see(name === 'fleet' && !document.hidden);
   if (shownView !== here) {
     leave();
     delete main.dataset.workload;
@@ -102,6 +107,7 @@ function draw() {
 }
 
 function frame() {
+  document.querySelectorAll('[data-fleet]').forEach((element) => (element.hidden = !model.hasFleet));
   const {agent} = model.status;
   show(document.getElementById('agent'), [agent?.version, agent?.pid, model.operations], () =>
     agent ? `agent ${agent.version}, pid ${agent.pid}${model.operations ? '' : ', read-only'}` : '');
@@ -116,6 +122,7 @@ function stopped(words, remedy) {
   stale = '';
   shownView = '';
   leave();
+  model.fleet.see(false);
   show(main, ['stopped', words], () => [h('h2', {}, words), h('p', {}, remedy)]);
 }
 
@@ -149,7 +156,9 @@ async function lookAgain() {
       return;
     }
     if (!known) {
-      model.operations = (await look('/api/session')).operations;
+      const session = await look('/api/session');
+      model.operations = session.operations;
+      model.hasFleet = session.fleet;
     }
     const [status, planned] = await Promise.all([look('/api/status'), look('/api/plan'), lookAtDeclared()]);
     if (known) {
@@ -221,6 +230,7 @@ function begin() {
   document.addEventListener('visibilitychange', () => {
     if (document.hidden) {
       clearTimeout(timer);
+      model.fleet.see(false);
       following?.abort();
       following = null;
     } else {

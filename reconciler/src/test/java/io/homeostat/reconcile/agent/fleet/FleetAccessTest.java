@@ -181,6 +181,32 @@ class FleetAccessTest {
         assertThrows(KeyValuesException.class, () -> machine.get(KEYS.machine("vm-10")));
     }
 
+    /** As docs/ui.md has it, for a page that shows the fleet. */
+    @Test
+    void aMachineThatMayReadTheFleetChangesNothingMore() throws Exception {
+        secure();
+        assertThrows(KeyValuesException.class, () -> as("machine-vm-1").list(KEYS.prefix() + "/"));
+        Path root = Files.writeString(directory.resolve("root"), "root");
+        try (EtcdUsers users = new EtcdUsers(config(new Login("root", root.toString())))) {
+            assertTrue(users.grant("homeostat-machine-vm-1", "homeostat-reader"));
+        }
+
+        KeyValues machine = as("machine-vm-1");
+        put(as("machine-vm-10"), KEYS.machine("vm-10"));
+        put(machine, KEYS.report("vm-1"));
+        assertEquals(
+                ImmutableList.of(KEYS.machine("vm-10"), KEYS.report("vm-1")),
+                machine.list(KEYS.prefix() + "/").entries().keySet().asList());
+        assertDenied(
+                machine,
+                KEYS.report("vm-10"),
+                KEYS.machine("vm-10"),
+                KEYS.rollout("web"),
+                KEYS.order("web"),
+                KEYS.set(),
+                KEYS.leader());
+    }
+
     @Test
     void aMachineFollowsTheSetAndRollouts() throws Exception {
         secure();

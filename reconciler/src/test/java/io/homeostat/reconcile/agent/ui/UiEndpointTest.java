@@ -23,8 +23,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 class UiEndpointTest {
-    private static final AgentConfig.Ui ON = new AgentConfig.Ui("127.0.0.1:0", false);
-    private static final AgentConfig.Ui OFF = new AgentConfig.Ui("", false);
+    private static final AgentConfig.Ui ON = new AgentConfig.Ui("127.0.0.1:0", false, false);
+    private static final AgentConfig.Ui OFF = new AgentConfig.Ui("", false, false);
 
     @TempDir
     private Path directory;
@@ -79,7 +79,7 @@ class UiEndpointTest {
             String before = url();
             serve(endpoint, ON);
             assertEquals(before, url());
-            serve(endpoint, new AgentConfig.Ui(ON.listen(), true));
+            serve(endpoint, new AgentConfig.Ui(ON.listen(), true, false));
             assertNotEquals(before, url());
         }
     }
@@ -123,7 +123,7 @@ class UiEndpointTest {
     void aPortThatIsTakenIsAProblemAndNothingTellsOfAPage() throws IOException {
         try (ServerSocket taken = new ServerSocket(0, 1, InetAddress.getLoopbackAddress());
                 UiEndpoint endpoint = endpoint()) {
-            serve(endpoint, new AgentConfig.Ui("127.0.0.1:" + taken.getLocalPort(), false));
+            serve(endpoint, new AgentConfig.Ui("127.0.0.1:" + taken.getLocalPort(), false, false));
 
             assertEquals(
                     "ui.listen: nothing is served at 127.0.0.1:" + taken.getLocalPort() + "; the agent's log says why",

@@ -10,6 +10,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import com.tngtech.archunit.core.domain.JavaClasses;
 import com.tngtech.archunit.core.importer.ClassFileImporter;
 import io.homeostat.desired.model.AgentConfig;
@@ -65,8 +66,16 @@ class UiServerTest {
     }
 
     private UiServer server(boolean operations, Duration patience) throws IOException {
+        return server(new AgentConfig.Ui("127.0.0.1:0", operations, false), patience);
+    }
+
+    private UiServer serverWithFleet() throws IOException {
+        return server(new AgentConfig.Ui("127.0.0.1:0", false, true), UiServer.PATIENCE);
+    }
+
+    private UiServer server(AgentConfig.Ui config, Duration patience) throws IOException {
         UiServer server = UiServer.open(
-                new AgentConfig.Ui("127.0.0.1:0", operations),
+                config,
                 (request, out, err) -> {
                     asked.add(request);
                     return runner.run(request, out, err);
@@ -527,12 +536,63 @@ class UiServerTest {
     }
 
     @Test
+    void aFleetIsShownOnlyWhereTheConfigurationSaysSo() throws IOException {
+        UiServer without = server(true, UiServer.PATIENCE);
+        Login login = login(without);
+        assertFalse(body(get(without, "/api/session").of(login).send())
+                .path("fleet")
+                .asBoolean());
+        String refusal = get(without, "/api/fleet").of(login).send();
+        assertEquals(403, status(refusal), refusal);
+        assertTrue(refusal.contains("fleet: true"), refusal);
+        assertEquals(List.of(), asked);
+
+        UiServer with = serverWithFleet();
+        Login another = login(with);
+        JsonNode session = body(get(with, "/api/session").of(another).send());
+        assertTrue(
+                session.path("fleet").asBoolean() && !session.path("operations").asBoolean(), session::toString);
+        assertEquals(401, get(with, "/api/fleet").status());
+        String answer = get(with, "/api/fleet").of(another).send();
+        assertEquals(200, status(answer), answer);
+        assertEquals(
+                "{\"exitStatus\":0,\"results\":[{\"fine\":true}],\"messages\":[]}",
+                body(answer).toString());
+        assertEquals(CommandCase.FLEET_STATUS, asked.getLast().getCommandCase());
+        assertEquals(Format.FORMAT_JSON, asked.getLast().getPresentation().getFormat());
+    }
+
+    @Test
+    void aStoreThatDoesNotAnswerKeepsNobodyFromWhatThisMachineSays() throws Exception {
+        UiServer server = serverWithFleet();
+        CountDownLatch begun = new CountDownLatch(2);
+        CountDownLatch ended = new CountDownLatch(2);
+        CommandRunner waits = endless(begun, ended);
+        runner = (request, out, err) -> request.hasFleetStatus() ? waits.run(request, out, err) : 0;
+        Login login = login(server);
+        Socket leaves = ask(server, login, "/api/fleet");
+        ask(server, login, "/api/fleet");
+        begun.await();
+
+        assertEquals(503, get(server, "/api/fleet").of(login).status());
+        for (int i = 0; i < 10; i++) {
+            assertEquals(200, get(server, "/api/status").of(login).status());
+        }
+        leaves.close();
+        await().atMost(Duration.ofSeconds(30)).until(() -> ended.getCount() == 1);
+        runner = (request, out, err) -> 0;
+        await().atMost(Duration.ofSeconds(30))
+                .until(() -> get(server, "/api/fleet").of(login).status() == 200);
+    }
+
+    @Test
     void methodsAndPathsOfOthersAreRefused() throws IOException {
         UiServer server = server(true, UiServer.PATIENCE);
         Login login = login(server);
         assertEquals(405, get(server, "/api/operations").of(login).status());
         assertEquals(405, get(server, "/login").status());
         assertEquals(405, Request.post(server, "/api/status", "{}").of(login).status());
+        assertEquals(405, Request.post(server, "/api/fleet", "{}").of(login).status());
         assertEquals(405, Request.post(server, "/", "{}").status());
         assertEquals(404, get(server, "/api/../page.js").of(login).status());
         assertEquals(404, get(server, "/../package-info.class").status());
@@ -657,10 +717,15 @@ class UiServerTest {
     }
 
     private Socket stream(UiServer server, Login login) throws IOException {
+        return ask(server, login, "/api/events");
+    }
+
+    /** Without reading the answer. */
+    @CanIgnoreReturnValue
+    private Socket ask(UiServer server, Login login, String path) throws IOException {
         Socket socket = new Socket(InetAddress.getLoopbackAddress(), server.port());
         open.add(socket);
-        socket.getOutputStream()
-                .write(get(server, "/api/events").of(login).text().getBytes(StandardCharsets.UTF_8));
+        socket.getOutputStream().write(get(server, path).of(login).text().getBytes(StandardCharsets.UTF_8));
         return socket;
     }
 
@@ -782,7 +847,7 @@ class UiServerTest {
     @Test
     void whereItIsIsSaidByNumber() throws IOException {
         UiServer server = UiServer.open(
-                new AgentConfig.Ui("localhost:0", false), runner, nanos::get, UiServer.PATIENCE, () -> {});
+                new AgentConfig.Ui("localhost:0", false, false), runner, nanos::get, UiServer.PATIENCE, () -> {});
         open.add(server);
         assertTrue(server.url().matches("http://(127\\.0\\.0\\.1|\\[::1\\]):[0-9]+/#token=.*"), server.url());
     }
