@@ -234,7 +234,9 @@ final class FleetUiTest {
 
         browser.awaitText(".totals", "Machines\n26").awaitText(".totals", "Heard of\n22");
         assertEquals(26, status().path("machines").asInt());
-        browser.awaitText(".totals", "▲ 4").awaitText("nav [aria-current=page]", "Fleet");
+        browser.awaitText(".totals", "▲ 4").awaitText(".totals", "Not well\n▲ 1");
+        browser.awaitText("[aria-labelledby=fleet-not-well]", EVIL + " process/db is ")
+                .awaitText("nav [aria-current=page]", "Fleet");
         assertEquals("Fleet · Homeostat", browser.title());
 
         browser.awaitText(of("web-2"), "◐ progressing")
@@ -360,6 +362,9 @@ final class FleetUiTest {
 
         ObjectNode said =
                 JSON.createObjectNode().put("machines", 2).put("silent", 0).put("controller", "ann 42");
+        for (int i = 1; i <= 12; i++) {
+            said.withArray("notWell").addObject().put("machine", "vm-" + i).put("reason", "process/web is not healthy");
+        }
         said.putArray("problems").addObject().put("key", "/homeostat/set").put("message", "can't be read: " + EVIL);
         ObjectNode rollout = said.putArray("rollouts")
                 .addObject()
@@ -377,6 +382,8 @@ final class FleetUiTest {
         rollout.putArray("examples");
         answer(said);
         browser.awaitText(".totals", "Controller that leads\nann 42");
+        browser.awaitText(".totals", "Not well\n▲ 12").awaitText("main", "vm-10 process/web is not healthy");
+        browser.awaitText("main", "2 more: homeostat fleet status -o json");
         browser.awaitText("main", "What can’t be read").awaitText("main", "/homeostat/set can't be read: " + EVIL);
         browser.awaitText(of("web-2"), "○ not begun").awaitText(of("web-2"), "Wave 1, 1 machine, not opened");
 

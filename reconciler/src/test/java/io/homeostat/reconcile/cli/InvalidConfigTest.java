@@ -36,6 +36,7 @@ class InvalidConfigTest {
     private static final WorkloadId B = WorkloadId.process("b");
     private static final String TYPO = "metrcs: {listen: \"\"}\n";
     private static final String NO_YAML = "log: {\n";
+
     private final Path directory;
     private final Shell shell;
     private final Path config;

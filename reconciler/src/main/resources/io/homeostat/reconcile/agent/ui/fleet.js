@@ -10,6 +10,9 @@ const PAUSE = 5000;
 const WIDTH = 1000;
 const HEIGHT = 12;
 
+/** How many machines that are not well are named. */
+const MOST = 10;
+
 /** So that one of thousands is seen. */
 const LEAST = 8;
 
@@ -145,6 +148,7 @@ function known(heard, found) {
       total('Machines', String(heard.machines)),
       total('Heard of', String(heard.machines - heard.silent)),
       total('Silent', heard.silent > 0 ? mark('bad', String(heard.silent)) : '0'),
+      total('Not well', heard.notWell.length > 0 ? mark('bad', String(heard.notWell.length)) : '0'),
       heard.controller !== undefined && total('Controller that leads', heard.controller ? heard.controller : mark('bad', 'none: nothing opens')),
     ),
     heard.problems.length > 0 && h(
@@ -152,6 +156,13 @@ function known(heard, found) {
       {class: 'stopped bad', 'aria-labelledby': 'fleet-problems'},
       h('h3', {id: 'fleet-problems'}, 'What can’t be read'),
       h('ul', {class: 'plain'}, heard.problems.map((one) => h('li', {}, h('strong', {}, one.key), ` ${one.message}`))),
+    ),
+    heard.notWell.length > 0 && h(
+      'section',
+      {'aria-labelledby': 'fleet-not-well'},
+      h('h3', {id: 'fleet-not-well'}, 'Machines that are not well'),
+      h('ul', {class: 'plain'}, heard.notWell.slice(0, MOST).map((one) => h('li', {}, h('strong', {}, one.machine), ` ${one.reason}`))),
+      heard.notWell.length > MOST && h('p', {class: 'quiet'}, `${heard.notWell.length - MOST} more: homeostat fleet status -o json`),
     ),
     found.length === 0 ? h('p', {class: 'empty'}, heard.rollouts.length === 0 ? 'No rollout is published.' : 'No rollout has what is searched for.') : found.map(card),
   ];
