@@ -20,10 +20,11 @@ final class Places implements AutoCloseable {
     private final Kind streams;
     private volatile boolean closed;
 
-    Places(int commands, int fleets, int streams) {
-        this.commands = new Kind(commands);
-        this.fleets = new Kind(fleets);
-        this.streams = new Kind(streams);
+    /** @param fleetsAtOnce how many of {@code fleets} are under way, while the others wait their turn */
+    Places(int commands, int fleets, int fleetsAtOnce, int streams) {
+        this.commands = new Kind(commands, commands);
+        this.fleets = new Kind(fleets, fleetsAtOnce);
+        this.streams = new Kind(streams, streams);
     }
 
     /** For what ends by itself. */
@@ -41,12 +42,30 @@ final class Places implements AutoCloseable {
         return streams;
     }
 
+    /** What has a place. */
+    @FunctionalInterface
+    interface Turn {
+        int run() throws InterruptedException;
+    }
+
     /** Of these there are so many. */
     final class Kind {
         private final Semaphore free;
+        private final Semaphore turns;
 
-        private Kind(int most) {
+        private Kind(int most, int atOnce) {
             this.free = new Semaphore(most);
+            this.turns = new Semaphore(atOnce, true);
+        }
+
+        /** Does it when it is its turn, in the order in which they came. */
+        int inTurn(Turn work) throws InterruptedException {
+            turns.acquire();
+            try {
+                return work.run();
+            } finally {
+                turns.release();
+            }
         }
 
         /** Begins it, to be ended by an interrupt; empty when no place is free. */

@@ -273,7 +273,7 @@ final class RequestHandler extends SimpleChannelInboundHandler<FullHttpRequest> 
     private void run(ChannelHandlerContext context, Places.Kind places, CommandRequest command) {
         begin(context, places, () -> {
             Result result = new Result();
-            int status = services.commands().run(command, result.out(), result.err());
+            int status = places.inTurn(() -> services.commands().run(command, result.out(), result.err()));
             Answer answer = result.answer(status);
             context.executor().execute(() -> send(context, answer, false));
         });

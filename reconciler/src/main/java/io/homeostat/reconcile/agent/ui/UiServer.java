@@ -37,9 +37,10 @@ final class UiServer implements AutoCloseable {
 
     private static final int MOST_CONNECTIONS = 128;
     private static final int MOST_COMMANDS = 8;
+    private static final int MOST_FLEETS = 4;
 
-    /** Of ten thousand machines each is a second of work, and takes tens of megabytes. */
-    private static final int MOST_FLEETS = 2;
+    /** Of ten thousand machines each is a second of work, and takes tens of megabytes of an agent that has few of them. */
+    private static final int FLEETS_AT_ONCE = 1;
 
     private static final int MOST_STREAMS = 24;
     private static final int LONGEST_FIRST_LINE = 1024;
@@ -47,7 +48,7 @@ final class UiServer implements AutoCloseable {
     private static final int LONGEST_BODY = 8192;
 
     private final EventLoopGroup loop = new QuietEventLoop("ui");
-    private final Places places = new Places(MOST_COMMANDS, MOST_FLEETS, MOST_STREAMS);
+    private final Places places = new Places(MOST_COMMANDS, MOST_FLEETS, FLEETS_AT_ONCE, MOST_STREAMS);
     private final AtomicInteger connections = new AtomicInteger();
     private final Sessions sessions;
     private final Duration patience;
