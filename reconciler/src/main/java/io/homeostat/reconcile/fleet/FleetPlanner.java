@@ -5,6 +5,7 @@ import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMultiset;
 import com.google.common.collect.Multiset;
 import com.google.common.collect.Streams;
+import io.homeostat.desired.fleet.MachineReport.ReportedWorkload;
 import io.homeostat.desired.fleet.Rollout;
 import io.homeostat.desired.fleet.RolloutOrder;
 import io.homeostat.desired.fleet.RolloutState;
@@ -156,9 +157,6 @@ public final class FleetPlanner {
         if (state.phase() != Phase.PROGRESSING || members.isEmpty()) {
             return state;
         }
-        if (state.wave() == BEFORE_THE_FIRST) {
-            return open(state, 0, 0);
-        }
         Census census = new Census(state);
         Change change = new Change(state);
         if (census.failures - state.forgiven() > bound(census)) {
@@ -174,6 +172,10 @@ public final class FleetPlanner {
                 change.to(Phase.HALTED, why);
             }
             return change.made();
+        }
+        if (state.wave() == BEFORE_THE_FIRST) {
+            // The one that has room for all who have it already shows how they are, before others get it.
+            return open(state, 0, Math.max(0, census.admitted - 1));
         }
         if (census.open > 0) {
             change.wellSince = null;
@@ -213,25 +215,65 @@ public final class FleetPlanner {
             change.asOf = situation.revision();
             change.machines = members.size();
         } else {
-            int size = size(wave);
-            String through = members.get(size - 1).place();
-            if (through.compareTo(state.through()) >= 0) {
-                change.through = through;
+            Reach now = reach(members, size(wave));
+            if (now.through().compareTo(state.through()) >= 0) {
+                change.through = now.through();
                 change.asOf = situation.revision();
-                change.machines = size;
+                change.machines = now.machines();
             } else {
-                ImmutableList<Member> earlier = members.stream()
-                        .filter(member -> member.registeredAt() <= state.asOf())
-                        .collect(ImmutableList.toImmutableList());
-                change.machines = Math.min(size, earlier.size());
-                change.through = change.machines > admitted
-                        ? earlier.get(change.machines - 1).place()
-                        : state.through();
+                Reach then = reach(
+                        members.stream()
+                                .filter(member -> member.registeredAt() <= state.asOf())
+                                .collect(ImmutableList.toImmutableList()),
+                        size(wave));
+                boolean isMore = then.through().compareTo(state.through()) > 0;
+                change.through = isMore ? then.through() : state.through();
+                change.machines = isMore ? then.machines() : admitted;
             }
         }
         change.to(
                 Phase.PROGRESSING, "wave " + (wave + 1) + " of " + spec.waves().size() + " is open");
         return change.made();
+    }
+
+    /**
+     * How far a wave goes.
+     *
+     * @param through the last place that it lets in
+     * @param machines how many have the new revision then, or may have it
+     */
+    private record Reach(String through, int machines) {}
+
+    /** Lets in machines in their order until no more than so many have the new revision, wherever those stand that have it already. */
+    private Reach reach(ImmutableList<Member> inOrder, int size) {
+        int machines = (int) members.stream().filter(this::hasIt).count();
+        String through = Rollout.NOBODY;
+        for (Member member : inOrder) {
+            if (!hasIt(member) && ++machines > size) {
+                return new Reach(through, machines - 1);
+            }
+            through = member.place();
+        }
+        return new Reach(through, machines);
+    }
+
+    /** Whether a machine goes by the new revision of all workloads, as it says. */
+    private boolean hasIt(Member member) {
+        ImmutableList<ReportedWorkload> workloads = member.workloads();
+        return workloads != null
+                && spec.workloads().stream()
+                        .allMatch(id -> workloads.stream()
+                                .anyMatch(workload -> workload.id().equals(id)
+                                        && workload.desired().equals(spec.to())));
+    }
+
+    /**
+     * Whether a machine has its turn, or has had it: after a state was lost, or another rollout has brought the same revision, it keeps
+     * what it has, unless all go back.
+     */
+    private boolean isIn(RolloutState state, Member member) {
+        return state.admits(member.place(), member.registeredAt())
+                || (state.phase() != Phase.ROLLED_BACK && hasIt(member));
     }
 
     private boolean isLast(int wave) {
@@ -254,7 +296,7 @@ public final class FleetPlanner {
     }
 
     private boolean isOverdue(RolloutState state) {
-        return !now.isBefore(state.opened().plus(spec.timeout()));
+        return state.wave() != BEFORE_THE_FIRST && !now.isBefore(state.opened().plus(spec.timeout()));
     }
 
     private Optional<Instant> lookAgain(RolloutState state) {
@@ -312,9 +354,7 @@ public final class FleetPlanner {
         Census(RolloutState state) {
             boolean isOverdue = isOverdue(state);
             standings = members.stream()
-                    .map(member -> state.admits(member.place(), member.registeredAt())
-                            ? Standing.of(member, spec, isOverdue)
-                            : Standing.NOT_ITS_TURN)
+                    .map(member -> isIn(state, member) ? Standing.of(member, spec, isOverdue) : Standing.NOT_ITS_TURN)
                     .collect(ImmutableList.toImmutableList());
             standings.forEach(standing -> counts.add(standing.kind()));
             admitted = members.size() - count(Standing.Kind.NOT_ITS_TURN);

@@ -2,11 +2,13 @@ package io.homeostat.reconcile.fleet;
 
 import com.google.common.base.Splitter;
 import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.fleet.MachineReport.ReportedWorkload;
 import io.homeostat.desired.fleet.Rollout;
 import io.homeostat.desired.fleet.RolloutOrder;
 import io.homeostat.desired.fleet.RolloutOrder.Action;
 import io.homeostat.desired.fleet.RolloutState;
+import io.homeostat.desired.fleet.RolloutState.Phase;
 import io.homeostat.desired.model.RolloutSpec;
 import io.homeostat.desired.model.RolloutSpec.Need;
 import io.homeostat.desired.model.RolloutSpec.OnFailure;
@@ -76,6 +78,8 @@ final class Fleet {
         final String id;
         final long registeredAt;
         Behaviour behaviour = Behaviour.WELL;
+        /** Has the new revision, and goes on with it while nobody says otherwise. */
+        boolean keepsIt;
 
         Machine(String id, long registeredAt) {
             this.id = id;
@@ -136,6 +140,26 @@ final class Fleet {
 
     void forgetState() {
         state = null;
+    }
+
+    /** What was decided is lost, and machines have what they had. */
+    void loseState() {
+        machines.forEach(machine -> machine.keepsIt = isAdmitted(machine));
+        state = null;
+    }
+
+    /** How machines fare. */
+    ImmutableSet<Standing.Kind> kinds() {
+        return look().standings().stream().map(Standing::kind).collect(ImmutableSet.toImmutableSet());
+    }
+
+    /** How many machines go by the new revision. */
+    long withNewRevision() {
+        return machines.stream().filter(this::goesByTheNewOne).count();
+    }
+
+    private boolean goesByTheNewOne(Machine machine) {
+        return isAdmitted(machine) || (machine.keepsIt && (state == null || state.phase() != Phase.ROLLED_BACK));
     }
 
     /** Decides once. */
@@ -207,7 +231,7 @@ final class Fleet {
         if (machine.behaviour == Behaviour.SILENT) {
             return null;
         }
-        String desired = isAdmitted(machine) ? spec.to() : spec.from();
+        String desired = goesByTheNewOne(machine) ? spec.to() : spec.from();
         Predicate<Behaviour> is = behaviour -> machine.behaviour == behaviour && desired.equals(spec.to());
         boolean isHeldUp = is.test(Behaviour.SLOW) || is.test(Behaviour.PAUSED) || is.test(Behaviour.FAILING);
         return ImmutableList.of(new ReportedWorkload(

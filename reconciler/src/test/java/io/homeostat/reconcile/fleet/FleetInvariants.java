@@ -83,13 +83,15 @@ final class FleetInvariants {
         Portion wave = spec.waves().get(after.wave());
         int allowed = after.wave() == spec.waves().size() - 1 ? members.size() : wave.ofRoundedUp(members.size());
         check(after.phase() == Phase.PROGRESSING, Invariant.NOTHING_IS_UNDONE, before, after);
-        check(admittedAfter <= allowed, Invariant.NO_MORE_THAN_OPEN, admittedAfter, allowed, before, after);
+        long haveIt = count(members, hasIt(rollout, after));
+        check(haveIt <= allowed, Invariant.NO_MORE_THAN_OPEN, haveIt, allowed, before, after);
         before.ifPresent(state -> {
-            long failed = count(
-                    members, admitted(rollout, state).and(machine -> FleetSimulation.saysFailed(machine, rollout)));
+            long failed =
+                    count(members, hasIt(rollout, state).and(machine -> FleetSimulation.saysFailed(machine, rollout)));
             long silent = count(members, admitted(rollout, state).and(machine -> machine.reported.isEmpty()));
             boolean isOverdue = !after.opened().isBefore(state.opened().plus(spec.timeout()));
-            long mayFail = (long) spec.maxFailures().ofRoundedDown((int) admittedBefore) + state.forgiven();
+            long mayFail = (long) spec.maxFailures().ofRoundedDown((int) count(members, hasIt(rollout, state)))
+                    + after.forgiven();
             check(failed <= mayFail, Invariant.NOTHING_OPENS_ON_FAILURES, failed, mayFail, state, after);
             check(
                     silent == 0 || (isOverdue && silent <= mayFail),
@@ -119,6 +121,11 @@ final class FleetInvariants {
 
     private static Predicate<SimulatedMachine> admitted(Rollout rollout, RolloutState state) {
         return machine -> state.admits(rollout, machine.id, machine.registeredAt);
+    }
+
+    /** Those whose turn it is, and those that have it already. */
+    private static Predicate<SimulatedMachine> hasIt(Rollout rollout, RolloutState state) {
+        return admitted(rollout, state).or(machine -> FleetSimulation.saysItHas(machine, rollout));
     }
 
     private static long count(Collection<SimulatedMachine> machines, Predicate<SimulatedMachine> what) {
@@ -166,13 +173,13 @@ final class FleetInvariants {
 
     private boolean tooManyFailed(Scope scope, RolloutState state) {
         Rollout rollout = scope.rollout();
-        Predicate<SimulatedMachine> admitted =
-                admitted(rollout, state).and(machine -> scope.isFor().test(machine.labels));
+        Predicate<SimulatedMachine> hasIt =
+                hasIt(rollout, state).and(machine -> scope.isFor().test(machine.labels));
         long failed = count(
-                machines.values(), machine -> FleetSimulation.saysFailed(machine, rollout) && admitted.test(machine));
+                machines.values(), machine -> FleetSimulation.saysFailed(machine, rollout) && hasIt.test(machine));
         return failed > state.forgiven()
                 && failed - state.forgiven()
-                        > rollout.spec().maxFailures().ofRoundedDown((int) count(machines.values(), admitted));
+                        > rollout.spec().maxFailures().ofRoundedDown((int) count(machines.values(), hasIt));
     }
 
     /** Faults have stopped long ago. */

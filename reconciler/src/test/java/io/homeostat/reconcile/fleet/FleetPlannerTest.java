@@ -78,6 +78,64 @@ class FleetPlannerTest {
     }
 
     @Test
+    void machinesThatHaveItAlreadyCountAfterTheStateWasLost() {
+        fleet.settled();
+        assertEquals("PROGRESSING 2/4 10", fleet.after("5m"));
+        // They stand between those that have it.
+        fleet.join(100);
+        fleet.loseState();
+
+        assertTrue(fleet.settled().startsWith("PROGRESSING 2/4 "), "the first wave has no room for ten");
+        assertEquals(20, fleet.withNewRevision());
+        assertEquals(20, fleet.state().machines());
+        fleet.after("5m");
+        assertEquals(100, fleet.withNewRevision());
+        assertEquals("PROGRESSING 4/4 200", fleet.after("5m"));
+        assertEquals("COMPLETED 4/4 200", fleet.after("5m"));
+    }
+
+    @Test
+    void whoHasItAlreadyIsAskedFirstHowItIs() {
+        fleet.settled();
+        String canary = fleet.who().getFirst();
+        fleet.loseState();
+        fleet.settled();
+        assertEquals(List.of(canary), fleet.who());
+        fleet.after("5m");
+        fleet.loseState();
+        fleet.settled();
+        fleet.becomes(9, Behaviour.RESTARTED);
+
+        assertEquals("HALTED 2/4 10", fleet.settled());
+        assertEquals(10, fleet.withNewRevision());
+    }
+
+    @Test
+    void nothingOpensWhereWhoHasItAlreadyHasFailed() {
+        fleet.settled();
+        fleet.after("5m");
+        fleet.loseState();
+        fleet.becomes(9, Behaviour.RESTARTED);
+
+        assertEquals("HALTED 0/4 0", fleet.settled());
+        fleet.order(Action.RESUME);
+        assertEquals("PROGRESSING 2/4 10", fleet.settled());
+    }
+
+    @Test
+    void whoGoesBackDoesNotCount() {
+        fleet.settled();
+        fleet.after("5m");
+        fleet.loseState();
+        fleet.settled();
+        fleet.order(Action.ROLLBACK);
+
+        assertEquals("ROLLED_BACK 2/4 0", fleet.settled());
+        assertEquals(0, fleet.withNewRevision());
+        assertEquals(ImmutableSet.of(Standing.Kind.NOT_ITS_TURN), fleet.kinds());
+    }
+
+    @Test
     void nothingOpensWhereThereIsNoMachine() {
         Fleet empty = new Fleet(0, "1 100%");
 

@@ -183,7 +183,7 @@ final class FleetSimulation {
         }
         after(minutes(1, 8), this::happen);
         SimulatedController controller = controllers.get(random.nextInt(controllers.size()));
-        switch (random.nextInt(15)) {
+        switch (random.nextInt(16)) {
             case 0, 1 -> cutOffMachines();
             case 2 -> join();
             case 3 -> leave();
@@ -218,8 +218,19 @@ final class FleetSimulation {
             case 11 -> etcd.compact();
             case 12 -> order(Action.values()[random.nextInt(Action.values().length)]);
             case 13 -> publish();
+            case 14 -> loseState();
             default -> lie();
         }
+    }
+
+    /** Somebody removes what was decided. */
+    private void loseState() {
+        String name =
+                published().get(random.nextInt(published().size())).rollout().name();
+        tell(name + " is forgotten");
+        etcd.delete(keys.rollout(name));
+        states.remove(name);
+        machines.values().forEach(this::wake);
     }
 
     private void calm() {
@@ -407,13 +418,15 @@ final class FleetSimulation {
         published().stream()
                 .filter(scope -> scope.rollout().name().equals(name))
                 .forEach(scope -> machines.values().stream()
-                        .filter(machine -> admits(was, scope.rollout(), machine)
-                                != admits(Optional.of(state), scope.rollout(), machine))
+                        .filter(machine -> state.phase() == Phase.ROLLED_BACK
+                                || letsIn(was, scope.rollout(), machine)
+                                        != letsIn(Optional.of(state), scope.rollout(), machine))
                         .forEach(this::wake));
     }
 
-    private static boolean admits(Optional<RolloutState> state, Rollout rollout, SimulatedMachine machine) {
-        return state.filter(one -> one.admits(rollout, machine.id, machine.registeredAt))
+    private static boolean letsIn(Optional<RolloutState> state, Rollout rollout, SimulatedMachine machine) {
+        return state.filter(RolloutState::letsIn)
+                .filter(one -> one.admits(rollout, machine.id, machine.registeredAt))
                 .isPresent();
     }
 
@@ -424,6 +437,14 @@ final class FleetSimulation {
             return workload != null
                     && workload.desired().equals(rollout.spec().to())
                     && workload.failed().equals(rollout.spec().to());
+        });
+    }
+
+    /** What a machine says of all workloads is that they are to be at the new revision. */
+    static boolean saysItHas(SimulatedMachine machine, Rollout rollout) {
+        return rollout.spec().workloads().stream().allMatch(id -> {
+            ReportedWorkload workload = machine.reported.get(id);
+            return workload != null && workload.desired().equals(rollout.spec().to());
         });
     }
 }

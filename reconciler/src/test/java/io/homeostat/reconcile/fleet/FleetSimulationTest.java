@@ -83,6 +83,23 @@ class FleetSimulationTest {
     }
 
     @Test
+    void aPlannerThatOverlooksWhoHasItAlreadyIsFound() {
+        assertFinds(
+                Invariant.NO_MORE_THAN_OPEN,
+                situation -> FleetPlanner.plan(
+                        situation(situation, member -> isAdmitted(situation, member) ? member : silent(member))));
+    }
+
+    private static boolean isAdmitted(RolloutSituation situation, Member member) {
+        RolloutState state = situation.state();
+        return state != null && situation.hasBegun() && state.admits(member.place(), member.registeredAt());
+    }
+
+    private static Member silent(Member member) {
+        return new Member(member.id(), member.place(), member.registeredAt(), null);
+    }
+
+    @Test
     void aPlannerThatNeverGoesOnIsFound() {
         assertFinds(
                 Invariant.CONVERGES,

@@ -6,6 +6,7 @@ import io.homeostat.desired.fleet.MachineReport;
 import io.homeostat.desired.fleet.MachineReport.ReportedWorkload;
 import io.homeostat.desired.fleet.Rollout;
 import io.homeostat.desired.fleet.RolloutState;
+import io.homeostat.desired.fleet.RolloutState.Phase;
 import io.homeostat.reconcile.fleet.FleetMirror.Scope;
 import java.time.Instant;
 import java.util.HashMap;
@@ -27,7 +28,8 @@ final class SimulatedMachine {
     boolean isAwake;
     boolean isLying;
     private ImmutableList<Scope> known = ImmutableList.of();
-    private Map<String, RolloutState> states = Map.of();
+    /** What each workload is to be at. */
+    private final Map<String, String> inForce = new HashMap<>();
 
     SimulatedMachine(String id, long registeredAt, ImmutableSortedMap<String, String> labels) {
         this.id = id;
@@ -46,7 +48,24 @@ final class SimulatedMachine {
     /** Hears what is published and decided. */
     void hear(ImmutableList<Scope> published, Map<String, RolloutState> decided) {
         known = published;
-        states = decided;
+        for (Scope scope : published) {
+            Rollout rollout = scope.rollout();
+            RolloutState state = decided.get(rollout.name());
+            inForce.compute(
+                    rollout.spec().workloads().getFirst(),
+                    (workload, before) -> isIn(rollout, state, before)
+                            ? rollout.spec().to()
+                            : rollout.spec().from());
+        }
+    }
+
+    /** As {@code SetSelection} has it. */
+    private boolean isIn(Rollout rollout, @Nullable RolloutState state, @Nullable String before) {
+        boolean hasIt = rollout.spec().to().equals(before);
+        return state == null || !state.digest().equals(rollout.digest())
+                ? hasIt
+                : state.phase() != Phase.ROLLED_BACK
+                        && (hasIt || (state.letsIn() && state.admits(rollout, id, registeredAt)));
     }
 
     ImmutableList<Scope> known() {
@@ -55,13 +74,10 @@ final class SimulatedMachine {
 
     /** What a rollout says a workload of it is to be here; empty when it is not for this machine. */
     Optional<String> desired(Scope scope) {
-        if (!scope.isFor().test(labels)) {
-            return Optional.empty();
-        }
-        Rollout rollout = scope.rollout();
-        RolloutState state = states.get(rollout.name());
-        boolean isIn = state != null && state.admits(rollout, id, registeredAt);
-        return Optional.of(isIn ? rollout.spec().to() : rollout.spec().from());
+        return scope.isFor().test(labels)
+                ? Optional.ofNullable(
+                        inForce.get(scope.rollout().spec().workloads().getFirst()))
+                : Optional.empty();
     }
 
     /** What it says of itself now. */

@@ -97,9 +97,18 @@ public record FleetMachine(
         RolloutState state = stand.plan().state();
         if (!stand.situation().hasBegun()) {
             return notYet(stand, wave, stand.reason());
-        } else if (state.admits(member.place(), member.registeredAt())) {
-            Standing standing = stand.plan().standings().get(index);
+        }
+        Standing standing = stand.plan().standings().get(index);
+        if (state.admits(member.place(), member.registeredAt())) {
             return new Turn(stand.name(), true, RolloutStand.word(standing.kind()), wave, standing.why());
+        } else if (standing.kind() != Standing.Kind.NOT_ITS_TURN) {
+            String why = "it had the new revision before, and keeps it";
+            return new Turn(
+                    stand.name(),
+                    false,
+                    RolloutStand.word(standing.kind()),
+                    wave,
+                    standing.why().isEmpty() ? why : why + "; " + standing.why());
         } else if (!state.letsIn()) {
             return notYet(stand, wave, state.reason());
         } else if (member.place().compareTo(state.through()) <= 0) {
