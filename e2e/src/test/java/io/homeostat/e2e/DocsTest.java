@@ -32,6 +32,8 @@ final class DocsTest {
             "homeostat history",
             "homeostat describe",
             "homeostat fleet status",
+            "homeostat fleet plan",
+            "homeostat fleet rollouts",
             "homeostat ui",
             "curl ",
             "cat ");
