@@ -109,16 +109,16 @@ class EtcdKeyValuesTest {
     void whatIsListedIsAllThatBeginsSoHoweverMuchItIs() throws Exception {
         assertTrue(keys.list(prefix).entries().isEmpty());
         ImmutableList.Builder<Write> writes = ImmutableList.builder();
-        for (int i = 0; i < 1203; i++) {
+        for (int i = 0; i < 2203; i++) {
             writes.add(write("k" + i, "v" + i, KeyValues.NO_LEASE));
         }
         for (List<Write> some : Lists.partition(writes.build(), 100)) {
             keys.commit(ImmutableList.of(), ImmutableList.copyOf(some)).orElseThrow();
         }
         Listing listing = keys.list(prefix);
-        assertEquals(1203, listing.entries().size());
+        assertEquals(2203, listing.entries().size());
         assertEquals("v77", value("k77"));
-        assertEquals(1, keys.list(prefix + "k1202").entries().size());
+        assertEquals(1, keys.list(prefix + "k2202").entries().size());
         assertEquals(found("k12"), keys.get(prefix + "k12").orElseThrow(), "and none of those that begin so");
         assertEquals(Optional.empty(), keys.get(prefix + "k"));
     }
