@@ -5,8 +5,6 @@ import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSortedMap;
 import com.google.common.collect.ImmutableSortedSet;
-import com.google.common.collect.Interner;
-import com.google.common.collect.Interners;
 import com.google.protobuf.ByteString;
 import io.homeostat.desired.etcd.KeyValues.Entry;
 import io.homeostat.desired.etcd.KeyValues.Listing;
@@ -36,12 +34,10 @@ import org.jspecify.annotations.Nullable;
  * can't be read of a machine counts as not said; what can't be read of the set or of a rollout leaves things as they are.
  */
 public final class FleetMirror {
-    private static final int LONGEST_FAILURE = 200;
-
     private final FleetKeys keys;
     private final SetContents contents;
     private final RecordCodec codec = new RecordCodec(new JsonMapper());
-    private final Interner<String> words = Interners.newWeakInterner();
+    private final MachineReader reader = new MachineReader();
     private final Map<String, Machine> machines = new TreeMap<>();
     private final Map<String, MachineReport> reports = new HashMap<>();
     private final Map<String, GivenOrder> orders = new HashMap<>();
@@ -117,7 +113,8 @@ public final class FleetMirror {
         if (!listing.entries().containsKey(keys.set())) {
             removed(keys.set());
         }
-        listing.entries().values().forEach(this::put);
+        // Reading takes most of the time, and is done by all processors.
+        listing.entries().values().parallelStream().map(this::read).toList().forEach(Runnable::run);
         revision = listing.revision();
     }
 
@@ -126,7 +123,7 @@ public final class FleetMirror {
         if (upTo <= revision) {
             return;
         }
-        put.forEach(this::put);
+        put.forEach(entry -> read(entry).run());
         deleted.forEach(this::removed);
         revision = upTo;
     }
@@ -237,6 +234,35 @@ public final class FleetMirror {
                 .collect(ImmutableSortedSet.toImmutableSortedSet(Comparator.naturalOrder()));
     }
 
+    /** Reads what machines say, of which there is much, and returns what is left to do. Until then nothing is changed. */
+    private Runnable read(Entry entry) {
+        String key = entry.key();
+        try {
+            if (key.startsWith(keys.machines())) {
+                MachineRegistration read = reader.registration(entry.value());
+                Machine machine = new Machine(read.labels(), entry.created(), read.at());
+                return () -> {
+                    if (!machine.equals(machines.put(name(key, keys.machines()), machine))) {
+                        inOrder.clear();
+                    }
+                    problems.remove(key);
+                };
+            } else if (key.startsWith(keys.reports())) {
+                MachineReport report = reader.report(entry.value());
+                return () -> {
+                    reports.put(name(key, keys.reports()), report);
+                    problems.remove(key);
+                };
+            }
+            return () -> put(entry);
+        } catch (IllegalArgumentException e) {
+            return () -> {
+                removed(key);
+                unreadable(key, e);
+            };
+        }
+    }
+
     private void put(Entry entry) {
         String key = entry.key();
         try {
@@ -251,14 +277,6 @@ public final class FleetMirror {
                         codec.read(NewestSets.class, text(entry)).sets();
                 // What was taken since is still to be written.
                 newest = new Newest(newest.isWritten() ? sets : newest.sets(), entry.modified(), newest.isWritten());
-            } else if (key.startsWith(keys.machines())) {
-                MachineRegistration read = codec.read(MachineRegistration.class, text(entry));
-                Machine machine = new Machine(labels(read.labels()), entry.created(), read.at());
-                if (!machine.equals(machines.put(name(key, keys.machines()), machine))) {
-                    inOrder.clear();
-                }
-            } else if (key.startsWith(keys.reports())) {
-                reports.put(name(key, keys.reports()), compact(codec.read(MachineReport.class, text(entry))));
             } else if (key.startsWith(keys.orders())) {
                 orders.put(
                         name(key, keys.orders()),
@@ -270,11 +288,15 @@ public final class FleetMirror {
             }
             problems.remove(key);
         } catch (IllegalArgumentException e) {
-            if (key.startsWith(keys.reports()) || key.startsWith(keys.machines()) || key.startsWith(keys.orders())) {
+            if (key.startsWith(keys.orders())) {
                 removed(key);
             }
-            problems.put(key, "can't be read: " + e.getMessage());
+            unreadable(key, e);
         }
+    }
+
+    private void unreadable(String key, IllegalArgumentException e) {
+        problems.put(key, "can't be read: " + e.getMessage());
     }
 
     private void removed(String key) {
@@ -303,42 +325,5 @@ public final class FleetMirror {
 
     private static String name(String key, String prefix) {
         return key.substring(prefix.length());
-    }
-
-    /** Thousands of machines say the same. */
-    private MachineReport compact(MachineReport report) {
-        return new MachineReport(
-                words.intern(report.agent()),
-                report.at(),
-                words.intern(report.source()),
-                words.intern(report.version()),
-                report.sequence(),
-                report.problems(),
-                report.workloads().stream()
-                        .map(workload -> new ReportedWorkload(
-                                words.intern(workload.id()),
-                                words.intern(workload.revision()),
-                                words.intern(workload.desired()),
-                                words.intern(workload.failed()),
-                                words.intern(workload.state()),
-                                workload.converged(),
-                                workload.healthy(),
-                                workload.paused(),
-                                workload.givenUp(),
-                                workload.restarts(),
-                                words.intern(shortened(workload.failure()))))
-                        .collect(ImmutableList.toImmutableList()));
-    }
-
-    private ImmutableSortedMap<String, String> labels(ImmutableSortedMap<String, String> labels) {
-        return labels.entrySet().stream()
-                .collect(ImmutableSortedMap.toImmutableSortedMap(
-                        Comparator.naturalOrder(),
-                        label -> words.intern(label.getKey()),
-                        label -> words.intern(label.getValue())));
-    }
-
-    private static String shortened(String text) {
-        return text.length() <= LONGEST_FAILURE ? text : text.substring(0, LONGEST_FAILURE) + "...";
     }
 }

@@ -1,0 +1,127 @@
+package io.homeostat.reconcile.fleet;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.fasterxml.jackson.databind.json.JsonMapper;
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSortedMap;
+import com.google.protobuf.ByteString;
+import io.homeostat.desired.fleet.MachineRegistration;
+import io.homeostat.desired.fleet.MachineReport;
+import io.homeostat.desired.fleet.MachineReport.ReportedWorkload;
+import io.homeostat.desired.state.RecordCodec;
+import java.time.Instant;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class MachineReaderTest {
+    private static final String AT = "\"at\": \"2026-01-02T03:04:05.678Z\"";
+
+    private final RecordCodec codec = new RecordCodec(new JsonMapper());
+    private final MachineReader reader = new MachineReader();
+
+    @Test
+    void everyFieldIsReadAsItWasWritten() {
+        Instant at = Instant.parse("2026-01-02T03:04:05.678Z");
+        MachineReport report =
+                new MachineReport("a", at, "s", "v", 1L << 40, 2, ImmutableList.of(workload("f"), none()));
+        MachineRegistration machine = new MachineRegistration(ImmutableSortedMap.of("b", "c", "d", "é"), at);
+
+        assertEquals(report, reader.report(ByteString.copyFromUtf8(codec.write(report))));
+        assertEquals(machine, reader.registration(ByteString.copyFromUtf8(codec.write(machine))));
+    }
+
+    private static ReportedWorkload workload(String failure) {
+        return new ReportedWorkload("process/a", "1", "2", "3", "RUNNING", true, true, true, true, 4, failure);
+    }
+
+    private static ReportedWorkload none() {
+        return new ReportedWorkload("", "", "", "", "", false, false, false, false, 0, "");
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "{AT}",
+                "{AT, 'agent': null, 'workloads': null, 'labels': null}",
+                "{AT, 'later': {'a': [1, {}]}, 'agent': 'x', 'labels': {'a': 'b'}}",
+                "{AT, 'workloads': [{'later': [], 'id': 'process/a', 'failed': null, 'paused': true}, {}]}",
+            })
+    void whatIsLeftOutOrNotKnownCountsAsForTheCodec(String text) {
+        String json = json(text);
+
+        assertEquals(codec.read(MachineReport.class, json), reader.report(ByteString.copyFromUtf8(json)));
+        assertEquals(codec.read(MachineRegistration.class, json), reader.registration(ByteString.copyFromUtf8(json)));
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "",
+                "[]",
+                "{AT",
+                "{}",
+                "{'at': 1}",
+                "{'at': 'yesterday'}",
+                "{AT, 'agent': 1}",
+                "{AT, 'sequence': '1'}",
+                "{AT, 'sequence': 1.5}",
+                "{AT, 'problems': 3000000000}",
+                "{AT, 'workloads': {}}",
+                "{AT, 'workloads': [null]}",
+                "{AT, 'workloads': ['process/a']}",
+                "{AT, 'workloads': [{'id': []}]}",
+                "{AT, 'workloads': [{'restarts': true}]}",
+                "{AT, 'workloads': [{'healthy': 'yes'}]}",
+            })
+    void noReportIsReadThatTheCodecCouldNotRead(String text) {
+        String json = json(text);
+
+        assertThrows(IllegalArgumentException.class, () -> codec.read(MachineReport.class, json));
+        assertThrows(IllegalArgumentException.class, () -> reader.report(ByteString.copyFromUtf8(json)));
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"[]", "{'labels': {}}", "{AT, 'labels': []}", "{AT, 'labels': {'a': null}}"})
+    void noRegistrationIsReadThatTheCodecCouldNotRead(String text) {
+        String json = json(text);
+
+        assertThrows(IllegalArgumentException.class, () -> codec.read(MachineRegistration.class, json));
+        assertThrows(IllegalArgumentException.class, () -> reader.registration(ByteString.copyFromUtf8(json)));
+    }
+
+    private static String json(String text) {
+        return text.replace("AT", AT).replace('\'', '"');
+    }
+
+    @Test
+    void theFieldIsNamedThatCannotBeRead() {
+        IllegalArgumentException failure = assertThrows(
+                IllegalArgumentException.class,
+                () -> reader.report(ByteString.copyFromUtf8(json("{AT, 'workloads': [{'restarts': 'many'}]}"))));
+        assertEquals("restarts: not a whole number", failure.getMessage());
+    }
+
+    @Test
+    void thousandsOfMachinesThatSayTheSameHaveOneStringForIt() {
+        String json = json("{AT, 'agent': '1.2.3'}");
+        MachineReport one = reader.report(ByteString.copyFromUtf8(json));
+        MachineReport other = reader.report(ByteString.copyFromUtf8(json));
+        assertSame(one.agent(), other.agent());
+    }
+
+    @Test
+    void longFailuresAreShortened() {
+        MachineReport report =
+                new MachineReport("a", Instant.EPOCH, "", "", 0, 0, ImmutableList.of(workload("x".repeat(1_000))));
+        String failure = reader.report(ByteString.copyFromUtf8(codec.write(report)))
+                .workloads()
+                .getFirst()
+                .failure();
+        assertTrue(failure.length() < 210 && failure.endsWith("x..."), failure);
+    }
+}
