@@ -54,6 +54,7 @@ enum Figure {
 
     FLEET_EXEC("fleet", "set written to etcd -> exec on a machine", "ms", goal(P50, 150)),
     FLEET_STATUS("fleet", "`fleet status` of 10,000 machines", "s", goal(P50, 1)),
+    FLEET_PLAN("fleet", "`fleet plan` with 10,000 machines", "s"),
     FLEET_CONTROLLER("fleet", "greatest RSS of the controller, 10,000 machines", "MiB", goal(MAX, 200)),
     FLEET_HALT("fleet", "failure of the first machine reported -> rollout halted", "s", goal(MAX, 10)),
     FLEET_WRITES("fleet", "writes to etcd in a second, 10,000 machines that change together", "", goal(MAX, 1200)),

@@ -125,13 +125,22 @@ final class Fleet implements AutoCloseable {
         bench.add(Figure.FLEET_WRITES, writes.subList(before, writes.size()));
 
         Waiting.until("all machines are heard of", PATIENCE, PAUSE, () -> heardOf() == MACHINES);
-        List<Double> seconds = new ArrayList<>();
-        for (int i = 0; i < bench.times(10, 3); i++) {
-            seconds.add(program.seconds(MACHINES + " machines", "fleet", "status", "--config", config.toString()));
-        }
-        bench.add(Figure.FLEET_STATUS, seconds);
+        fleet(Figure.FLEET_STATUS, MACHINES + " machines", "status");
+        Path next = place.write("next.yaml", inWaves("workload-0", "1", "3", "/bin/sleep", "web"));
+        fleet(Figure.FLEET_PLAN, "rollout workload-0-3", "plan", "-f", next.toString());
         halts();
         bench.add(Figure.FLEET_CONTROLLER, List.of(ProcFs.mebibytes(controller.pid(), "status", "VmHWM")));
+    }
+
+    private void fleet(Figure figure, String expected, String... words) throws IOException, InterruptedException {
+        List<String> line = new ArrayList<>(List.of("fleet"));
+        line.addAll(List.of(words));
+        line.addAll(List.of("--config", config.toString()));
+        List<Double> seconds = new ArrayList<>();
+        for (int i = 0; i < bench.times(10, 3); i++) {
+            seconds.add(program.seconds(expected, line.toArray(String[]::new)));
+        }
+        bench.add(figure, seconds);
     }
 
     /** Beside the crowd a real machine, the only one of its kind, fails again and again. */
