@@ -119,12 +119,12 @@ final class Fleet implements AutoCloseable {
         Waiting.until("all machines are registered", PATIENCE, PAUSE, () -> registered() == MACHINES);
         Waiting.until(
                 "a wave opens", PATIENCE, PAUSE, () -> phase("workload-0-2").equals("PROGRESSING"));
+        // Else it would be counted how they come, not how they change.
+        Waiting.until("all machines are heard of", PATIENCE, PAUSE, () -> heardOf() == MACHINES);
         int before = writes().size();
         Waiting.pass(bench.times(1, 0) == 1 ? CHANGES : QUICK_CHANGES);
         List<Double> writes = writes();
         bench.add(Figure.FLEET_WRITES, writes.subList(before, writes.size()));
-
-        Waiting.until("all machines are heard of", PATIENCE, PAUSE, () -> heardOf() == MACHINES);
         fleet(Figure.FLEET_STATUS, MACHINES + " machines", "status");
         Path next = place.write("next.yaml", inWaves("workload-0", "1", "3", "/bin/sleep", "web"));
         fleet(Figure.FLEET_PLAN, "rollout workload-0-3", "plan", "-f", next.toString());
