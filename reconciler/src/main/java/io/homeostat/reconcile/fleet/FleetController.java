@@ -42,6 +42,9 @@ public final class FleetController {
     /** Were a change ever missed, it is seen after so long. */
     private static final Duration RESYNC = Duration.ofMinutes(5);
 
+    /** In bytes of the heap; less is not worth a collection. */
+    private static final long WORTH_COLLECTING = 24 << 20;
+
     private static final Backoff BACKOFF = Backoff.doubling(Duration.ofSeconds(1), Duration.ofSeconds(15));
 
     private final KeyValues store;
@@ -51,6 +54,8 @@ public final class FleetController {
     private final InstantSource clock;
     private final Ticker ticker;
     private final RandomGenerator random;
+    /** How much of the heap was in use after the last collection. */
+    private long kept;
 
     /** @param name by which people tell it from the others */
     public FleetController(
@@ -162,6 +167,7 @@ public final class FleetController {
         FleetLeader leader = new FleetLeader(store, keys, mirror, leadership, steady, FleetPlanner::plan);
         while (true) {
             leader.look();
+            collect();
             mirror.problems().forEach((key, problem) -> LOG.warn("{} {}", key, problem));
             Changes changes = new Changes(mirror);
             try (Watching _ = store.watch(keys.prefix() + "/", mirror.revision(), changes)) {
@@ -176,6 +182,7 @@ public final class FleetController {
         Instant resync = steady.instant().plus(RESYNC);
         while (steady.instant().isBefore(resync)) {
             Optional<Instant> next = leader.decide();
+            collect();
             Instant until = next.filter(resync::isAfter).orElse(resync);
             Optional<KeyValuesException> ended = changes.await(Duration.between(steady.instant(), until));
             if (ended.isPresent()) {
@@ -185,6 +192,21 @@ public final class FleetController {
                 return;
             }
         }
+    }
+
+    /**
+     * By itself the JVM enlarges the heap as long as it may before it collects more than the youngest objects, and those of a look at
+     * thousands of machines live for too long to be among these.
+     */
+    private void collect() {
+        if (used() - kept > WORTH_COLLECTING) {
+            System.gc();
+            kept = used();
+        }
+    }
+
+    private static long used() {
+        return Runtime.getRuntime().totalMemory() - Runtime.getRuntime().freeMemory();
     }
 
     /** Takes what has changed into the mirror, and wakes up who decides. */
