@@ -11,6 +11,7 @@ import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.model.AgentConfig.Tls;
 import io.homeostat.desired.model.Redaction;
 import java.io.IOException;
+import java.io.InputStream;
 import java.io.UncheckedIOException;
 import java.net.Proxy;
 import java.net.URI;
@@ -34,15 +35,19 @@ import org.eclipse.jgit.api.Git;
 import org.eclipse.jgit.api.TransportCommand;
 import org.eclipse.jgit.api.errors.GitAPIException;
 import org.eclipse.jgit.api.errors.JGitInternalException;
+import org.eclipse.jgit.errors.TooLargeObjectInPackException;
+import org.eclipse.jgit.internal.storage.file.FileRepository;
 import org.eclipse.jgit.lib.Constants;
 import org.eclipse.jgit.lib.EmptyProgressMonitor;
 import org.eclipse.jgit.lib.FileMode;
 import org.eclipse.jgit.lib.ObjectId;
+import org.eclipse.jgit.lib.ObjectInserter;
 import org.eclipse.jgit.lib.ObjectLoader;
 import org.eclipse.jgit.lib.Ref;
 import org.eclipse.jgit.lib.Repository;
 import org.eclipse.jgit.revwalk.RevCommit;
 import org.eclipse.jgit.revwalk.RevWalk;
+import org.eclipse.jgit.transport.PackParser;
 import org.eclipse.jgit.transport.TagOpt;
 import org.eclipse.jgit.transport.Transport;
 import org.eclipse.jgit.transport.TransportHttp;
@@ -62,6 +67,10 @@ public final class GitFetcher implements SetFetcher {
     private static final Duration LIMIT = Duration.ofSeconds(90);
     private static final int SILENCE_SECONDS = 30;
     private static final long MAX_PACK_BYTES = 256L << 20;
+
+    /** How often the size is looked at, in objects: between two looks as much as that again. */
+    private static final int LOOK = (int) (MAX_PACK_BYTES / MAX_BYTES);
+
     private static final String FETCHED = "refs/homeostat/set";
     private static final String SIGNED_FOR = "git";
     private static final String WORK = "git-";
@@ -118,6 +127,10 @@ public final class GitFetcher implements SetFetcher {
     /** What is at the bottom of it: above, libraries repeat the URL. */
     private static String reason(Exception e) {
         Throwable cause = Throwables.getRootCause(e);
+        if (cause instanceof TooLargeObjectInPackException) {
+            return "it has a file of more than " + (MAX_BYTES >> 20)
+                    + " MiB somewhere; keep documents in a repository without such";
+        }
         String message = cause.getMessage() == null ? cause.getClass().getSimpleName() : cause.getMessage();
         return Redaction.text(message.lines().findFirst().orElse(""));
     }
@@ -165,10 +178,9 @@ public final class GitFetcher implements SetFetcher {
             clean();
             Files.createDirectories(directory);
             Path work = Files.createTempDirectory(directory, WORK);
-            try (Git git = Git.init().setBare(true).setDirectory(work.toFile()).call()) {
-                // It is deleted in a moment; nobody may tidy it in the background then.
-                git.getRepository().getConfig().setInt("gc", null, "auto", 0);
-                git.getRepository().getConfig().setBoolean("gc", null, "autoDetach", false);
+            try (Repository repository = new SmallObjects(work);
+                    Git git = Git.wrap(repository)) {
+                repository.create(true);
                 connected(git.fetch())
                         .setRemote(config.url())
                         .setRefSpecs("+" + wanted() + ":" + FETCHED)
@@ -176,7 +188,7 @@ public final class GitFetcher implements SetFetcher {
                         .setTagOpt(TagOpt.NO_TAGS)
                         .setProgressMonitor(new SizeLimit(work))
                         .call();
-                return read(git.getRepository());
+                return read(repository);
             } catch (GitAPIException | JGitInternalException e) {
                 throw new FetchFailure("it could not be fetched: " + reason(e), e);
             } finally {
@@ -337,7 +349,7 @@ public final class GitFetcher implements SetFetcher {
         // Bytes as characters: the message may have any encoding.
         String text = new String(commit, StandardCharsets.ISO_8859_1);
         int end = text.indexOf("\n\n") + 1;
-        String headers = text.substring(0, end).replaceAll("(?m)^gpgsig .*\\n( .*\\n)*", "");
+        String headers = text.substring(0, end).replaceAll("(?m)^gpgsig .*\\n( .*\\n)*+", "");
         return (headers + text.substring(end)).getBytes(StandardCharsets.ISO_8859_1);
     }
 
@@ -347,6 +359,31 @@ public final class GitFetcher implements SetFetcher {
 
     private static String shortName(RevCommit commit) {
         return commit.abbreviate(12).name();
+    }
+
+    /** Takes no object that is longer than a set may be: what is stored as a difference is put together in memory. */
+    private static final class SmallObjects extends FileRepository {
+        SmallObjects(Path directory) throws IOException {
+            super(directory.toFile());
+        }
+
+        @Override
+        public ObjectInserter newObjectInserter() {
+            ObjectInserter inserter = super.newObjectInserter();
+            return new ObjectInserter.Filter() {
+                @Override
+                protected ObjectInserter delegate() {
+                    return inserter;
+                }
+
+                @Override
+                public PackParser newPackParser(InputStream in) throws IOException {
+                    PackParser parser = super.newPackParser(in);
+                    parser.setMaxObjectSizeLimit(MAX_BYTES);
+                    return parser;
+                }
+            };
+        }
     }
 
     /** Breaks off what would fill the disk. */
@@ -361,7 +398,7 @@ public final class GitFetcher implements SetFetcher {
         @Override
         public boolean isCancelled() {
             // Asked for each object.
-            return asked++ % 64 == 0 && size() > MAX_PACK_BYTES;
+            return asked++ % LOOK == 0 && size() > MAX_PACK_BYTES;
         }
 
         private long size() {

@@ -81,6 +81,11 @@ public final class GitTarget implements SetTarget {
                     SETTING + ".tag is set, and what a tag names does not change; set a branch to publish to,"
                             + " and move the tag afterwards");
         }
+        if (!config.signedBy().isEmpty()) {
+            throw new FetchFailure(
+                    SETTING + ".signedBy asks for commits that are signed, and these are not; commit with"
+                            + " git commit -S and push, or sign the set itself (signatures.documents)");
+        }
         try (Repository repository = fetched()) {
             found = files(repository);
             return found.isEmpty() ? Optional.empty() : Optional.of(new Fetched.Tree("", found, ""));

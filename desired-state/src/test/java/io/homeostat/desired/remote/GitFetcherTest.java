@@ -18,12 +18,14 @@ import io.homeostat.desired.model.AgentConfig.Tls;
 import io.homeostat.desired.remote.SetFetcher.Fetched;
 import java.io.IOException;
 import java.net.ServerSocket;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.ZoneOffset;
 import java.util.Optional;
+import java.util.Random;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.eclipse.jgit.api.Git;
@@ -380,6 +382,29 @@ final class GitFetcherTest {
 
     private static Fetched.Tree tree(Fetched fetched) {
         return assertInstanceOf(Fetched.Tree.class, fetched);
+    }
+
+    /** What is stored as a difference to it is put together in memory. */
+    @Test
+    void aRepositoryWithALargeFileIsNotTaken() throws Exception {
+        byte[] large = new byte[(16 << 20) + 1];
+        new Random(1).nextBytes(large);
+        Files.write(tree.resolve("archive.bin"), large);
+        commit("sets/web.yaml", "a: 1\n", "archive.bin", null);
+
+        assertEquals(
+                "it could not be fetched: it has a file of more than 16 MiB somewhere; keep documents in a repository"
+                        + " without such",
+                failure(config(null, null, "sets")));
+    }
+
+    @Test
+    void aSignatureOfAnyLengthIsLeftOutOfWhatWasSigned() {
+        String commit = "tree 1\ngpgsig -----BEGIN\n" + " x\n".repeat(100_000) + "author me\n\nwords\n";
+
+        assertEquals(
+                "tree 1\nauthor me\n\nwords\n",
+                new String(GitFetcher.unsigned(commit.getBytes(StandardCharsets.UTF_8)), StandardCharsets.UTF_8));
     }
 
     private static String refusal(SetFetcher fetcher) throws Exception {

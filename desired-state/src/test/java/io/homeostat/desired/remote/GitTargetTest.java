@@ -153,6 +153,23 @@ class GitTargetTest {
                 config(repository.toUri().toString(), "main", ""));
     }
 
+    /** It would be published, and no machine would take it. */
+    @Test
+    void whereCommitsHaveToBeSignedNothingIsPublished() {
+        assertFails(
+                "sources.git.signedBy asks for commits that are signed, and these are not; commit with git commit -S"
+                        + " and push, or sign the set itself (signatures.documents)",
+                new AgentConfig.Git(
+                        repository.toUri().toString(),
+                        null,
+                        null,
+                        "",
+                        null,
+                        null,
+                        ImmutableList.of("/etc/homeostat/committers.pub"),
+                        Duration.ofMinutes(1)));
+    }
+
     private void assertFails(String message, AgentConfig.Git config) {
         try (GitTarget target = target(config)) {
             assertEquals(message, assertThrows(FetchFailure.class, target::read).words());
