@@ -34,6 +34,9 @@ public final class SetReader {
     /** The longest set that is read, in bytes: that of one file of documents. */
     public static final int MAX_BYTES = 16 << 20;
 
+    /** More than keys are in use at a time; each takes a moment to verify. */
+    private static final int MOST_SIGNATURES = 16;
+
     private static final byte[] GZIP = {0x1F, (byte) 0x8B};
     private static final Pattern SET_FILE =
             Pattern.compile("\\s*\\{\\s*\"(" + SetFile.ENVELOPE + "|" + SetFile.DOCUMENTS + ")\"");
@@ -155,6 +158,10 @@ public final class SetReader {
 
     /** The trusted ones. Which key made a signature is tried: what the envelope says of it is not signed. */
     private ImmutableList<String> signers(JsonNode signatures, byte[] payload) throws RefusedSet {
+        if (signatures.size() > MOST_SIGNATURES) {
+            throw new RefusedSet("it has " + signatures.size() + " signatures, and at most " + MOST_SIGNATURES
+                    + " are looked at; publish it again");
+        }
         byte[] signed = SetFile.signed(payload);
         ImmutableSet.Builder<String> found = ImmutableSet.builder();
         for (JsonNode signature : signatures) {

@@ -7,6 +7,10 @@ import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
 import com.google.common.collect.ImmutableSortedMap;
@@ -106,6 +110,21 @@ class SetReaderTest {
         assertRefused(foreign, () -> strict().read(file.bytes(), "set"));
         assertRefused(foreign, () -> new SetReader(rules(false), KeyPairInPem.trusted(key)).read(file.bytes(), "set"));
         assertRefused(foreign, () -> new SetReader(rules(true), TrustedKeys.NONE).read(file.bytes(), "set"));
+    }
+
+    @Test
+    void moreSignaturesThanAnybodyMakesAreNotLookedAt() throws Exception {
+        ObjectNode set = (ObjectNode) new ObjectMapper().readTree(signed().bytes());
+        ArrayNode signatures = (ArrayNode) set.path("envelope").path("signatures");
+        JsonNode one = signatures.get(0);
+        while (signatures.size() < 16) {
+            signatures.add(one);
+        }
+        assertEquals(42, strict().read(bytes(set.toString()), "set").sequence());
+        signatures.add(one);
+        assertRefused(
+                "it has 17 signatures, and at most 16 are looked at; publish it again",
+                () -> strict().read(bytes(set.toString()), "set"));
     }
 
     /** The signature is good, and of something else. */
