@@ -30,6 +30,7 @@ import io.etcd.jetcd.watch.WatchResponse;
 import io.grpc.netty.GrpcSslContexts;
 import io.homeostat.desired.model.AgentConfig.Etcd;
 import io.homeostat.desired.model.AgentConfig.Login;
+import io.homeostat.desired.model.AgentConfig.Tls;
 import io.homeostat.desired.platform.ClientTls;
 import io.netty.handler.ssl.SslContextBuilder;
 import io.netty.handler.ssl.SslProvider;
@@ -37,9 +38,11 @@ import java.io.IOException;
 import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.FileTime;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
@@ -47,6 +50,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.function.Function;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -55,7 +59,6 @@ import org.jspecify.annotations.Nullable;
  */
 public final class EtcdKeyValues implements KeyValues {
     private static final String SETTING = "sources.etcd";
-    private static final String CHECK = "; is it running, and is this its address?";
 
     /** An election of a member takes one to two seconds. */
     private static final Duration ANSWER = Duration.ofSeconds(10);
@@ -74,6 +77,7 @@ public final class EtcdKeyValues implements KeyValues {
 
     private final Etcd config;
     private @Nullable Client client;
+    private ImmutableList<FileTime> certificates = ImmutableList.of();
     private boolean closed;
 
     public EtcdKeyValues(Etcd config) {
@@ -241,14 +245,25 @@ public final class EtcdKeyValues implements KeyValues {
             throw failure(what, e.getCause() == null ? e : e.getCause());
         } catch (TimeoutException e) {
             asked.cancel(true);
+            disconnectFromOldCertificates();
             throw new KeyValuesException(
                     KeyValuesException.Kind.UNAVAILABLE,
-                    what + where() + ": no answer within " + ANSWER.toSeconds() + " s" + CHECK,
+                    what + where() + ": no answer within " + ANSWER.toSeconds() + " s" + check(),
                     e);
         } catch (InterruptedException e) {
             asked.cancel(true);
             throw e;
         }
+    }
+
+    private String check() {
+        return usesTls()
+                ? "; is it running, is this its address, and do its certificate and those of " + SETTING + ".tls fit?"
+                : "; is it running, and is this its address?";
+    }
+
+    private boolean usesTls() {
+        return config.endpoints().stream().anyMatch(endpoint -> endpoint.startsWith("https:"));
     }
 
     private String where() {
@@ -273,8 +288,11 @@ public final class EtcdKeyValues implements KeyValues {
             // Its password may have been changed. Nothing else is a reason to end what others watch.
             disconnect();
         }
+        if (kind == KeyValuesException.Kind.UNAVAILABLE) {
+            disconnectFromOldCertificates();
+        }
         String remedy = switch (kind) {
-            case UNAVAILABLE -> CHECK;
+            case UNAVAILABLE -> check();
             case DENIED -> "; look at " + SETTING + ".login, and at what its user may do";
             case COMPACTED, EXHAUSTED, FAILED -> "";
         };
@@ -292,6 +310,7 @@ public final class EtcdKeyValues implements KeyValues {
         Client connected = client;
         if (connected == null) {
             try {
+                certificates = certificates();
                 connected = builder().build();
             } catch (IOException e) {
                 throw new KeyValuesException(KeyValuesException.Kind.FAILED, String.valueOf(e.getMessage()), e);
@@ -310,7 +329,7 @@ public final class EtcdKeyValues implements KeyValues {
                 .keepaliveTimeout(KEEPALIVE_ANSWER)
                 .keepaliveWithoutCalls(true)
                 .maxInboundMessageSize(MOST_BYTES);
-        if (config.endpoints().stream().anyMatch(endpoint -> endpoint.startsWith("https:"))) {
+        if (usesTls()) {
             builder.sslContext(ClientTls.configure(
                             GrpcSslContexts.configure(SslContextBuilder.forClient(), SslProvider.JDK),
                             config.tls(),
@@ -330,6 +349,33 @@ public final class EtcdKeyValues implements KeyValues {
         } catch (IOException e) {
             throw new IOException("could not read " + login.passwordFile() + " (" + SETTING
                     + ".login.passwordFile); it has to be there and readable for the agent");
+        }
+    }
+
+    /** When the files of certificates were written. */
+    private ImmutableList<FileTime> certificates() throws IOException {
+        Tls tls = config.tls();
+        ImmutableList.Builder<FileTime> times = ImmutableList.builder();
+        if (tls != null) {
+            for (String file : Stream.of(tls.ca(), tls.certificate(), tls.key())
+                    .filter(Objects::nonNull)
+                    .toList()) {
+                Path path = Path.of(file);
+                // Of one that is not there the client says so.
+                times.add(Files.exists(path) ? Files.getLastModifiedTime(path) : FileTime.fromMillis(0));
+            }
+        }
+        return times.build();
+    }
+
+    /** A refused or expired certificate looks like a server that does not answer. */
+    private synchronized void disconnectFromOldCertificates() {
+        try {
+            if (!certificates().equals(certificates)) {
+                disconnect();
+            }
+        } catch (IOException e) {
+            // They are being replaced; the next failure looks again.
         }
     }
 

@@ -44,13 +44,15 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.condition.EnabledIf;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Against a real etcd. */
 @EnabledIf("io.homeostat.controlplane.EtcdCluster#isInstalled")
+@Timeout(600)
 class EtcdKeyValuesTest {
-    private static final Duration PATIENCE = Duration.ofMinutes(1);
+    private static final Duration PATIENCE = Duration.ofMinutes(3);
 
     @TempDir
     static Path shared;
@@ -310,6 +312,21 @@ class EtcdKeyValuesTest {
                     .orElseThrow();
             assertEquals(1, known.list(prefix).entries().size());
             assertThrows(KeyValuesException.class, () -> unknown.list(prefix));
+
+            // Certificates are replaced while agents run.
+            TestAuthority.Issued stranger = new TestAuthority("stranger").issue("machine");
+            Path mine = stranger.writeCertificate(directory.resolve("mine.pem"));
+            Path mineKey = stranger.writeKey(directory.resolve("mine.key"));
+            try (KeyValues renewed = new EtcdKeyValues(
+                    config(secured.endpoints(), null, new Tls(ca.toString(), mine.toString(), mineKey.toString())))) {
+                KeyValuesException refused = assertThrows(KeyValuesException.class, () -> renewed.list(prefix));
+                assertTrue(refused.getMessage().contains("those of sources.etcd.tls fit?"), refused.getMessage());
+                client.writeCertificate(mine);
+                client.writeKey(mineKey);
+                await().atMost(PATIENCE)
+                        .ignoreExceptions()
+                        .until(() -> renewed.list(prefix).entries().size() == 1);
+            }
         }
         try (KeyValues without = new EtcdKeyValues(
                 config(List.of("https://127.0.0.1:1"), null, new Tls("/nowhere/ca.pem", null, null)))) {
