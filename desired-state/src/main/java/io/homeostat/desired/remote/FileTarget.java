@@ -53,13 +53,11 @@ public final class FileTarget implements SetTarget {
         if (!content().equals(found)) {
             return false;
         }
-        Path part = file.resolveSibling("." + file.getFileName() + ".part");
         try {
+            Path part = Files.createTempFile(file.toAbsolutePath().getParent(), "." + file.getFileName(), ".part");
             try {
-                Files.deleteIfExists(part);
                 // As readable as web servers need it: what is in it is not secret from those who fetch it.
-                Files.createFile(
-                        part, PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-r--r--")));
+                Files.setPosixFilePermissions(part, PosixFilePermissions.fromString("rw-r--r--"));
                 Files.write(part, set.bytes());
                 try (FileChannel written = FileChannel.open(part, StandardOpenOption.WRITE)) {
                     written.force(true);

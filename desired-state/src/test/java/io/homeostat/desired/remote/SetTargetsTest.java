@@ -30,6 +30,7 @@ import io.homeostat.desired.remote.SetFetcher.Fetched;
 import io.homeostat.desired.signature.TrustedKeys;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Clock;
 import java.time.Duration;
 import java.time.Instant;
@@ -66,6 +67,7 @@ class SetTargetsTest {
         assertEquals(Optional.empty(), mine.read());
         assertEquals(Optional.empty(), other.read());
         assertTrue(mine.write(ONE));
+        assertEquals("rw-r--r--", PosixFilePermissions.toString(Files.getPosixFilePermissions(file)));
         assertFalse(other.write(TWO));
         assertArrayEquals(ONE.bytes(), Files.readAllBytes(file));
         assertEquals(Optional.of(new Fetched.File("", ByteString.copyFrom(ONE.bytes()))), other.read());
@@ -78,7 +80,9 @@ class SetTargetsTest {
         FileTarget target = new FileTarget(directory.resolve("gone/set.json"));
 
         assertEquals(Optional.empty(), target.read());
-        assertFails("it can't be written: " + directory + "/gone/.set.json.part: it is gone", () -> target.write(ONE));
+        String words = assertThrows(FetchFailure.class, () -> target.write(ONE)).words();
+        assertTrue(words.startsWith("it can't be written: " + directory + "/gone/.set.json"), words);
+        assertTrue(words.endsWith(".part: it is gone"), words);
     }
 
     @Test
