@@ -106,10 +106,6 @@ final class PublishedSource {
         return problem.origin().equals(name) && problem.kind() == Problem.Kind.UNREADABLE;
     }
 
-    SourceName source() {
-        return source;
-    }
-
     String name() {
         return name;
     }

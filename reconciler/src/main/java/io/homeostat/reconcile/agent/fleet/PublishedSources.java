@@ -56,6 +56,9 @@ public final class PublishedSources implements AutoCloseable {
     private final Member member;
     private final Function<AgentConfig.Etcd, KeyValues> etcd;
     private final List<Thread> threads = new ArrayList<>();
+    /** What agent.yaml names, also while {@link #sources} does not have all of it yet. */
+    private volatile ImmutableSet<SourceName> configured = ImmutableSet.of();
+
     private volatile ImmutableList<PublishedSource> sources = ImmutableList.of();
     private AgentConfig.@Nullable Etcd fleet;
     private AgentConfig.@Nullable Bucket bucket;
@@ -119,6 +122,9 @@ public final class PublishedSources implements AutoCloseable {
      */
     public synchronized void use(AgentConfig config) throws KeyFailure {
         SetReader reader = SetReader.of(config.signatures().documents());
+        configured = NAMES.stream()
+                .filter(name -> isConfigured(name, config.sources()))
+                .collect(ImmutableSet.toImmutableSet());
         end();
         fleet = config.sources().etcd();
         bucket = config.sources().bucket();
@@ -134,6 +140,16 @@ public final class PublishedSources implements AutoCloseable {
         if (following) {
             follow();
         }
+    }
+
+    private static boolean isConfigured(SourceName name, AgentConfig.Sources config) {
+        return switch (name) {
+            case ETCD -> config.etcd() != null;
+            case HTTPS -> config.https() != null;
+            case GIT -> config.git() != null;
+            case BUCKET -> config.bucket() != null;
+            default -> false;
+        };
     }
 
     private void use(SourceName name, AgentConfig.Sources config, SetReader reader) {
@@ -195,17 +211,16 @@ public final class PublishedSources implements AutoCloseable {
 
     /** What sources have given that are not configured. */
     private void withdrawTheOthers() {
-        ImmutableSet<SourceName> configured =
-                sources.stream().map(PublishedSource::source).collect(ImmutableSet.toImmutableSet());
+        ImmutableSet<SourceName> named = configured;
         ImmutableSet<SourceName> giving = store.publishedSets().stream()
                 .filter(standing -> standing.set().isPresent())
                 .map(StoredSet.Standing::source)
                 .collect(ImmutableSet.toImmutableSet());
-        if (!giving.containsAll(configured)) {
+        if (!giving.containsAll(named)) {
             return;
         }
         for (SourceName name : NAMES) {
-            if (!configured.contains(name) && isKnown(name)) {
+            if (!named.contains(name) && isKnown(name)) {
                 declaring.lock();
                 try {
                     store.withdrawSet(name, clock.instant());
