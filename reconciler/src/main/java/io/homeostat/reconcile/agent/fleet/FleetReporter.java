@@ -150,8 +150,8 @@ final class FleetReporter extends Reporter {
                             "somebody else has written or removed {}; are there two machines with the instance id {}?",
                             keys.report(instanceId),
                             instanceId);
-                    last = null;
-                    changed();
+                    // Its registration may be gone, too.
+                    return;
                 }
             }
         }

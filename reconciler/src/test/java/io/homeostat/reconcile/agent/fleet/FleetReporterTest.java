@@ -34,13 +34,15 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.condition.EnabledIf;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Against a real etcd. */
 @EnabledIf("io.homeostat.controlplane.EtcdCluster#isInstalled")
+@Timeout(600)
 class FleetReporterTest {
-    private static final Duration PATIENCE = Duration.ofMinutes(1);
+    private static final Duration PATIENCE = Duration.ofMinutes(3);
     private static final FleetKeys KEYS = new FleetKeys("/fleet");
     private static final RecordCodec CODEC = new RecordCodec(new ObjectMapper());
 
@@ -197,8 +199,12 @@ class FleetReporterTest {
         lifetime = Duration.ofSeconds(3);
         try (FleetReporter reporter = reporter(store)) {
             await().atMost(PATIENCE).ignoreExceptions().until(() -> workloads().isEmpty());
-            store.commit(ImmutableList.of(), ImmutableList.of(new Write.Delete(KEYS.report("i-1"))));
-            await().atMost(PATIENCE).until(() -> found(KEYS.report("i-1")).isPresent());
+            store.commit(
+                    ImmutableList.of(),
+                    ImmutableList.of(new Write.Delete(KEYS.report("i-1")), new Write.Delete(KEYS.machine("i-1"))));
+            await().atMost(PATIENCE)
+                    .until(() -> found(KEYS.report("i-1")).isPresent()
+                            && found(KEYS.machine("i-1")).isPresent());
         }
     }
 
