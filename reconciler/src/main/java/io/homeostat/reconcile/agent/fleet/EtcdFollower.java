@@ -86,7 +86,8 @@ final class EtcdFollower implements Runnable {
         } catch (StoreException e) {
             LOG.error("what {} says could not be stored; it is asked again: {}", source.name(), e.getMessage());
             return "what it says could not be stored";
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | StackOverflowError e) {
+            // Whatever it has must not end the following.
             LOG.error("{} could not be followed", source.name(), e);
             return "it could not be followed (" + e.getClass().getSimpleName() + "); the agent's log says more";
         }
@@ -102,7 +103,7 @@ final class EtcdFollower implements Runnable {
 
     /** What a watch has told. */
     private sealed interface Told {
-        record Changed(ImmutableList<Entry> put, ImmutableList<String> deleted) implements Told {}
+        record Changed(ImmutableList<Entry> put, ImmutableList<String> deleted, long revision) implements Told {}
 
         record Ended(KeyValuesException failure) implements Told {}
     }
@@ -166,7 +167,7 @@ final class EtcdFollower implements Runnable {
                     statesChanged = true;
                 }
             }
-            for (String key : changed.deleted()) {
+            for (String key : changed.revision() <= seenUpTo ? ImmutableList.<String>of() : changed.deleted()) {
                 if (key.equals(keys.set())) {
                     set = null;
                     setChanged = true;
@@ -205,7 +206,7 @@ final class EtcdFollower implements Runnable {
 
         @Override
         public void changed(ImmutableList<Entry> put, ImmutableList<String> deleted, long revision) {
-            told.add(new Told.Changed(put, deleted));
+            told.add(new Told.Changed(put, deleted, revision));
         }
 
         @Override

@@ -54,7 +54,8 @@ final class SetPoller implements Runnable {
         } catch (StoreException e) {
             LOG.error("what {} says could not be stored; it is asked again: {}", source.name(), e.getMessage());
             return false;
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | StackOverflowError e) {
+            // Whatever it has must not end the asking.
             LOG.error("{} could not be asked", source.name(), e);
             return failed("it could not be asked (" + e.getClass().getSimpleName() + "); the agent's log says more");
         }

@@ -29,6 +29,7 @@ import java.util.OptionalLong;
 import java.util.SplittableRandom;
 import java.util.TreeMap;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -131,10 +132,27 @@ final class EtcdFollowerTest {
     }
 
     @Test
+    void whatIsToldLaterThanItWasSeenIsLeftOut() {
+        etcd.put(KEYS.set(), PublishedSourceTest.set("", 7, "web").content());
+        follow(Duration.ofMillis(50));
+        awaitDeclared("web");
+        etcd.put(KEYS.set(), PublishedSourceTest.set("", 8, "db").content());
+        awaitDeclared("db");
+        int looks = etcd.looks.get();
+        await().atMost(PATIENCE).until(() -> etcd.looks.get() > looks + 2);
+
+        etcd.tellLate(KEYS.set(), 1);
+        etcd.put(KEYS.rollout("web"), ByteString.copyFromUtf8("{}"));
+        await().atMost(PATIENCE).until(() -> states.contains(ImmutableSortedMap.of("web", "{}")));
+        assertEquals(ImmutableList.of(), store.problems());
+    }
+
+    @Test
     void aLostConnectionIsAProblemUntilItIsBack() {
         etcd.put(KEYS.set(), PublishedSourceTest.set("", 7, "web").content());
         follow(EtcdFollower.LOOK);
         awaitDeclared("web");
+        await().atMost(PATIENCE).until(() -> etcd.watches() == 2);
 
         etcd.failure = new KeyValuesException(KeyValuesException.Kind.UNAVAILABLE, "no member answers", null);
         etcd.end(etcd.failure);
@@ -186,6 +204,7 @@ final class EtcdFollowerTest {
     private static final class Etcd implements KeyValues {
         private final TreeMap<String, Entry> entries = new TreeMap<>();
         private final List<Watch> watches = new ArrayList<>();
+        private final AtomicInteger looks = new AtomicInteger();
         private long revision;
         private volatile @Nullable KeyValuesException failure;
         private volatile boolean silent;
@@ -209,6 +228,11 @@ final class EtcdFollowerTest {
             tell(key, listener -> listener.changed(ImmutableList.of(), ImmutableList.of(key), revision));
         }
 
+        /** That it was deleted in this revision. */
+        synchronized void tellLate(String key, long told) {
+            tell(key, listener -> listener.changed(ImmutableList.of(), ImmutableList.of(key), told));
+        }
+
         private void tell(String key, Consumer<Listener> what) {
             for (Watch watch : watches) {
                 if (!silent && key.startsWith(watch.prefix())) {
@@ -228,6 +252,7 @@ final class EtcdFollowerTest {
 
         @Override
         public synchronized Listing list(String prefix) throws KeyValuesException {
+            looks.incrementAndGet();
             KeyValuesException now = failure;
             if (now != null) {
                 throw now;
