@@ -95,18 +95,12 @@ class FleetInBucketTest {
     }
 
     private void report(String machine, boolean healthy, int problems, Duration age) {
+        report(machine, "RUNNING", healthy, problems, age);
+    }
+
+    private void report(String machine, String state, boolean healthy, int problems, Duration age) {
         ReportedWorkload web = new ReportedWorkload(
-                "process/web",
-                "2",
-                "2",
-                "",
-                "RUNNING",
-                true,
-                healthy,
-                false,
-                false,
-                3,
-                healthy ? "" : "it answers 500");
+                "process/web", "2", "2", "", state, true, healthy, false, false, 3, healthy ? "" : "it answers 500");
         String text = new RecordCodec(new ObjectMapper())
                 .write(new BucketReport(
                         ImmutableSortedMap.of("role", "web"),
@@ -131,6 +125,7 @@ class FleetInBucketTest {
         for (int i = 0; i < 40; i++) {
             report("vm-" + i, true, 0, NOW);
         }
+        report("vm-7", "STOPPED", false, 0, NOW);
         objects.put("reports/notes.txt", new Stored("of somebody", NOW));
         Result well = fleet("status");
         assertEquals("40 machines, 40 heard of, 0 silent, 0 not well\n", well.out());

@@ -7,6 +7,7 @@ import io.homeostat.desired.fleet.MachineReport.ReportedWorkload;
 import io.homeostat.reconcile.command.output.Console;
 import io.homeostat.reconcile.command.output.Json;
 import io.homeostat.reconcile.command.output.Text;
+import io.homeostat.reconcile.status.WorkloadState;
 import java.util.Map;
 import java.util.Optional;
 
@@ -39,13 +40,18 @@ record FleetHealth(int machines, int silent, ImmutableSortedMap<String, String> 
                     "its sources have " + report.problems() + (report.problems() == 1 ? " problem" : " problems"));
         }
         return report.workloads().stream()
-                .filter(workload -> !workload.healthy() || !workload.converged())
+                .filter(workload -> !workload.converged() || !isAsWellAsItShould(workload))
                 .map(FleetHealth::wrong)
                 .findFirst();
     }
 
+    /** As {@code status} has it: what is stopped on request is not healthy, and well. */
+    private static boolean isAsWellAsItShould(ReportedWorkload workload) {
+        return workload.healthy() || workload.state().equals(WorkloadState.STOPPED.name());
+    }
+
     private static String wrong(ReportedWorkload workload) {
-        return workload.id() + " is " + (workload.healthy() ? "not converged" : "not healthy")
+        return workload.id() + " is " + (isAsWellAsItShould(workload) ? "not converged" : "not healthy")
                 + (workload.paused() ? ", paused" : "")
                 + (workload.failure().isEmpty() ? "" : ": " + workload.failure());
     }
