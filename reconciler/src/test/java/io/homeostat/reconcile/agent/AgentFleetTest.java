@@ -240,7 +240,8 @@ final class AgentFleetTest {
         publish(web("1"));
         Agent agent = bench.start(config("role: db"), true);
         await().atMost(AgentBench.PATIENCE)
-                .until(() -> !bench.store().publishedSets().isEmpty());
+                .until(() -> bench.store().publishedSets().stream()
+                        .anyMatch(standing -> standing.set().isPresent()));
         assertEquals("none", declared());
 
         agent.reload(config);

@@ -46,12 +46,14 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.condition.EnabledIf;
 
 /** The commands for a fleet, with a real etcd. */
 @EnabledIf("io.homeostat.controlplane.EtcdCluster#isInstalled")
+@Timeout(600)
 class FleetOperationTest {
-    private static final Duration PATIENCE = Duration.ofMinutes(1);
+    private static final Duration PATIENCE = Duration.ofMinutes(3);
     private static final String SET = """
             apiVersion: homeostat.io/v1
             kind: Rollout

@@ -41,14 +41,16 @@ import java.util.concurrent.Callable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.condition.EnabledIf;
 import org.junit.jupiter.api.io.TempDir;
 import org.slf4j.LoggerFactory;
 
 /** Controllers on a real etcd. */
 @EnabledIf("io.homeostat.controlplane.EtcdCluster#isInstalled")
+@Timeout(600)
 class FleetControllerTest {
-    private static final Duration PATIENCE = Duration.ofMinutes(1);
+    private static final Duration PATIENCE = Duration.ofMinutes(3);
     private static final Instant NOON = Instant.parse("2026-11-01T12:00:00Z");
 
     @TempDir

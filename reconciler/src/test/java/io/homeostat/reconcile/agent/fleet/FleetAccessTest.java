@@ -47,13 +47,15 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.condition.EnabledIf;
 import org.junit.jupiter.api.io.TempDir;
 
 /** What the users of a fleet may do in a real etcd that asks for passwords: what they have to, and no more. */
 @EnabledIf("io.homeostat.controlplane.EtcdCluster#isInstalled")
+@Timeout(600)
 class FleetAccessTest {
-    private static final Duration PATIENCE = Duration.ofMinutes(1);
+    private static final Duration PATIENCE = Duration.ofMinutes(3);
     private static final FleetKeys KEYS = new FleetKeys("/homeostat");
 
     @TempDir
