@@ -277,6 +277,8 @@ class FleetOperationTest {
 
         put("reports/vm-1", """
                 {"at": "2026-11-01T13:00:00Z", "workloads": [{"id": "process/web", "desired": "2", "failed": "2"}]}""");
+        state("PROGRESSING", "", 0, "wave 1 of 4 is open");
+        assertEquals("it had the new revision before, and keeps it; process/web failed", why("vm-1"));
         state("PROGRESSING", "g", 1L << 40, "wave 4 of 4 is open");
         assertTrue(
                 fleet("status").out().contains("progressing  4/4"),

@@ -10,8 +10,10 @@ import io.homeostat.desired.fleet.RolloutState.Phase;
 import io.homeostat.reconcile.fleet.FleetMirror.Scope;
 import java.time.Instant;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /** A machine of a simulated fleet: decides by what it knows last, as a real one, and does it after a while. */
@@ -30,6 +32,8 @@ final class SimulatedMachine {
     private ImmutableList<Scope> known = ImmutableList.of();
     /** What each workload is to be at. */
     private final Map<String, String> inForce = new HashMap<>();
+    /** The digests of rollouts whose new revision it had already when it heard of them. */
+    private final Set<String> hadBefore = new HashSet<>();
 
     SimulatedMachine(String id, long registeredAt, ImmutableSortedMap<String, String> labels) {
         this.id = id;
@@ -47,16 +51,26 @@ final class SimulatedMachine {
 
     /** Hears what is published and decided. */
     void hear(ImmutableList<Scope> published, Map<String, RolloutState> decided) {
-        known = published;
         for (Scope scope : published) {
             Rollout rollout = scope.rollout();
-            RolloutState state = decided.get(rollout.name());
-            inForce.compute(
-                    rollout.spec().workloads().getFirst(),
-                    (workload, before) -> isIn(rollout, state, before)
-                            ? rollout.spec().to()
-                            : rollout.spec().from());
+            String workload = rollout.spec().workloads().getFirst();
+            String before = inForce.get(workload);
+            if (rollout.spec().to().equals(before) && !knows(rollout)) {
+                hadBefore.add(rollout.digest());
+            }
+            boolean isIn = isIn(rollout, decided.get(rollout.name()), before);
+            inForce.put(workload, isIn ? rollout.spec().to() : rollout.spec().from());
         }
+        known = published;
+    }
+
+    private boolean knows(Rollout rollout) {
+        return known.stream().anyMatch(scope -> scope.rollout().digest().equals(rollout.digest()));
+    }
+
+    /** Whether nobody need have let it in to the new revision. */
+    boolean hadBefore(Rollout rollout) {
+        return hadBefore.contains(rollout.digest());
     }
 
     /** As {@code SetSelection} has it. */
