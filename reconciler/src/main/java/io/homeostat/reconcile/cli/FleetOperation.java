@@ -1,6 +1,5 @@
 package io.homeostat.reconcile.cli;
 
-import com.fasterxml.jackson.databind.json.JsonMapper;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
 import com.google.protobuf.ByteString;
@@ -10,13 +9,10 @@ import io.homeostat.desired.etcd.KeyValues;
 import io.homeostat.desired.etcd.KeyValues.Listing;
 import io.homeostat.desired.etcd.KeyValuesException;
 import io.homeostat.desired.fleet.FleetKeys;
-import io.homeostat.desired.fleet.Rollout;
-import io.homeostat.desired.fleet.RolloutOrder;
 import io.homeostat.desired.fleet.RolloutOrder.Action;
 import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.platform.MetadataClient;
 import io.homeostat.desired.remote.BucketClient;
-import io.homeostat.desired.state.RecordCodec;
 import io.homeostat.desired.yaml.DocumentReader.ReadResult;
 import io.homeostat.reconcile.agent.telemetry.AgentLog;
 import io.homeostat.reconcile.command.environment.CommandFailure;
@@ -26,18 +22,20 @@ import io.homeostat.reconcile.command.environment.UsageException;
 import io.homeostat.reconcile.command.environment.UserDirectories;
 import io.homeostat.reconcile.command.fleet.BucketReports;
 import io.homeostat.reconcile.command.fleet.FleetAccess;
+import io.homeostat.reconcile.command.fleet.FleetAnswer;
 import io.homeostat.reconcile.command.fleet.FleetMachine;
+import io.homeostat.reconcile.command.fleet.FleetOrder;
 import io.homeostat.reconcile.command.fleet.FleetPlan;
 import io.homeostat.reconcile.command.fleet.FleetRollouts;
 import io.homeostat.reconcile.command.fleet.FleetStatus;
 import io.homeostat.reconcile.command.fleet.FleetStatusCommand;
+import io.homeostat.reconcile.command.fleet.ForgottenMachine;
 import io.homeostat.reconcile.command.output.Json;
 import io.homeostat.reconcile.fleet.FleetController;
 import io.homeostat.reconcile.fleet.FleetMirror;
 import io.homeostat.reconcile.fleet.PublishedRollouts;
 import java.security.SecureRandom;
 import java.time.Instant;
-import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -118,16 +116,29 @@ record FleetOperation(Invocation typed) {
                 Listing listing = store.list(keys.prefix() + "/");
                 FleetMirror mirror = new FleetMirror(keys, contents);
                 mirror.replace(listing);
-                if (action.isPresent()) {
-                    return order(store, keys, mirror, action.get(), name.orElseThrow());
-                }
                 Instant now = typed.environment().clock().instant();
+                if (action.isPresent()) {
+                    return show(FleetOrder.give(store, keys, mirror, name.orElseThrow(), action.get(), who(), now));
+                }
                 return switch (what) {
-                    case ROLLOUTS -> rollouts(keys, mirror, name);
-                    case MACHINE -> machine(FleetMachine.of(mirror, name.orElseThrow(), now));
-                    case PLAN -> plan(keys, listing, contents);
-                    case FORGET -> forget(store, keys, listing, name.orElseThrow());
-                    default -> status(FleetStatus.of(mirror, now));
+                    case ROLLOUTS -> show(FleetRollouts.of(keys, mirror, name, now));
+                    case MACHINE -> show(FleetMachine.of(mirror, name.orElseThrow(), now));
+                    case FORGET ->
+                        show(ForgottenMachine.forget(
+                                store,
+                                keys,
+                                listing,
+                                name.orElseThrow(),
+                                typed.arguments().flag(Syntax.FORCE)));
+                    case PLAN -> {
+                        FleetPlan plan = plan(keys, listing, contents);
+                        show(plan);
+                        yield typed.arguments().flag(Syntax.DETAILED_EXIT_CODE)
+                                        && !plan.rows().isEmpty()
+                                ? ExitStatus.CHANGES
+                                : ExitStatus.OK;
+                    }
+                    default -> FleetStatusCommand.tell(FleetStatus.of(mirror, now), typed.console());
                 };
             }
         } catch (KeyValuesException e) {
@@ -162,52 +173,27 @@ record FleetOperation(Invocation typed) {
                 Interrupts.Guard _ = typed.environment().interrupts().guard()) {
             BucketReports read = BucketReports.read(
                     () -> new BucketClient(config, metadata, typed.environment().clock()), reports);
-            return machine.isPresent() ? machine(FleetMachine.of(read, machine.get())) : status(FleetStatus.of(read));
+            return machine.isPresent()
+                    ? show(FleetMachine.of(read, machine.get()))
+                    : FleetStatusCommand.tell(FleetStatus.of(read), typed.console());
         }
     }
 
-    private int status(FleetStatus status) {
-        return FleetStatusCommand.tell(status, typed.console());
-    }
-
-    private int rollouts(FleetKeys keys, FleetMirror mirror, Optional<String> name) {
-        FleetRollouts rollouts =
-                FleetRollouts.of(keys, mirror, name, typed.environment().clock().instant());
-        if (typed.console().json()) {
-            Json.print(typed.console().out(), rollouts.json());
-        } else {
-            rollouts.print(typed.console());
-        }
+    private int show(FleetAnswer answer) {
+        answer.show(typed.console());
         return ExitStatus.OK;
     }
 
-    private int machine(FleetMachine machine) {
-        if (typed.console().json()) {
-            Json.print(typed.console().out(), machine.json());
-        } else {
-            machine.print(typed.console());
-        }
-        return ExitStatus.OK;
-    }
-
-    private int plan(FleetKeys keys, Listing listing, PublishedRollouts contents) {
+    private FleetPlan plan(FleetKeys keys, Listing listing, PublishedRollouts contents) {
         ReadResult next =
                 SetPublication.documents(typed, "nothing could be compared").read();
-        FleetPlan plan = FleetPlan.of(
+        return FleetPlan.of(
                 keys,
                 listing,
                 Optional.ofNullable(listing.entries().get(keys.set()))
                         .map(set -> published(keys, contents, set.value())),
                 next,
                 typed.environment().clock().instant());
-        if (typed.console().json()) {
-            Json.print(typed.console().out(), plan.json());
-        } else {
-            plan.print(typed.console());
-        }
-        return typed.arguments().flag(Syntax.DETAILED_EXIT_CODE) && !plan.rows().isEmpty()
-                ? ExitStatus.CHANGES
-                : ExitStatus.OK;
     }
 
     private static ReadResult published(FleetKeys keys, PublishedRollouts contents, ByteString set) {
@@ -248,66 +234,6 @@ record FleetOperation(Invocation typed) {
         }
         if (typed.console().json()) {
             Json.print(typed.console().out(), Json.versioned().set("done", Json.texts(done)));
-        }
-        return ExitStatus.OK;
-    }
-
-    /** In one step, so that it is not heard of in between. */
-    private int forget(KeyValues store, FleetKeys keys, Listing listing, String id)
-            throws KeyValuesException, InterruptedException {
-        KeyValues.Entry machine = listing.entries().get(keys.machine(id));
-        KeyValues.Entry report = listing.entries().get(keys.report(id));
-        if (machine == null) {
-            throw new CommandFailure("there is no machine " + id + ", so nothing was removed");
-        }
-        boolean force = typed.arguments().flag(Syntax.FORCE);
-        ImmutableList.Builder<KeyValues.Condition> conditions = ImmutableList.<KeyValues.Condition>builder()
-                .add(new KeyValues.Condition.CreatedIn(keys.machine(id), machine.created()));
-        ImmutableList.Builder<KeyValues.Write> writes =
-                ImmutableList.<KeyValues.Write>builder().add(new KeyValues.Write.Delete(keys.machine(id)));
-        if (force) {
-            writes.add(new KeyValues.Write.Delete(keys.report(id)));
-        } else {
-            conditions.add(new KeyValues.Condition.CreatedIn(keys.report(id), 0));
-        }
-        if ((report != null && !force)
-                || store.commit(conditions.build(), writes.build()).isEmpty()) {
-            throw new CommandFailure(id + " is heard of, so it was not forgotten; end its agent first, or add "
-                    + Syntax.FORCE + ": it registers again when it starts");
-        }
-        if (typed.console().json()) {
-            Json.print(typed.console().out(), Json.versioned().put("forgotten", id));
-        } else {
-            typed.console().out().println("forgotten: " + id + "; rollouts do not wait for it any more");
-        }
-        return ExitStatus.OK;
-    }
-
-    private int order(KeyValues store, FleetKeys keys, FleetMirror mirror, Action action, String name)
-            throws KeyValuesException, InterruptedException {
-        Rollout rollout = mirror.situations(typed.environment().clock().instant()).stream()
-                .map(situation -> situation.rollout())
-                .filter(one -> one.name().equals(name))
-                .findFirst()
-                .orElseThrow(() -> FleetRollouts.unknown(keys, mirror, name));
-        RolloutOrder order = new RolloutOrder(
-                rollout.digest(), action, typed.environment().clock().instant().truncatedTo(ChronoUnit.MILLIS), who());
-        store.commit(
-                ImmutableList.of(),
-                ImmutableList.of(new KeyValues.Write.Put(
-                        keys.order(name),
-                        ByteString.copyFromUtf8(new RecordCodec(new JsonMapper()).write(order)),
-                        KeyValues.NO_LEASE)));
-        if (typed.console().json()) {
-            Json.print(
-                    typed.console().out(), Json.versioned().put("rollout", name).put("order", word(action)));
-        } else {
-            typed.console()
-                    .out()
-                    .println("ordered: " + word(action) + " " + name + "; "
-                            + (mirror.leader().isPresent()
-                                    ? "the controller that leads follows"
-                                    : "no controller leads; it takes effect when one does"));
         }
         return ExitStatus.OK;
     }

@@ -30,7 +30,8 @@ public record FleetMachine(
         ImmutableSortedMap<String, String> labels,
         Optional<Instant> registeredAt,
         Optional<MachineReport> report,
-        ImmutableList<Turn> rollouts) {
+        ImmutableList<Turn> rollouts)
+        implements FleetAnswer {
     private static final String NOTHING = "-";
 
     /**
@@ -121,7 +122,7 @@ public record FleetMachine(
         return new Turn(stand.name(), false, RolloutStand.word(Standing.Kind.NOT_ITS_TURN), wave, why);
     }
 
-    /** Prints it for people. */
+    @Override
     public void print(Console console) {
         console.out().println("machine     " + Text.oneLine(id));
         registeredAt.ifPresent(at -> console.out().println("registered  " + at));
@@ -182,7 +183,7 @@ public record FleetMachine(
         return text.isEmpty() ? NOTHING : text;
     }
 
-    /** The same for programs. */
+    @Override
     public ObjectNode json() {
         ObjectNode json = Json.versioned().put("machine", id).put("silent", report.isEmpty());
         registeredAt.ifPresent(at -> json.put("registeredAt", at.toString()));

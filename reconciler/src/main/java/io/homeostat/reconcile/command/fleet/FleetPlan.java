@@ -39,7 +39,7 @@ import org.jspecify.annotations.Nullable;
  * What would change on the machines of a fleet were a set published: by the labels that they are registered with, and by the rule by which
  * they choose themselves.
  */
-public record FleetPlan(int machines, ImmutableList<Row> rows, ImmutableList<String> warnings) {
+public record FleetPlan(int machines, ImmutableList<Row> rows, ImmutableList<String> warnings) implements FleetAnswer {
     private static final String NOTHING = "-";
 
     /**
@@ -215,7 +215,7 @@ public record FleetPlan(int machines, ImmutableList<Row> rows, ImmutableList<Str
         return count == 1 ? "1 machine" : count + " machines";
     }
 
-    /** Prints it for people. */
+    @Override
     public void print(Console console) {
         if (rows.isEmpty()) {
             console.out().println("nothing would change on " + machines(machines));
@@ -243,7 +243,7 @@ public record FleetPlan(int machines, ImmutableList<Row> rows, ImmutableList<Str
         return text.isEmpty() ? NOTHING : text;
     }
 
-    /** The same for programs. */
+    @Override
     public ObjectNode json() {
         ObjectNode json = Json.versioned().put("machines", machines);
         json.set(

@@ -19,7 +19,7 @@ import java.util.Optional;
  *
  * @param controller the one that leads; empty: none does
  */
-public record FleetRollouts(Optional<String> controller, ImmutableList<RolloutStand> rollouts) {
+public record FleetRollouts(Optional<String> controller, ImmutableList<RolloutStand> rollouts) implements FleetAnswer {
     /**
      * Looks at all of them, or at one.
      *
@@ -55,7 +55,7 @@ public record FleetRollouts(Optional<String> controller, ImmutableList<RolloutSt
                         : "published are " + String.join(", ", mirror.rollouts())));
     }
 
-    /** Prints it for people. */
+    @Override
     public void print(Console console) {
         if (rollouts.isEmpty()) {
             console.out().println("no rollout is published");
@@ -90,7 +90,7 @@ public record FleetRollouts(Optional<String> controller, ImmutableList<RolloutSt
         }
     }
 
-    /** The same for programs. */
+    @Override
     public ObjectNode json() {
         ObjectNode json = Json.versioned().put("controller", controller.orElse(""));
         json.set("rollouts", Json.array(rollouts, RolloutStand::json));

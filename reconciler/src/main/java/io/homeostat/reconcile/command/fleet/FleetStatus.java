@@ -23,7 +23,8 @@ public record FleetStatus(
         FleetHealth health,
         Optional<String> controller,
         ImmutableList<RolloutStand> rollouts,
-        ImmutableMap<String, String> problems) {
+        ImmutableMap<String, String> problems)
+        implements FleetAnswer {
 
     public static FleetStatus of(FleetMirror mirror, Instant now) {
         return new FleetStatus(
@@ -54,7 +55,7 @@ public record FleetStatus(
                 && (controller.isPresent() || rollouts.stream().allMatch(RolloutStand::isOver));
     }
 
-    /** Prints it for people. */
+    @Override
     public void print(Console console) {
         health.print(console);
         if (controller.isPresent() || !rollouts.isEmpty()) {
@@ -79,7 +80,7 @@ public record FleetStatus(
         problems.forEach((key, problem) -> console.say(key + " " + Text.oneLine(problem)));
     }
 
-    /** The same for programs. */
+    @Override
     public ObjectNode json() {
         ObjectNode json = Json.versioned();
         health.writeTo(json);

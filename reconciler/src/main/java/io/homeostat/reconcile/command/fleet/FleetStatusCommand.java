@@ -14,7 +14,6 @@ import io.homeostat.reconcile.command.Workspace;
 import io.homeostat.reconcile.command.environment.CommandFailure;
 import io.homeostat.reconcile.command.environment.ExitStatus;
 import io.homeostat.reconcile.command.output.Console;
-import io.homeostat.reconcile.command.output.Json;
 import io.homeostat.reconcile.fleet.FleetMirror;
 import io.homeostat.reconcile.fleet.PublishedRollouts;
 
@@ -44,11 +43,7 @@ public record FleetStatusCommand() implements Command {
 
     /** Prints how it is; returns the exit status. */
     public static int tell(FleetStatus status, Console console) {
-        if (console.json()) {
-            Json.print(console.out(), status.json());
-        } else {
-            status.print(console);
-        }
+        status.show(console);
         return status.isWell() ? ExitStatus.OK : ExitStatus.FAILED;
     }
 
