@@ -234,6 +234,9 @@ final class FleetUiTest {
 
         browser.awaitText(".totals", "Machines\n26").awaitText(".totals", "Heard of\n22");
         assertEquals(26, status().path("machines").asInt());
+        browser.awaitText(
+                ".totals",
+                "Controller that leads\n" + status().path("controller").asText());
         browser.awaitText(".totals", "▲ 4").awaitText(".totals", "Not well\n▲ 1");
         browser.awaitText("[aria-labelledby=fleet-not-well]", EVIL + " process/db is ")
                 .awaitText("nav [aria-current=page]", "Fleet");

@@ -149,7 +149,7 @@ function known(heard, found) {
       total('Heard of', String(heard.machines - heard.silent)),
       total('Silent', heard.silent > 0 ? mark('bad', String(heard.silent)) : '0'),
       total('Not well', heard.notWell.length > 0 ? mark('bad', String(heard.notWell.length)) : '0'),
-      heard.controller !== undefined && total('Controller that leads', heard.controller ? heard.controller : mark('bad', 'none: nothing opens')),
+      (heard.controller || heard.rollouts.length > 0) && total('Controller that leads', heard.controller ? heard.controller : mark('bad', 'none: nothing opens')),
     ),
     heard.problems.length > 0 && h(
       'section',
