@@ -185,7 +185,7 @@ final class FleetUiTest {
             report(machine, "process/web", "1", "1", "");
         }
         register(db, "db");
-        report(db, "process/db", "1", "2", failure);
+        report(db, "process/db", "1", "1", "");
         for (int i = 21; i <= 24; i++) {
             register("vm-" + i, "cache");
         }
@@ -200,6 +200,8 @@ final class FleetUiTest {
         place.start(
                 "controller",
                 List.of(Distribution.program().toString(), "fleet", "controller", "--config", file.toString()));
+        waitedFor("db-2", 1);
+        report(db, "process/db", "1", "2", failure);
         awaitPhase("db-2", "halted");
         order("pause", "cache-2");
         for (String first : waitedFor("web-2", 1)) {
