@@ -110,8 +110,10 @@ public final class FleetMirror {
         candidates.clear();
         problems.keySet().removeIf(key -> !key.equals(keys.set()));
         inOrder.clear();
-        if (!listing.entries().containsKey(keys.set())) {
-            removed(keys.set());
+        for (String key : ImmutableList.of(keys.set(), keys.newest())) {
+            if (!listing.entries().containsKey(key)) {
+                removed(key);
+            }
         }
         // Reading takes most of the time, and is done by all processors.
         listing.entries().values().parallelStream().map(this::read).toList().forEach(Runnable::run);
@@ -305,6 +307,9 @@ public final class FleetMirror {
             inOrder.clear();
             scopes = ImmutableList.of();
             setRevision = 0;
+        } else if (key.equals(keys.newest())) {
+            // It is written again: what was taken was taken.
+            newest = new Newest(newest.sets(), 0, newest.sets().isEmpty());
         } else if (key.startsWith(keys.machines())) {
             machines.remove(name(key, keys.machines()));
             inOrder.clear();

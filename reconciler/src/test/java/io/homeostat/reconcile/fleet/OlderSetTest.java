@@ -2,6 +2,7 @@ package io.homeostat.reconcile.fleet;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.common.collect.ImmutableList;
@@ -119,6 +120,24 @@ class OlderSetTest {
         replica.decide();
 
         assertEquals(ImmutableSortedSet.of("new"), replica.mirror.rollouts());
+    }
+
+    @Test
+    void whatSomebodyHasRemovedIsWrittenAgain() throws Exception {
+        publish(7, "new");
+        Replica replica = new Replica();
+        replica.leader.look();
+        replica.leader.decide();
+        client.commit(ImmutableList.of(), ImmutableList.of(new KeyValues.Write.Delete(keys.newest())));
+
+        publish(8, "next");
+        replica.leader.look();
+        assertNotEquals(Optional.of(NOON), replica.leader.decide(), "it need not look at once again");
+        assertTrue(etcd.find(keys.newest()).isPresent());
+
+        etcd.revoke(replica.lease);
+        publish(6, "old");
+        assertFalse(new Replica().decide().mirror.problems().isEmpty(), "8 still counts");
     }
 
     @Test
