@@ -135,6 +135,7 @@ class FleetInBucketTest {
         report("vm-4", true, 2, NOW);
         report("vm-5", false, 0, Duration.ofMinutes(20));
         objects.put("reports/vm-6.json", new Stored("{", NOW));
+        objects.put("reports/vm-40.json", new Stored("x".repeat((16 << 20) + 1), NOW));
         Result sick = fleet("status");
         assertEquals("""
                 39 machines, 38 heard of, 1 silent, 2 not well
@@ -142,6 +143,8 @@ class FleetInBucketTest {
                 vm-4: its sources have 2 problems
                 """, sick.out());
         assertTrue(sick.err().contains("gs://fleet/reports/vm-6.json can't be read: "), sick.err());
+        assertTrue(
+                sick.err().contains("gs://fleet/reports/vm-40.json can't be read: it has more than 16 MiB"), sick.err());
         assertEquals(1, sick.status());
         JsonNode json =
                 new ObjectMapper().readTree(fleet("status", "-o", "json").out());

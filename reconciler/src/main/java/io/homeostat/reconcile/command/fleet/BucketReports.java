@@ -77,35 +77,29 @@ public record BucketReports(ImmutableSortedMap<String, Heard> machines, Immutabl
             }
             return new BucketReports(machines.buildOrThrow(), problems.buildOrThrow());
         } catch (FetchFailure e) {
-            throw failure(reports, e);
+            throw new CommandFailure("sources.bucket.reports: " + Redaction.url(reports) + ": " + e.words(), e);
         } catch (ExecutionException e) {
-            if (e.getCause() instanceof FetchFailure failure) {
-                throw failure(reports, failure);
-            }
             throw new IllegalStateException(e);
         }
     }
 
-    private static ImmutableList<Found> read(BucketClient client, List<Listed> objects)
-            throws FetchFailure, InterruptedException {
+    private static ImmutableList<Found> read(BucketClient client, List<Listed> objects) throws InterruptedException {
         RecordCodec codec = new RecordCodec(new ObjectMapper());
         ImmutableList.Builder<Found> found = ImmutableList.builder();
         for (Listed object : objects) {
-            if (client.get(object.url(), Optional.empty()) instanceof Read.Content content) {
-                try {
+            try {
+                if (client.get(object.url(), Optional.empty()) instanceof Read.Content content) {
                     BucketReport report =
                             codec.read(BucketReport.class, content.content().toStringUtf8());
                     found.add(new Found(object, Optional.of(report), ""));
-                } catch (IllegalArgumentException e) {
-                    found.add(new Found(object, Optional.empty(), "can't be read: " + e.getMessage()));
                 }
+            } catch (FetchFailure e) {
+                // No machine may hide the others by what it has written.
+                found.add(new Found(object, Optional.empty(), "can't be read: " + e.words()));
+            } catch (IllegalArgumentException e) {
+                found.add(new Found(object, Optional.empty(), "can't be read: " + e.getMessage()));
             }
         }
         return found.build();
-    }
-
-    private static CommandFailure failure(String reports, FetchFailure failure) {
-        return new CommandFailure(
-                "sources.bucket.reports: " + Redaction.url(reports) + ": " + failure.words(), failure);
     }
 }
