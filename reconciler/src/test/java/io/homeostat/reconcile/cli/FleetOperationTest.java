@@ -477,6 +477,27 @@ class FleetOperationTest {
         assertTrue(unread.err().contains("what is published can't be read"), unread.err());
     }
 
+    /** Whoever writes to etcd must not write to the terminal of who looks. */
+    @Test
+    void whatMachinesWriteCantControlTheTerminal() throws Exception {
+        put("set", SET);
+        put("machines/vm\u001b[2J", "{\"at\": \"2026-11-01T12:00:00Z\"}");
+        put("reports/vm\u001b[2J", "{\"a\u001b[2J\"");
+        put("machines/other", "{\"labels\": {\"\\u001b[2J\": \"a\", \"\\u001b[2J\": \"b\"}}");
+        state("PROGRESSING", "g", 1L << 40, "wave 1 of 4 is open");
+        for (Result shown : List.of(fleet("status"), fleet("rollouts"), plan(SET))) {
+            assertFalse((shown.out() + shown.err()).contains("\u001b"), shown::toString);
+        }
+        assertTrue(
+                fleet("status").err().contains("/homeostat/reports/vm"),
+                fleet("status").err());
+        assertTrue(
+                fleet("rollouts").out().contains("[2J silent"),
+                fleet("rollouts").out());
+        assertTrue(
+                plan(SET).err().contains("/homeostat/machines/other"), plan(SET).err());
+    }
+
     @Test
     void whatMakesNoSenseIsSaid() throws Exception {
         assertEquals(

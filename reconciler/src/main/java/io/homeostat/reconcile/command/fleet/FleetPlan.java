@@ -22,6 +22,7 @@ import io.homeostat.desired.yaml.DocumentReader.ReadResult;
 import io.homeostat.reconcile.command.output.Console;
 import io.homeostat.reconcile.command.output.Json;
 import io.homeostat.reconcile.command.output.Table;
+import io.homeostat.reconcile.command.output.Text;
 import io.homeostat.reconcile.fleet.FleetMirror;
 import io.homeostat.reconcile.fleet.FleetMirror.Machine;
 import io.homeostat.reconcile.fleet.PublishedRollouts;
@@ -229,7 +230,7 @@ public record FleetPlan(int machines, ImmutableList<Row> rows, ImmutableList<Str
                     when(row.change())));
             table.print(console.out(), console.ansi());
         }
-        warnings.forEach(warning -> console.say("warning: " + warning));
+        warnings.forEach(warning -> console.say("warning: " + Text.oneLine(warning)));
     }
 
     private static String when(Change change) {

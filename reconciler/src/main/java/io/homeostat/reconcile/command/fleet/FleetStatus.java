@@ -77,7 +77,7 @@ public record FleetStatus(
             table.print(console.out(), console.ansi());
             rollouts.forEach(stand -> stand.printExamples(console));
         }
-        problems.forEach((key, problem) -> console.say(key + " " + Text.oneLine(problem)));
+        problems.forEach((key, problem) -> console.say(Text.oneLine(key + " " + problem)));
     }
 
     @Override

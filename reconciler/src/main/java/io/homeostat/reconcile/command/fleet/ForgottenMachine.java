@@ -35,8 +35,11 @@ public record ForgottenMachine(String id) implements FleetAnswer {
             conditions.add(new Condition.CreatedIn(keys.report(id), 0));
         }
         if (store.commit(conditions.build(), writes.build()).isEmpty()) {
-            throw new CommandFailure(id + " is heard of, so it was not forgotten; end its agent first, or add"
-                    + " --force: it registers again when it starts");
+            throw new CommandFailure(
+                    force
+                            ? id + " was changed at the same time; try again"
+                            : id + " is heard of, so it was not forgotten; end its agent first, or add --force:"
+                                    + " it registers again as long as its agent runs");
         }
         return new ForgottenMachine(id);
     }

@@ -96,9 +96,9 @@ public record RolloutStand(RolloutSituation situation, RolloutPlan plan) {
     void printExamples(Console console) {
         plan.examples()
                 .forEach(example -> console.out()
-                        .println(name() + ": " + example.machine() + " "
+                        .println(Text.oneLine(name() + ": " + example.machine() + " "
                                 + word(example.standing().kind()) + ": "
-                                + Text.oneLine(example.standing().why())));
+                                + example.standing().why())));
     }
 
     ObjectNode json() {
