@@ -401,6 +401,24 @@ final class FleetUiTest {
         browser.awaitText(".totals", "bob 43");
         assertFalse(browser.text("main").contains("up to date"), browser::text);
         assertFalse(browser.isAlertOpen());
+
+        // The view is left while an answer is waited for.
+        browser.script("""
+                window.waits = 0;
+                window.fetch = (path, options) => path === '/api/fleet'
+                    ? new Promise((never, refuse) => {
+                        window.waits++;
+                        options.signal.addEventListener('abort', () => refuse(options.signal.reason));
+                      })
+                    : window.askedBefore(path, options);
+                """);
+        eventually().until(() -> "1".equals(browser.script("return String(window.waits)")));
+        goTo("#/plan");
+        browser.awaitText("h2", "Plan");
+        goTo("#/fleet");
+        browser.awaitText(".totals", "bob 43");
+        eventually().until(() -> "2".equals(browser.script("return String(window.waits)")));
+        assertEquals(0, browser.count("[role=alert]"), browser::text);
     }
 
     private int asked(String path) {

@@ -62,6 +62,9 @@ export class FleetWatch {
     while (!signal.aborted) {
       try {
         const {results, messages} = await look('/api/fleet', signal);
+        if (signal.aborted) {
+          return;
+        }
         if (results.length > 0) {
           tell(this.heard, results[0]);
           this.heard = results[0];
@@ -69,10 +72,10 @@ export class FleetWatch {
         }
         this.problem = results.length > 0 ? '' : messages.map(text).join('\n');
       } catch (problem) {
+        if (signal.aborted) {
+          return;
+        }
         this.problem = problem.message;
-      }
-      if (signal.aborted) {
-        return;
       }
       this.#changed();
       await new Promise((done) => setTimeout(done, PAUSE));
