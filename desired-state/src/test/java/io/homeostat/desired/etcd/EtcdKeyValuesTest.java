@@ -276,6 +276,13 @@ class EtcdKeyValuesTest {
     }
 
     @Test
+    void anEtcdThatDoesNotStartSaysWhy() {
+        IOException failure =
+                assertThrows(IOException.class, () -> EtcdCluster.start(directory.resolve("wrong"), 1, "--frob"));
+        assertTrue(String.valueOf(failure.getMessage()).contains("frob"), failure::getMessage);
+    }
+
+    @Test
     void whatIsTooLargeIsTold() {
         String large = "x".repeat(3 << 20);
         KeyValuesException failure = assertThrows(KeyValuesException.class, () -> put("a", large));

@@ -1,9 +1,11 @@
 package io.homeostat.controlplane;
 
 import java.io.IOException;
+import java.io.InterruptedIOException;
 import java.net.BindException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -19,6 +21,9 @@ import org.jspecify.annotations.Nullable;
 public final class EtcdCluster implements AutoCloseable {
     private static final String PROGRAM = "/usr/bin/etcd";
     private static final Duration PATIENCE = Duration.ofSeconds(60);
+    private static final Duration START = Duration.ofMinutes(3);
+    private static final Duration LOOK = Duration.ofMillis(20);
+    private static final String READY = "ready to serve client requests";
     private static final int LOWEST_PORT = 10_000;
     private static final int LOWEST_EPHEMERAL_PORT = 32_768;
 
@@ -52,7 +57,7 @@ public final class EtcdCluster implements AutoCloseable {
     }
 
     /**
-     * Starts members; they need a moment until they have a leader.
+     * Starts members, and waits until they serve clients: whoever asks once is not to be early.
      *
      * @param directory for what they store, and their logs
      * @param options of etcd for each, such as {@code --cert-file}
@@ -62,7 +67,19 @@ public final class EtcdCluster implements AutoCloseable {
         for (int i = 0; i < size; i++) {
             cluster.start(i);
         }
-        return cluster;
+        try {
+            for (Member member : cluster.members) {
+                member.awaitReady();
+            }
+            return cluster;
+        } catch (IOException | InterruptedException e) {
+            cluster.members.forEach(Member::destroy);
+            if (e instanceof IOException failure) {
+                throw failure;
+            }
+            Thread.currentThread().interrupt();
+            throw new InterruptedIOException("interrupted while etcd starts");
+        }
     }
 
     /** The addresses for clients. */
@@ -144,6 +161,20 @@ public final class EtcdCluster implements AutoCloseable {
                     .redirectErrorStream(true)
                     .redirectOutput(ProcessBuilder.Redirect.appendTo(log.toFile()))
                     .start();
+        }
+
+        void awaitReady() throws IOException, InterruptedException {
+            long began = System.nanoTime();
+            while (!Files.readString(log, StandardCharsets.ISO_8859_1).contains(READY)) {
+                if (!process().isAlive() || System.nanoTime() - began > START.toNanos()) {
+                    throw new IOException("etcd does not serve; its log says: " + Files.readString(log));
+                }
+                Thread.sleep(LOOK.toMillis());
+            }
+        }
+
+        void destroy() {
+            process().destroyForcibly();
         }
 
         void kill() throws InterruptedException {

@@ -2,7 +2,6 @@ package io.homeostat.reconcile.agent;
 
 import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.google.common.collect.ImmutableList;
@@ -28,6 +27,7 @@ import io.homeostat.desired.yaml.Choice;
 import io.homeostat.desired.yaml.DocumentReader;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.Objects;
@@ -258,7 +258,9 @@ final class AgentFleetTest {
                 .ignoreExceptions()
                 .until(() -> report().workloads().isEmpty());
         bench.stop();
-        assertTrue(etcd.list(KEYS.reports()).entries().isEmpty());
+        // Its lease would last for 45 s.
+        await().atMost(Duration.ofSeconds(30))
+                .until(() -> etcd.list(KEYS.reports()).entries().isEmpty());
         assertEquals(1, etcd.list(KEYS.machines()).entries().size());
     }
 }

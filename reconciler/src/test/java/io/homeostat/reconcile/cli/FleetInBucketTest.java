@@ -144,7 +144,8 @@ class FleetInBucketTest {
                 """, sick.out());
         assertTrue(sick.err().contains("gs://fleet/reports/vm-6.json can't be read: "), sick.err());
         assertTrue(
-                sick.err().contains("gs://fleet/reports/vm-40.json can't be read: it has more than 16 MiB"), sick.err());
+                sick.err().contains("gs://fleet/reports/vm-40.json can't be read: it has more than 16 MiB"),
+                sick.err());
         assertEquals(1, sick.status());
         JsonNode json =
                 new ObjectMapper().readTree(fleet("status", "-o", "json").out());

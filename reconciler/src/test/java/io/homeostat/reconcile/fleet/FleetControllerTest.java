@@ -3,6 +3,7 @@ package io.homeostat.reconcile.fleet;
 import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import ch.qos.logback.classic.Level;
 import ch.qos.logback.classic.Logger;
@@ -186,10 +187,10 @@ class FleetControllerTest {
         awaitState(() -> state().orElseThrow().phase() == Phase.HALTED);
         RolloutState halted = state().orElseThrow();
 
-        assertEquals(List.of("first leads"), said());
+        assertEquals("first leads", said().getFirst());
         first.end();
         replicas.remove(first);
-        assertEquals("first does not lead any more", said().get(1));
+        assertTrue(said().contains("first does not lead any more"));
         await().atMost(PATIENCE).until(() -> candidates().equals(List.of("second")));
         put(
                 keys.order("web"),
@@ -198,7 +199,10 @@ class FleetControllerTest {
         assertEquals(1, state().orElseThrow().forgiven());
         assertEquals(halted.opened(), state().orElseThrow().opened());
         assertEquals(List.of("second"), candidates());
-        assertEquals(List.of("first leads", "first does not lead any more", "second leads"), said());
+        // A busy machine may have it lose its lease, and lead again.
+        assertEquals(
+                List.of("first leads", "first does not lead any more", "second leads"),
+                said().stream().distinct().limit(3).toList());
     }
 
     @Test
