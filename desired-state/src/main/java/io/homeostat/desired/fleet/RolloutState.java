@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
  * @param through the last place in the order that gets the new revision, see {@link Rollout#place}
  * @param asOf the store's revision when that was decided: machines that came later wait for the next decision
  * @param machines how many machines have the new revision then: those that this lets in, and those that had it already
- * @param opened when the wave opened: what machines may take is counted from then
+ * @param opened when the wave opened, moved on by the times in which it let nobody in: what machines may take is counted from then
  * @param since when the phase or the wave began
  * @param wellSince since when all machines of the wave have been well or may be counted as failed; null while they are not
  * @param forgiven how many failures a resume has accepted

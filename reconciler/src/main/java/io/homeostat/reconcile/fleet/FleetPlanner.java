@@ -18,6 +18,7 @@ import io.homeostat.reconcile.fleet.RolloutPlan.Example;
 import io.homeostat.reconcile.fleet.RolloutPlan.Wave;
 import io.homeostat.reconcile.fleet.RolloutSituation.GivenOrder;
 import io.homeostat.reconcile.fleet.RolloutSituation.Member;
+import java.time.Duration;
 import java.time.Instant;
 import java.util.Comparator;
 import java.util.Optional;
@@ -295,8 +296,11 @@ public final class FleetPlanner {
         return since == null ? Instant.MAX : since.plus(spec.hold());
     }
 
+    /** No time runs out while nobody may take the new revision. */
     private boolean isOverdue(RolloutState state) {
-        return state.wave() != BEFORE_THE_FIRST && !now.isBefore(state.opened().plus(spec.timeout()));
+        Instant until = state.letsIn() ? now : state.since();
+        return state.wave() != BEFORE_THE_FIRST
+                && !until.isBefore(state.opened().plus(spec.timeout()));
     }
 
     private Optional<Instant> lookAgain(RolloutState state) {
@@ -406,6 +410,10 @@ public final class FleetPlanner {
         }
 
         void to(Phase next, String why) {
+            if (!before.letsIn()) {
+                // Machines have as much time left as when it stopped.
+                opened = opened.plus(Duration.between(since, now));
+            }
             phase = next;
             since = now;
             reason = why;

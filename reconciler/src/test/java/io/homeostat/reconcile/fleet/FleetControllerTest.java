@@ -196,8 +196,10 @@ class FleetControllerTest {
                 keys.order("web"),
                 codec.write(new RolloutOrder(rollout.digest(), RolloutOrder.Action.RESUME, NOON, "ann")));
         awaitState(() -> state().orElseThrow().phase() == Phase.PROGRESSING);
-        assertEquals(1, state().orElseThrow().forgiven());
-        assertEquals(halted.opened(), state().orElseThrow().opened());
+        RolloutState resumed = state().orElseThrow();
+        assertEquals(1, resumed.forgiven());
+        assertEquals(
+                Duration.between(halted.opened(), halted.since()), Duration.between(resumed.opened(), resumed.since()));
         assertEquals(List.of("second"), candidates());
         // A busy machine may have it lose its lease, and lead again.
         assertEquals(

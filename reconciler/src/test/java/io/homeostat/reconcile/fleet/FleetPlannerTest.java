@@ -1,6 +1,7 @@
 package io.homeostat.reconcile.fleet;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.common.collect.ImmutableList;
@@ -353,6 +354,44 @@ class FleetPlannerTest {
         fleet.order(Action.RESUME);
         fleet.settled();
         assertEquals("PROGRESSING 2/4 10", fleet.after("5m"));
+    }
+
+    @Test
+    void aResumeForgivesOnlyWhatHadFailedWhenItHalted() {
+        fleet.settled();
+        fleet.after("5m");
+        Fleet.places(9).skip(2).forEach(place -> fleet.becomes(place, Behaviour.SLOW));
+        fleet.becomes(9, Behaviour.SILENT);
+        fleet.becomes(1, Behaviour.FAILING);
+        assertEquals("HALTED 2/4 10", fleet.settled());
+        fleet.after("2h");
+
+        fleet.order(Action.RESUME);
+        assertEquals("PROGRESSING 2/4 10", fleet.settled());
+        assertEquals(1, fleet.state().forgiven());
+        assertEquals("PROGRESSING 2/4 10", fleet.after("29m"));
+        assertEquals("HALTED 2/4 10", fleet.after("1m"));
+    }
+
+    @ParameterizedTest
+    @CsvSource({"SLOW, PAUSE", "SLOW, ABORT", "SILENT, PAUSE", "SILENT, ABORT"})
+    void noTimeRunsOutWhileNobodyIsLetIn(Behaviour behaviour, Action second) {
+        fleet.with(onFailure(OnFailure.ROLL_BACK));
+        fleet.becomes(0, behaviour);
+        fleet.settled();
+        fleet.after("10m");
+        fleet.order(Action.PAUSE);
+        fleet.settled();
+        fleet.pass("1h");
+        fleet.order(second);
+        fleet.settled();
+        fleet.pass("1h");
+        assertFalse(fleet.kinds().contains(Standing.Kind.FAILED));
+
+        fleet.order(Action.RESUME);
+        assertEquals("PROGRESSING 1/4 1", fleet.settled());
+        assertEquals("PROGRESSING 1/4 1", fleet.after("19m"));
+        assertEquals("ROLLED_BACK 1/4 0", fleet.after("1m"));
     }
 
     @Test
