@@ -5,12 +5,12 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * How far a rollout has come: written by the controller, read by every machine. A machine takes the new revision when its place is not
- * behind {@code through} and it was registered by {@code asOf}; what it has to know is in here, so it goes on by this without a controller.
+ * behind {@code through} and it was registered with its labels by {@code asOf}; what it has to know is in here, so it goes on by this without a controller.
  *
  * @param digest of the rollout that this is about; for any other one nothing is open
  * @param wave the one that is open, from 0; -1 before the first
  * @param through the last place in the order that gets the new revision, see {@link Rollout#place}
- * @param asOf the store's revision when that was decided: machines that came later wait for the next decision
+ * @param asOf the store's revision when that was decided: machines that came or changed their labels later wait for the next decision
  * @param machines how many machines have the new revision then: those that this lets in, and those that had it already
  * @param opened when the wave opened, moved on by the times in which it let nobody in: what machines may take is counted from then
  * @param since when the phase or the wave began

@@ -21,7 +21,7 @@ import org.jspecify.annotations.Nullable;
  *
  * @param labels of this machine
  * @param instanceId by which its turn goes
- * @param registeredAt the store's revision in which the machine became known there; empty when it has not
+ * @param registeredAt the store's revision in which the machine was registered with its labels; empty when it was not yet
  * @param states how rollouts stand, by their names, as far as that was ever heard of
  * @param inForce the revisions that the source of the set declares here now: a machine keeps what it has while nobody says otherwise
  */
@@ -39,7 +39,7 @@ public record SetSelection(
         return new SetSelection(
                 labels,
                 instanceId,
-                store.registeredAt(),
+                store.registeredAt(labels.labels()),
                 store.rolloutStates().entrySet().stream()
                         .flatMap(
                                 state -> parsed(state.getValue()).stream().map(read -> Map.entry(state.getKey(), read)))
@@ -120,9 +120,9 @@ public record SetSelection(
                 + (!state.letsIn()
                         ? ""
                         : registeredAt.isEmpty()
-                                ? ", and this machine is not registered yet"
+                                ? ", and this machine is not registered with its labels yet"
                                 : registeredAt.getAsLong() > state.asOf()
-                                        ? ", and this machine came after that was decided"
+                                        ? ", and this machine came, or got its labels, after that was decided"
                                         : ", and it is not this machine's turn")
                 + ", so revision '" + rollout.spec().from() + "' stays";
     }

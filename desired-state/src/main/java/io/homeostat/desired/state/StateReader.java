@@ -72,8 +72,8 @@ public interface StateReader extends AutoCloseable {
     /** How rollouts stood when that was last heard, as JSON, by their names. */
     ImmutableSortedMap<String, String> rolloutStates();
 
-    /** The revision of the fleet's store in which this machine was registered; empty when it was not yet. */
-    OptionalLong registeredAt();
+    /** The revision of the fleet's store in which this machine was registered with just these labels; empty when it was not yet. */
+    OptionalLong registeredAt(ImmutableSortedMap<String, String> labels);
 
     /** A number that is random, but always the same for this state directory; jitter grows from it. */
     long seed();

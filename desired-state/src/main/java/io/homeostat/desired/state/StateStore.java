@@ -84,8 +84,8 @@ public interface StateStore extends StateReader {
     /** Replaces how rollouts stand. */
     void storeRolloutStates(ImmutableSortedMap<String, String> states);
 
-    /** Remembers in which revision of the fleet's store this machine was registered. */
-    void storeRegistration(long revision);
+    /** Remembers in which revision of the fleet's store this machine was registered with these labels. */
+    void storeRegistration(long revision, ImmutableSortedMap<String, String> labels);
 
     /**
      * Stores what one message of the control plane changes, as often as it comes: what it says is declared state. A declaration that is

@@ -111,12 +111,12 @@ class SetSelectionTest {
                 """, shown(ROLLOUT + TWO_REVISIONS, selection(7, state(Phase.PROGRESSING, 1, "0"))));
         assertEquals("""
                 here process/web 1
-                not process/web 2: rollout web-2: wave 1 of 4 (1) is open (because), and this machine came after that was decided, so revision '1' stays
+                not process/web 2: rollout web-2: wave 1 of 4 (1) is open (because), and this machine came, or got its labels, after that was decided, so revision '1' stays
                 """, shown(ROLLOUT + TWO_REVISIONS, selection(11, state(Phase.PROGRESSING, 0, place))));
         assertEquals(
                 """
                 here process/web 1
-                not process/web 2: rollout web-2: no wave is open (because), and this machine is not registered yet, so revision '1' stays
+                not process/web 2: rollout web-2: no wave is open (because), and this machine is not registered with its labels yet, so revision '1' stays
                 """,
                 shown(
                         ROLLOUT + TWO_REVISIONS,

@@ -85,7 +85,11 @@ public final class FleetMirror {
      */
     record Newest(ImmutableList<Seen> sets, long modified, boolean isWritten) {}
 
-    /** A machine that was registered. */
+    /**
+     * A machine that was registered.
+     *
+     * @param registeredAt the store's revision in which it was, with these labels
+     */
     public record Machine(ImmutableSortedMap<String, String> labels, long registeredAt, Instant at) {}
 
     private record Written(RolloutState state, long modified) {}
@@ -242,7 +246,7 @@ public final class FleetMirror {
         try {
             if (key.startsWith(keys.machines())) {
                 MachineRegistration read = reader.registration(entry.value());
-                Machine machine = new Machine(read.labels(), entry.created(), read.at());
+                Machine machine = new Machine(read.labels(), entry.modified(), read.at());
                 return () -> {
                     if (!machine.equals(machines.put(name(key, keys.machines()), machine))) {
                         inOrder.clear();

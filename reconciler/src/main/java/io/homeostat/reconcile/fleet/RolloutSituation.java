@@ -37,7 +37,7 @@ public record RolloutSituation(
      * A machine that the rollout is for.
      *
      * @param place see {@link Rollout#place}
-     * @param registeredAt the store's revision
+     * @param registeredAt the store's revision in which it was, with the labels by which it is one
      * @param workloads what it reports; null while it is silent
      */
     public record Member(

@@ -54,6 +54,8 @@ final class AgentFleetTest {
             spec: {workloads: [process/web], from: "1", to: "2"}
             """;
 
+    private static final String LAST_PLACE = "f".repeat(16);
+
     @TempDir
     Path directory;
 
@@ -115,6 +117,10 @@ final class AgentFleetTest {
     }
 
     private void stands(Phase phase, String through) throws Exception {
+        stands(phase, through, Long.MAX_VALUE);
+    }
+
+    private void stands(Phase phase, String through, long asOf) throws Exception {
         Choice.ReadRollout read = DocumentReader.parse(
                         DocumentReader.collect(
                                 List.of(new DocumentReader.Input.Text("set", "set", null, TWO_REVISIONS))),
@@ -126,7 +132,7 @@ final class AgentFleetTest {
                 phase,
                 0,
                 through,
-                Long.MAX_VALUE,
+                asOf,
                 1,
                 Instant.EPOCH,
                 Instant.EPOCH,
@@ -163,6 +169,17 @@ final class AgentFleetTest {
 
     private MachineReport report() throws Exception {
         return CODEC.read(MachineReport.class, value(KEYS.report("test")));
+    }
+
+    /** The machine knows it, too. */
+    private void awaitRegistered(String label, String value) {
+        await().atMost(AgentBench.PATIENCE).until(() -> {
+            ImmutableSortedMap<String, String> labels = CODEC.read(
+                            MachineRegistration.class, value(KEYS.machine("test")))
+                    .labels();
+            return value.equals(labels.get(label))
+                    && bench.store().registeredAt(labels).isPresent();
+        });
     }
 
     private String role() throws Exception {
@@ -249,6 +266,33 @@ final class AgentFleetTest {
         agent.reload(config("role: db"));
         bench.awaitNone(WEB);
         await().atMost(AgentBench.PATIENCE).ignoreExceptions().until(() -> role().equals("db"));
+    }
+
+    /** It was there before the wave opened, but nobody has counted it then. */
+    @Test
+    void aMachineThatGetsItsLabelsLaterWaitsForTheNextWave() throws Exception {
+        publish(TWO_REVISIONS);
+        Agent agent = bench.start(config("role: db"), true);
+        await().atMost(AgentBench.PATIENCE).ignoreExceptions().until(() -> role().equals("db"));
+        long opened = etcd.list(KEYS.machines()).revision();
+        stands(Phase.PROGRESSING, LAST_PLACE, opened);
+        await().atMost(AgentBench.PATIENCE)
+                .until(() -> !bench.store().rolloutStates().isEmpty());
+        awaitSequence(1);
+
+        agent.reload(config);
+        await().atMost(AgentBench.PATIENCE).until(() -> !declared().equals("none"));
+        assertEquals("1", declared());
+        awaitRegistered("role", "web");
+        publish(TWO_REVISIONS + "# published again\n");
+        awaitSequence(2);
+        assertEquals("1", declared());
+
+        stands(Phase.PROGRESSING, LAST_PLACE);
+        awaitDeclared("2");
+        agent.reload(config("role: web, tier: front"));
+        awaitRegistered("tier", "front");
+        assertEquals("2", declared(), "who has it keeps it");
     }
 
     @Test

@@ -231,7 +231,7 @@ class FleetOperationTest {
         state("HALTED", "", 0, "1 of 1 machines failed");
         assertEquals("1 of 1 machines failed", why("vm-1"));
         state("PROGRESSING", "f", 0, "wave 1 of 4 is open");
-        assertEquals("it came after wave 1 had opened", why("vm-3"));
+        assertEquals("it came, or got its labels, after wave 1 had opened", why("vm-3"));
         state("PROGRESSING", "g", 1L << 40, "wave 4 of 4 is open");
         assertEquals("process/web is to be at 1", why("vm-1"));
         Result waves = fleet("rollouts", "web-2");

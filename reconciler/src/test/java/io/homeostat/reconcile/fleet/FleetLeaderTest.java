@@ -23,6 +23,7 @@ import io.homeostat.desired.fleet.RolloutState.Phase;
 import io.homeostat.desired.state.RecordCodec;
 import io.homeostat.reconcile.fleet.FleetLeader.LeadershipLost;
 import io.homeostat.reconcile.fleet.FleetMirror.Scope;
+import io.homeostat.reconcile.fleet.RolloutSituation.Member;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
@@ -108,7 +109,7 @@ class FleetLeaderTest {
     private String canary() {
         return etcd.list(keys.machines()).entries().values().stream()
                 .filter(entry -> state().admits(
-                                rollout, entry.key().substring(keys.machines().length()), entry.created()))
+                                rollout, entry.key().substring(keys.machines().length()), entry.modified()))
                 .map(entry -> entry.key().substring(keys.machines().length()))
                 .findFirst()
                 .orElseThrow();
@@ -284,6 +285,28 @@ class FleetLeaderTest {
 
         assertEquals(11, only.mirror.machines().size());
         assertEquals(10, only.mirror.situations(NOON).getFirst().members().size());
+    }
+
+    /** Nobody has counted them when the wave opened. */
+    @Test
+    void machinesThatGetTheirLabelsLaterWaitForTheNextWave() throws Exception {
+        for (int i = 0; i < 100; i++) {
+            register("other-" + i, ImmutableSortedMap.of("other", "yes"));
+        }
+        Replica only = new Replica("only", LONG);
+        only.lookAndDecide();
+        for (int i = 0; i < 100; i++) {
+            register("other-" + i, ImmutableSortedMap.of());
+        }
+        only.leader.look();
+
+        ImmutableList<Member> members = only.mirror.situations(NOON).getFirst().members();
+        assertEquals(110, members.size());
+        assertEquals(
+                1,
+                members.stream()
+                        .filter(member -> state().admits(member.place(), member.registeredAt()))
+                        .count());
     }
 
     @Test

@@ -156,12 +156,12 @@ public class MemoryStore implements StateStore {
     }
 
     @Override
-    public OptionalLong registeredAt() {
+    public OptionalLong registeredAt(ImmutableSortedMap<String, String> labels) {
         return OptionalLong.empty();
     }
 
     @Override
-    public void storeRegistration(long revision) {
+    public void storeRegistration(long revision, ImmutableSortedMap<String, String> labels) {
         throw new UnsupportedOperationException("tests declare by themselves");
     }
 

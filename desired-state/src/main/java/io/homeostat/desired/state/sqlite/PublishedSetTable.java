@@ -23,6 +23,7 @@ import org.jspecify.annotations.Nullable;
 /** Sets that were taken from sources of published sets, within one transaction. */
 final class PublishedSetTable {
     private static final String REGISTERED = "registeredAt";
+    private static final String REGISTERED_LABELS = "registeredLabels";
 
     private static final ObjectMapper JSON = new ObjectMapper();
 
@@ -138,19 +139,27 @@ final class PublishedSetTable {
         }
     }
 
-    OptionalLong registeredAt() throws SQLException {
+    OptionalLong registeredAt(ImmutableSortedMap<String, String> labels) throws SQLException {
         return Database.list(
-                        connection, "SELECT value FROM meta WHERE key = '" + REGISTERED + "'", row -> row.getLong(1))
+                        connection,
+                        "SELECT at.value FROM meta AS at, meta AS labels WHERE at.key = ? AND labels.key = ? AND labels.value = ?",
+                        row -> row.getLong(1),
+                        REGISTERED,
+                        REGISTERED_LABELS,
+                        JSON.valueToTree(labels).toString())
                 .stream()
                 .mapToLong(Long::longValue)
                 .findFirst();
     }
 
-    void registeredAt(long revision) throws SQLException {
+    void registered(long revision, ImmutableSortedMap<String, String> labels) throws SQLException {
         Database.update(
                 connection,
-                "INSERT OR REPLACE INTO meta(key, value) VALUES ('" + REGISTERED + "', ?)",
-                Long.toString(revision));
+                "INSERT OR REPLACE INTO meta(key, value) VALUES (?, ?), (?, ?)",
+                REGISTERED,
+                Long.toString(revision),
+                REGISTERED_LABELS,
+                JSON.valueToTree(labels).toString());
     }
 
     private static StoredSet set(SourceName source, ResultSet row) throws SQLException {

@@ -230,10 +230,10 @@ sealed class SqliteStateReader implements StateReader permits SqliteStateStore {
     }
 
     @Override
-    public OptionalLong registeredAt() {
+    public OptionalLong registeredAt(ImmutableSortedMap<String, String> labels) {
         return database.read(
                 "read when this machine was registered from",
-                connection -> new PublishedSetTable(connection).registeredAt());
+                connection -> new PublishedSetTable(connection).registeredAt(labels));
     }
 
     @Override

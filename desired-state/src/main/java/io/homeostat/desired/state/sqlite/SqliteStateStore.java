@@ -254,10 +254,10 @@ public final class SqliteStateStore extends SqliteStateReader implements StateSt
     }
 
     @Override
-    public void storeRegistration(long revision) {
+    public void storeRegistration(long revision, ImmutableSortedMap<String, String> labels) {
         write(
                 "note when this machine was registered in",
-                connection -> new PublishedSetTable(connection).registeredAt(revision));
+                connection -> new PublishedSetTable(connection).registered(revision, labels));
     }
 
     @Override

@@ -176,14 +176,16 @@ final class PublishedSetsTest {
     void statesOfRolloutsReplaceEachOther() {
         store.storeRolloutStates(ImmutableSortedMap.of("web", "{\"wave\":1}", "db", "{}"));
         store.storeRolloutStates(ImmutableSortedMap.of("web", "{\"wave\":2}"));
-        assertEquals(OptionalLong.empty(), store.registeredAt());
-        store.storeRegistration(17);
+        ImmutableSortedMap<String, String> labels = ImmutableSortedMap.of("role", "web", "tier", "front");
+        assertEquals(OptionalLong.empty(), store.registeredAt(labels));
+        store.storeRegistration(17, labels);
 
         close();
         open();
 
         assertEquals(ImmutableSortedMap.of("web", "{\"wave\":2}"), store.rolloutStates());
-        assertEquals(OptionalLong.of(17), store.registeredAt());
+        assertEquals(OptionalLong.of(17), store.registeredAt(labels));
+        assertEquals(OptionalLong.empty(), store.registeredAt(ImmutableSortedMap.of("role", "web")));
     }
 
     @Test

@@ -4,7 +4,6 @@ import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSortedMap;
 import com.google.protobuf.ByteString;
 import io.homeostat.desired.etcd.KeyValues;
-import io.homeostat.desired.etcd.KeyValues.Condition.CreatedIn;
 import io.homeostat.desired.etcd.KeyValues.Condition.ModifiedIn;
 import io.homeostat.desired.etcd.KeyValues.Entry;
 import io.homeostat.desired.etcd.KeyValues.Write.Put;
@@ -15,8 +14,8 @@ import io.homeostat.desired.fleet.MachineReport;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
-import java.util.OptionalLong;
-import java.util.function.LongConsumer;
+import java.util.Optional;
+import java.util.function.ObjLongConsumer;
 import java.util.function.Supplier;
 import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
@@ -37,13 +36,13 @@ final class FleetReporter extends Reporter {
     private final FleetKeys keys;
     private final String instanceId;
     private final Duration lifetime;
-    private final LongConsumer registered;
+    private final ObjLongConsumer<ImmutableSortedMap<String, String>> registered;
 
     /**
      * @param store used, not closed
      * @param interval the least time between two reports
      * @param lifetime how long it counts as heard of after it was heard of last
-     * @param registered is told in which revision the machine was registered
+     * @param registered is told with which labels the machine was registered, and in which revision
      */
     FleetReporter(
             KeyValues store,
@@ -55,7 +54,7 @@ final class FleetReporter extends Reporter {
             RandomGenerator random,
             Duration interval,
             Duration lifetime,
-            LongConsumer registered) {
+            ObjLongConsumer<ImmutableSortedMap<String, String>> registered) {
         super("fleet-reporter", workloads, about, clock, random, interval);
         this.store = store;
         this.keys = keys;
@@ -80,26 +79,22 @@ final class FleetReporter extends Reporter {
     }
 
     /**
-     * The first revision counts for ever: by it machines that join late are told from others.
+     * It is written only when it says something else: by its last revision machines that come, or get their labels, late are told from
+     * others.
      *
      * @return with which labels
      */
     private ImmutableSortedMap<String, String> register() throws KeyValuesException, InterruptedException {
         String key = keys.machine(instanceId);
         MachineRegistration machine = new MachineRegistration(labels(), clock.instant());
-        Put put = new Put(key, bytes(codec.write(machine)), KeyValues.NO_LEASE);
-        OptionalLong made = store.commit(ImmutableList.of(new CreatedIn(key, 0)), ImmutableList.of(put));
-        if (made.isPresent()) {
-            registered.accept(made.getAsLong());
-            return machine.labels();
-        }
-        Entry known = store.get(key)
-                .orElseThrow(() -> new KeyValuesException(
-                        KeyValuesException.Kind.UNAVAILABLE, "somebody has removed " + key + " just now", null));
-        if (!says(known, machine.labels())) {
-            store.commit(ImmutableList.of(new CreatedIn(key, known.created())), ImmutableList.of(put));
-        }
-        registered.accept(known.created());
+        Optional<Entry> known = store.get(key).filter(entry -> says(entry, machine.labels()));
+        long revision = known.isPresent()
+                ? known.get().modified()
+                : store.commit(
+                                ImmutableList.of(),
+                                ImmutableList.of(new Put(key, bytes(codec.write(machine)), KeyValues.NO_LEASE)))
+                        .orElseThrow();
+        registered.accept(machine.labels(), revision);
         return machine.labels();
     }
 

@@ -271,9 +271,9 @@ public final class PublishedSources implements AutoCloseable {
         refreshWhatMoved();
     }
 
-    private void registered(long revision) {
-        if (!store.registeredAt().equals(OptionalLong.of(revision))) {
-            store.storeRegistration(revision);
+    private void registered(ImmutableSortedMap<String, String> labels, long revision) {
+        if (!store.registeredAt(labels).equals(OptionalLong.of(revision))) {
+            store.storeRegistration(revision, labels);
             refreshWhatMoved();
         }
     }

@@ -113,7 +113,7 @@ public record FleetMachine(
         } else if (!state.letsIn()) {
             return notYet(stand, wave, state.reason());
         } else if (member.place().compareTo(state.through()) <= 0) {
-            return notYet(stand, wave, "it came after wave " + (state.wave() + 1) + " had opened");
+            return notYet(stand, wave, "it came, or got its labels, after wave " + (state.wave() + 1) + " had opened");
         }
         return notYet(stand, wave, "wave " + (state.wave() + 1) + " is open");
     }

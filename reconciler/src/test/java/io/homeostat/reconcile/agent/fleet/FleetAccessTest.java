@@ -143,7 +143,7 @@ class FleetAccessTest {
                 new Random(1),
                 Duration.ofMillis(50),
                 FleetReporter.LEASE,
-                registered -> {})) {
+                (labels, revision) -> {})) {
             reporter.start();
             KeyValues reader = as("reader");
             await().atMost(PATIENCE)
@@ -163,7 +163,7 @@ class FleetAccessTest {
                 new Random(1),
                 Duration.ofMillis(50),
                 FleetReporter.LEASE,
-                registered -> {})) {
+                (labels, revision) -> {})) {
             again.start();
             await().atMost(PATIENCE)
                     .until(() -> as("reader").list(KEYS.machine("vm-1")).entries().values().stream()

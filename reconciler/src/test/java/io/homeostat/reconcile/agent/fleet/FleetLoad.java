@@ -99,7 +99,7 @@ final class FleetLoad {
                 new Random(number),
                 Reporter.INTERVAL,
                 FleetReporter.LEASE,
-                revision -> registered.incrementAndGet());
+                (with, revision) -> registered.incrementAndGet());
         workloads.onChange(reporter::changed);
         reporter.start();
         return reporter;
