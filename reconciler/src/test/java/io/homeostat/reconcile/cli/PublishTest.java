@@ -232,10 +232,38 @@ class PublishTest {
         String b = a.replace("role: a", "role: b").replace("true", "false");
         write("web.yaml", rollout + a);
         assertEquals(0, publish().status(), publish().err());
-        write("web.yaml", rollout + a + b);
+        String another = rollout.replace("web-2", "web-3");
+        write("web.yaml", another + a + b);
         assertEquals(0, publish().status(), publish().err());
-        write("web.yaml", rollout + a.replace("role: a", "role: c") + b.replace("role: b", "role: a"));
-        assertRefused("process/web at revision '1', of rollout web-2; process/web at revision '2'", publish());
+        write("web.yaml", another + a.replace("role: a", "role: c") + b.replace("role: b", "role: a"));
+        assertRefused("process/web at revision '1', of rollout web-3; process/web at revision '2'", publish());
+    }
+
+    /** Those that it was not for were not counted when its wave opened. */
+    @Test
+    void whomARolloutIsForDoesNotChangeOnTheWay() throws Exception {
+        String rollout = """
+                ---
+                apiVersion: homeostat.io/v1
+                kind: Rollout
+                metadata: {name: web-2}
+                spec: {workloads: [process/web], from: "1", to: "2"}
+                """;
+        String everywhere = process("web", "1") + process("web", "2");
+        String placed = everywhere.replace("{name: web}", "{name: web}\nplacement: {matchLabels: {role: web}}");
+        write("web.yaml", rollout + placed);
+        assertEquals(0, publish().status(), publish().err());
+
+        write("web.yaml", rollout.replace("spec: {", "spec: {waves: [2, 100%], ") + everywhere);
+        assertRefused(
+                "did not publish to " + target
+                        + ": the placement is not what was published before: process/web, of rollout"
+                        + " web-2; machines that it is for now could take the new revision at once, whatever wave is open:"
+                        + " rename the rollout, which then counts them from its first wave, or add --force",
+                publish());
+        assertEquals(0, publish("--force").status());
+        write("web.yaml", rollout.replace("web-2", "web-3") + placed);
+        assertEquals(0, publish().status(), publish().err());
     }
 
     @Test

@@ -1,15 +1,18 @@
 package io.homeostat.reconcile.command.fleet;
 
 import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSet;
 import com.google.common.collect.ImmutableSortedMap;
 import com.google.common.collect.ImmutableSortedSet;
 import com.google.common.collect.Maps;
 import com.google.protobuf.ByteString;
 import io.homeostat.desired.fleet.PublishedSet;
 import io.homeostat.desired.fleet.RefusedSet;
+import io.homeostat.desired.fleet.Rollout;
 import io.homeostat.desired.fleet.SetFile;
 import io.homeostat.desired.fleet.SetReader;
 import io.homeostat.desired.model.AgentConfig;
+import io.homeostat.desired.model.Placement;
 import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.remote.FetchFailure;
 import io.homeostat.desired.remote.SetFetcher.Fetched;
@@ -31,7 +34,7 @@ import java.util.Optional;
  *
  * @param documents texts by their names, all of them valid
  * @param key that signs it; empty: nobody does
- * @param force also what changes a revision that is in a rollout
+ * @param force also what changes a revision that is in a rollout, or the machines that one is for
  */
 public record Publication(
         String fleet,
@@ -64,7 +67,13 @@ public record Publication(
                 return new Outcome(before.get().sequence(), false);
             }
             if (before.isPresent() && !force) {
-                refuseChangedRevisions(before.get(), what);
+                ReadResult next = read(documents);
+                // What machines have not taken, as it is not valid, changes nothing for them.
+                ReadResult published = read(before.get().documents());
+                if (published.valid()) {
+                    refuseChangedRevisions(published, next, what);
+                    refuseOtherPlacements(published, next, what);
+                }
             }
             long last = before.map(PublishedSet::sequence).orElse(0L);
             if (last >= SetFile.MAX_SEQUENCE) {
@@ -92,17 +101,14 @@ public record Publication(
     }
 
     /** Machines that have a revision take what else it says at once: nothing would hold that up when it does harm. */
-    private void refuseChangedRevisions(PublishedSet before, String what) {
-        ReadResult next = read(documents);
-        // What machines have not taken, as it is not valid, changes nothing for them.
-        ReadResult published = read(before.documents());
+    private static void refuseChangedRevisions(ReadResult published, ReadResult next, String what) {
         ImmutableSortedSet<String> changed = next.rollouts().stream()
                 .flatMap(rollout -> next.declared().stream()
                         .filter(workload -> rollout.spec()
                                 .workloads()
                                 .contains(workload.id().toString()))
-                        .filter(workload -> published.valid()
-                                && published.declared().stream().anyMatch(other -> isOtherText(workload, other)))
+                        .filter(workload ->
+                                published.declared().stream().anyMatch(other -> isOtherText(workload, other)))
                         .map(workload -> workload.id() + " at revision '" + workload.revision() + "', of rollout "
                                 + rollout.name()))
                 .collect(ImmutableSortedSet.toImmutableSortedSet(Comparator.naturalOrder()));
@@ -112,6 +118,34 @@ public record Publication(
                     + "; machines with that revision would change at once, whatever wave is open: write another revision and"
                     + " have the rollout bring that, or add --force");
         }
+    }
+
+    /** Machines that a rollout was not for when its wave opened were not counted then, and would take the new revision at once. */
+    private static void refuseOtherPlacements(ReadResult published, ReadResult next, String what) {
+        ImmutableSet<String> going = published.rollouts().stream()
+                .map(rollout -> Rollout.of(rollout.name(), rollout.spec()).digest())
+                .collect(ImmutableSet.toImmutableSet());
+        ImmutableList<String> changed = next.rollouts().stream()
+                .filter(rollout -> going.contains(
+                        Rollout.of(rollout.name(), rollout.spec()).digest()))
+                .flatMap(rollout -> rollout.spec().workloads().stream()
+                        .filter(id -> !placements(published, id).equals(placements(next, id)))
+                        .map(id -> id + ", of rollout " + rollout.name()))
+                .sorted()
+                .collect(ImmutableList.toImmutableList());
+        if (!changed.isEmpty()) {
+            throw new CommandFailure(
+                    what + "the placement is not what was published before: " + String.join("; ", changed)
+                            + "; machines that it is for now could take the new revision at once, whatever wave is open: rename the"
+                            + " rollout, which then counts them from its first wave, or add --force");
+        }
+    }
+
+    private static ImmutableSet<Placement> placements(ReadResult set, String id) {
+        return set.declared().stream()
+                .filter(workload -> workload.id().toString().equals(id))
+                .map(Workload::placement)
+                .collect(ImmutableSet.toImmutableSet());
     }
 
     /** Of one revision, on a machine that both may be for. */
