@@ -4,6 +4,7 @@ import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSortedMap;
 import com.google.protobuf.ByteString;
 import io.homeostat.desired.etcd.KeyValues;
+import io.homeostat.desired.etcd.KeyValues.Condition.CreatedIn;
 import io.homeostat.desired.etcd.KeyValues.Condition.ModifiedIn;
 import io.homeostat.desired.etcd.KeyValues.Entry;
 import io.homeostat.desired.etcd.KeyValues.Write.Put;
@@ -15,6 +16,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.function.ObjLongConsumer;
 import java.util.function.Supplier;
 import java.util.random.RandomGenerator;
@@ -63,14 +65,21 @@ final class FleetReporter extends Reporter {
         this.registered = registered;
     }
 
+    /**
+     * This machine, as it is registered.
+     *
+     * @param created the store's revision in which the key came to be
+     */
+    private record Registered(ImmutableSortedMap<String, String> labels, long created) {}
+
     @Override
     void report() throws KeyValuesException, InterruptedException {
-        ImmutableSortedMap<String, String> labels = register();
+        Registered as = register();
         try (Lease lease = new Lease(store.grant(lifetime))) {
             LOG.debug("reporting as {}", keys.report(instanceId));
             reached();
             try {
-                report(lease, labels);
+                report(lease, as);
             } catch (KeyValuesException e) {
                 lease.answers = false;
                 throw e;
@@ -81,21 +90,19 @@ final class FleetReporter extends Reporter {
     /**
      * It is written only when it says something else: by its last revision machines that come, or get their labels, late are told from
      * others.
-     *
-     * @return with which labels
      */
-    private ImmutableSortedMap<String, String> register() throws KeyValuesException, InterruptedException {
+    private Registered register() throws KeyValuesException, InterruptedException {
         String key = keys.machine(instanceId);
         MachineRegistration machine = new MachineRegistration(labels(), clock.instant());
-        Optional<Entry> known = store.get(key).filter(entry -> says(entry, machine.labels()));
-        long revision = known.isPresent()
+        Optional<Entry> known = store.get(key);
+        long revision = known.isPresent() && says(known.get(), machine.labels())
                 ? known.get().modified()
                 : store.commit(
                                 ImmutableList.of(),
                                 ImmutableList.of(new Put(key, bytes(codec.write(machine)), KeyValues.NO_LEASE)))
                         .orElseThrow();
         registered.accept(machine.labels(), revision);
-        return machine.labels();
+        return new Registered(machine.labels(), known.map(Entry::created).orElse(revision));
     }
 
     private boolean says(Entry registration, ImmutableSortedMap<String, String> labels) {
@@ -110,9 +117,8 @@ final class FleetReporter extends Reporter {
     }
 
     /** Until the lease is over. */
-    private void report(Lease lease, ImmutableSortedMap<String, String> registeredLabels)
-            throws KeyValuesException, InterruptedException {
-        ImmutableSortedMap<String, String> labels = registeredLabels;
+    private void report(Lease lease, Registered first) throws KeyValuesException, InterruptedException {
+        Registered as = first;
         @Nullable MachineReport last = null;
         long written = 0;
         Instant renewed = clock.instant();
@@ -122,16 +128,19 @@ final class FleetReporter extends Reporter {
             Instant renew = renewed.plus(renewal);
             boolean due = awaitDue(renew, lifetime);
             if (due) {
-                if (!labels().equals(labels)) {
-                    labels = register();
+                if (!labels().equals(as.labels())) {
+                    as = register();
                 }
                 MachineReport now = current();
                 if (last == null || !now.at(last.at()).equals(last)) {
-                    written = store.commit(
-                                    ImmutableList.of(),
-                                    ImmutableList.of(
-                                            new Put(keys.report(instanceId), bytes(codec.write(now)), lease.id())))
-                            .orElseThrow();
+                    OptionalLong revision = store.commit(
+                            ImmutableList.of(new CreatedIn(keys.machine(instanceId), as.created())),
+                            ImmutableList.of(new Put(keys.report(instanceId), bytes(codec.write(now)), lease.id())));
+                    if (revision.isEmpty()) {
+                        LOG.warn("somebody has removed {}; this machine registers anew", keys.machine(instanceId));
+                        return;
+                    }
+                    written = revision.getAsLong();
                     last = now;
                 }
             } else {

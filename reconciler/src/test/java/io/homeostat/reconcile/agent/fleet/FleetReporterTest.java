@@ -211,6 +211,20 @@ class FleetReporterTest {
     }
 
     @Test
+    void aRegistrationThatIsGoneComesBackWithTheNextReport() throws Exception {
+        try (FleetReporter reporter = reporter(store)) {
+            await().atMost(PATIENCE).ignoreExceptions().until(() -> workloads().isEmpty());
+            store.commit(
+                    ImmutableList.of(),
+                    ImmutableList.of(new Write.Delete(KEYS.report("i-1")), new Write.Delete(KEYS.machine("i-1"))));
+            looked(Example.plugin().wants("A").installed("A").active("A").runs("A"));
+            await().atMost(PATIENCE)
+                    .until(() -> found(KEYS.report("i-1")).isPresent()
+                            && found(KEYS.machine("i-1")).isPresent());
+        }
+    }
+
+    @Test
     void anEtcdThatIsAwayIsToldAndReportedToWhenItIsBack() throws Exception {
         // Killed while it makes its files it can't be started again.
         await().atMost(PATIENCE)
