@@ -1,5 +1,7 @@
 package io.homeostat.reconcile.fleet;
 
+import com.google.common.collect.HashMultimap;
+import com.google.common.collect.SetMultimap;
 import io.homeostat.desired.fleet.Rollout;
 import io.homeostat.desired.fleet.RolloutState;
 import io.homeostat.desired.fleet.RolloutState.Phase;
@@ -10,16 +12,21 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.Collection;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.function.Predicate;
 
 /** What must hold of a simulated fleet, judged by what is in the store and what machines do, without the planner. */
 final class FleetInvariants {
     private final Map<String, SimulatedMachine> machines;
-    /** How many machines were ever let in at once, by the rollout's digest. */
-    private final Map<String, Long> letIn = new HashMap<>();
+    /** Which machines some decision has let in, by the rollout's digest. */
+    private final SetMultimap<String, String> letIn = HashMultimap.create();
+
+    /** The digests of rollouts that have let in everybody, whoever comes. */
+    private final Set<String> open = new HashSet<>();
 
     private final Map<String, Instant> tooManyFailedSince = new HashMap<>();
 
@@ -66,6 +73,13 @@ final class FleetInvariants {
         Rollout rollout = scope.rollout();
         Optional<RolloutState> before = written.filter(state -> state.digest().equals(after.digest()));
         before.ifPresent(state -> notUndone(rollout, state, after));
+        machines.values().stream()
+                .filter(machine -> scope.isFor().test(machine.labels)
+                        && after.admits(rollout.place(machine.id), machine.registeredAt))
+                .forEach(machine -> letIn.put(after.digest(), machine.id));
+        if (after.through().equals(Rollout.EVERYBODY)) {
+            open.add(after.digest());
+        }
         if (!after.digest().equals(rollout.digest())) {
             return;
         }
@@ -75,7 +89,6 @@ final class FleetInvariants {
         long admittedBefore =
                 before.map(state -> count(members, admitted(rollout, state))).orElse(0L);
         long admittedAfter = count(members, admitted(rollout, after));
-        letIn.merge(rollout.digest(), admittedAfter, Math::max);
         if (admittedAfter <= admittedBefore) {
             return;
         }
@@ -136,10 +149,12 @@ final class FleetInvariants {
     void runs(SimulatedMachine machine, Rollout rollout, String revision) {
         if (revision.equals(rollout.spec().to())) {
             check(
-                    letIn.getOrDefault(rollout.digest(), 0L) > 0 || machine.hadBefore(rollout),
+                    open.contains(rollout.digest())
+                            || letIn.containsEntry(rollout.digest(), machine.id)
+                            || machine.hadBefore(rollout),
                     Invariant.NO_MORE_THAN_OPEN,
                     machine.id,
-                    "runs what nobody was let in to",
+                    "runs what nobody has let it in to",
                     rollout);
         }
     }

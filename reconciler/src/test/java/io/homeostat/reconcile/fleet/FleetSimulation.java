@@ -183,7 +183,7 @@ final class FleetSimulation {
         }
         after(minutes(1, 8), this::happen);
         SimulatedController controller = controllers.get(random.nextInt(controllers.size()));
-        switch (random.nextInt(16)) {
+        switch (random.nextInt(17)) {
             case 0, 1 -> cutOffMachines();
             case 2 -> join();
             case 3 -> leave();
@@ -219,6 +219,7 @@ final class FleetSimulation {
             case 12 -> order(Action.values()[random.nextInt(Action.values().length)]);
             case 13 -> publish();
             case 14 -> loseState();
+            case 15 -> relabel();
             default -> lie();
         }
     }
@@ -303,11 +304,25 @@ final class FleetSimulation {
         String id = "vm-" + lastMachine++;
         ImmutableSortedMap<String, String> labels =
                 random.nextInt(3) == 0 ? ImmutableSortedMap.of("role", "db") : ImmutableSortedMap.of();
-        long revision =
-                etcd.put(keys.machine(id), codec.write(new MachineRegistration(labels, instant())), KeyValues.NO_LEASE);
-        SimulatedMachine machine = new SimulatedMachine(id, revision, labels);
+        SimulatedMachine machine = new SimulatedMachine(id, register(id, labels), labels);
         machines.put(id, machine);
         wake(machine);
+    }
+
+    private long register(String id, ImmutableSortedMap<String, String> labels) {
+        return etcd.put(keys.machine(id), codec.write(new MachineRegistration(labels, instant())), KeyValues.NO_LEASE);
+    }
+
+    /** Some machines become those of the smaller rollout, or are so no more. */
+    private void relabel() {
+        IntStream.range(0, random.nextInt(1, 4))
+                .forEach(i -> anyMachine().filter(machine -> !machine.isCutOff).ifPresent(machine -> {
+                    ImmutableSortedMap<String, String> labels =
+                            machine.labels.isEmpty() ? ImmutableSortedMap.of("role", "db") : ImmutableSortedMap.of();
+                    tell(machine.id + " gets the labels " + labels);
+                    machine.getsLabels(labels, register(machine.id, labels));
+                    wake(machine);
+                }));
     }
 
     private Optional<SimulatedMachine> anyMachine() {

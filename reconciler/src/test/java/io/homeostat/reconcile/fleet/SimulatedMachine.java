@@ -19,8 +19,8 @@ import org.jspecify.annotations.Nullable;
 /** A machine of a simulated fleet: decides by what it knows last, as a real one, and does it after a while. */
 final class SimulatedMachine {
     final String id;
-    final long registeredAt;
-    final ImmutableSortedMap<String, String> labels;
+    long registeredAt;
+    ImmutableSortedMap<String, String> labels;
     /** What each workload runs at. */
     final Map<String, String> running = new HashMap<>();
     /** What was last reported, of each workload; empty while it is silent. */
@@ -41,6 +41,12 @@ final class SimulatedMachine {
         this.labels = labels;
     }
 
+    /** It is at once another one by its labels: what is not for it any more is gone. */
+    void getsLabels(ImmutableSortedMap<String, String> next, long revision) {
+        labels = next;
+        registeredAt = revision;
+    }
+
     /** What becomes of a revision here. */
     enum Fate {
         WELL,
@@ -54,6 +60,11 @@ final class SimulatedMachine {
         for (Scope scope : published) {
             Rollout rollout = scope.rollout();
             String workload = rollout.spec().workloads().getFirst();
+            if (!scope.isFor().test(labels)) {
+                inForce.remove(workload);
+                running.remove(workload);
+                continue;
+            }
             String before = inForce.get(workload);
             if (rollout.spec().to().equals(before) && !knows(rollout)) {
                 hadBefore.add(rollout.digest());
