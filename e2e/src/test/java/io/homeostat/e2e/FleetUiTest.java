@@ -418,7 +418,7 @@ final class FleetUiTest {
         goTo("#/fleet");
         browser.awaitText(".totals", "bob 43");
         eventually().until(() -> "2".equals(browser.script("return String(window.waits)")));
-        assertEquals(0, browser.count("[role=alert]"), browser::text);
+        assertEquals(0, browser.count("main [role=alert]"), () -> browser.text("main"));
     }
 
     private int asked(String path) {
