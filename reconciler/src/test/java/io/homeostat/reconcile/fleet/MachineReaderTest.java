@@ -13,6 +13,7 @@ import io.homeostat.desired.fleet.MachineRegistration;
 import io.homeostat.desired.fleet.MachineReport;
 import io.homeostat.desired.fleet.MachineReport.ReportedWorkload;
 import io.homeostat.desired.state.RecordCodec;
+import java.time.DateTimeException;
 import java.time.Instant;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -92,6 +93,60 @@ class MachineReaderTest {
 
         assertThrows(IllegalArgumentException.class, () -> codec.read(MachineRegistration.class, json));
         assertThrows(IllegalArgumentException.class, () -> reader.registration(ByteString.copyFromUtf8(json)));
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "2026-01-02T03:04:05Z",
+                "2026-01-02T03:04:05.6Z",
+                "2026-01-02T03:04:05.067Z",
+                "2026-01-02T03:04:05.000000007Z",
+                "2024-02-29T23:59:59.999999999Z",
+                "0000-01-01T00:00:00Z",
+                "1969-12-31T23:59:59.5Z",
+                "2026-01-02T24:00:00Z",
+                "2026-01-02T23:59:60Z",
+                "2026-01-02t03:04:05z",
+                "2026-01-02T03:04:05.Z",
+                "2026-01-02T03:04:05+02:00",
+                "+12026-01-02T03:04:05Z",
+                "-0001-01-02T03:04:05Z",
+            })
+    void timesAreReadAsAnInstantReadsThem(String time) {
+        assertEquals(
+                Instant.parse(time),
+                reader.registration(ByteString.copyFromUtf8(json("{'at': '" + time + "'}")))
+                        .at());
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "",
+                "Z",
+                "2026-01-02",
+                "2026-01-02T03:04:05",
+                "2026-02-29T03:04:05Z",
+                "2026-13-02T03:04:05Z",
+                "2026-01-02T25:04:05Z",
+                "2026-01-02T24:00:01Z",
+                "2026-01-02T03:60:05Z",
+                "2026-01-02T03:04:60Z",
+                "2026-01-02T03:04:61Z",
+                "2026-01-02T03:04:05.0000000001Z",
+                "2026-01-02T03:04:0\u0665Z",
+                "2026-01-02T03:04:-5Z",
+                "2026-01-02T03:04:+5Z",
+                "2026-01-02 03:04:05Z",
+                "2026-01-02T03:04:05.1ZZ",
+            })
+    void whatAnInstantDoesNotReadIsNoTime(String time) {
+        assertThrows(DateTimeException.class, () -> Instant.parse(time));
+        IllegalArgumentException failure = assertThrows(
+                IllegalArgumentException.class,
+                () -> reader.registration(ByteString.copyFromUtf8(json("{'at': '" + time + "'}"))));
+        assertEquals("at: not a time", failure.getMessage());
     }
 
     private static String json(String text) {
