@@ -328,6 +328,7 @@ public final class EtcdKeyValues implements KeyValues {
                 .keepaliveTime(KEEPALIVE)
                 .keepaliveTimeout(KEEPALIVE_ANSWER)
                 .keepaliveWithoutCalls(true)
+                .interceptor(TransportThreads.shared())
                 .maxInboundMessageSize(MOST_BYTES);
         if (usesTls()) {
             builder.sslContext(ClientTls.configure(

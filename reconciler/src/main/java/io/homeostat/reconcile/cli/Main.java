@@ -1,5 +1,6 @@
 package io.homeostat.reconcile.cli;
 
+import io.homeostat.desired.platform.ProcessEnd;
 import io.homeostat.reconcile.command.environment.DamagedProgram;
 import io.homeostat.reconcile.command.environment.ExitStatus;
 import org.slf4j.LoggerFactory;
@@ -13,7 +14,7 @@ final class Main {
         DamagedProgram.load();
         Thread.setDefaultUncaughtExceptionHandler(Main::uncaught);
         int status = ExitStatus.FAILED;
-        try {
+        try (ProcessEnd _ = ProcessEnd.ofThis()) {
             status = Homeostat.run(args, ThisProcess.environment());
         } catch (RuntimeException | Error e) {
             uncaught(Thread.currentThread(), e);
