@@ -8,6 +8,9 @@ import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.state.StateReader.StoredDeclaration;
 import io.homeostat.desired.state.StateStore.SourceContent;
 import io.homeostat.desired.yaml.Choice;
+import io.homeostat.desired.yaml.DocumentReader;
+import io.homeostat.desired.yaml.DocumentReader.Input;
+import io.homeostat.desired.yaml.DocumentReader.NotHere;
 import java.nio.file.Path;
 import java.time.InstantSource;
 import java.util.List;
@@ -76,6 +79,12 @@ public final class MachineSources {
                         .content()
                         .retaining(retained))
                 .collect(ImmutableList.toImmutableList());
+    }
+
+    /** The documents of files that are not for this machine, read now; {@link #contents} tells of files that are wrong. */
+    public ImmutableList<NotHere> notHere() {
+        ImmutableList<Input> inputs = files.stream().map(Input.Watched::new).collect(ImmutableList.toImmutableList());
+        return DocumentReader.parse(DocumentReader.collect(inputs), choice).notHere();
     }
 
     /** The files of which something is stored, and that other sources than these have read on this machine. */

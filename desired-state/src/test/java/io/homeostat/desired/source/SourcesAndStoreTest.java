@@ -6,6 +6,8 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
+import com.google.common.collect.ImmutableSortedMap;
+import io.homeostat.desired.fleet.MachineLabels;
 import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
@@ -15,6 +17,7 @@ import io.homeostat.desired.state.StateStore.SourceContent;
 import io.homeostat.desired.state.sqlite.StateStores;
 import io.homeostat.desired.yaml.AgentConfigReader;
 import io.homeostat.desired.yaml.Choice;
+import io.homeostat.desired.yaml.DocumentReader.NotHere;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -22,6 +25,7 @@ import java.time.Clock;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.time.ZoneOffset;
+import java.util.Optional;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -122,6 +126,27 @@ class SourcesAndStoreTest {
                 .content()
                 .retainedOrigins();
         assertEquals(ImmutableSet.of(files.path("a.yaml").toString()), retained);
+    }
+
+    @Test
+    void documentsForOtherMachinesAreNamedAlsoWhereAFileIsWrong() throws IOException {
+        files.write(
+                "a.yaml", process("a") + process("b").replace("spec:", "placement: {matchLabels: {role: db}}\nspec:"));
+        files.write("wrong.yaml", "kind: Nonsense\n");
+        Choice labels = new MachineLabels(ImmutableSortedMap.of("role", "web"), Optional.empty());
+        MachineSources sources = new MachineSources(
+                AgentConfigReader.defaults(),
+                ImmutableList.of(temporary.resolve("missing"), temporary.resolve("desired.d")),
+                labels);
+
+        ImmutableList<NotHere> left = sources.notHere();
+
+        assertEquals(1, left.size(), left::toString);
+        assertEquals(B, left.getFirst().read().workload().id());
+        assertEquals(files.path("a.yaml").toString(), left.getFirst().read().file());
+        assertEquals(
+                "placement.matchLabels asks for role 'db', and this machine has 'web'",
+                left.getFirst().reason());
     }
 
     private void assertForetold() throws IOException {

@@ -171,13 +171,15 @@ public final class CommandServer implements ApiServer.Handler, AutoCloseable {
 
     /**
      * The caller's environment as far as the request tells it; the rest is the agent's own, but for standard input and terminal. The metadata
-     * server is the agent's: a plan made with another one's answers would not be what the agent does.
+     * server and the directory of its configuration are the agent's: a plan made with others would not be what the agent does.
      */
     private Environment environment(Presentation presentation, ApiInput input, PrintStream out, PrintStream err) {
         return new Environment(
                 ImmutableMap.<String, String>builder()
                         .putAll(TerminalSize.variables(presentation.getRows(), presentation.getColumns()))
                         .put(MetadataClient.HOST_VARIABLE, environment.variable(MetadataClient.HOST_VARIABLE))
+                        .put(UserDirectories.HOME, environment.variable(UserDirectories.HOME))
+                        .put(UserDirectories.CONFIG_HOME, environment.variable(UserDirectories.CONFIG_HOME))
                         .buildOrThrow(),
                 environment.workingDirectory(),
                 environment.uid(),

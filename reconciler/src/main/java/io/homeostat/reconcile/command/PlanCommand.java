@@ -3,7 +3,6 @@ package io.homeostat.reconcile.command;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
-import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.model.DesiredState;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.FileOwner;
@@ -20,7 +19,6 @@ import io.homeostat.proto.agent.CommandRequest;
 import io.homeostat.proto.agent.PlanRequest;
 import io.homeostat.reconcile.command.environment.ExitStatus;
 import io.homeostat.reconcile.command.environment.ForeignState;
-import io.homeostat.reconcile.command.environment.UserDirectories;
 import io.homeostat.reconcile.command.output.Console;
 import io.homeostat.reconcile.command.output.Json;
 import io.homeostat.reconcile.command.output.LeftOut;
@@ -143,13 +141,15 @@ public record PlanCommand(DocumentTexts documents, boolean detailedExitCode, boo
                             + "; what an agent of that user would newly read of files is not in this plan");
             return ImmutableList.of();
         }
-        AgentConfig config = workspace.enforcer().config();
-        MachineSources sources = new MachineSources(
-                config, new UserDirectories(workspace.environment()).desiredFiles(), workspace.labels());
+        MachineSources sources = workspace.sources();
         ImmutableList<StoredDeclaration> stored =
                 workspace.remembered(StateReader::declarations).orElse(ImmutableList.of());
         boolean told = configNamed
-                || !config.sources().equals(AgentConfigReader.defaults().sources());
+                || !workspace
+                        .enforcer()
+                        .config()
+                        .sources()
+                        .equals(AgentConfigReader.defaults().sources());
         ImmutableSet<String> others = told ? ImmutableSet.of() : sources.readByOthers(stored);
         others.stream()
                 .findFirst()

@@ -11,6 +11,7 @@ import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.platform.MetadataClient;
+import io.homeostat.desired.source.MachineSources;
 import io.homeostat.desired.source.SetTexts;
 import io.homeostat.desired.source.StoredState;
 import io.homeostat.desired.state.Instance;
@@ -33,6 +34,7 @@ import io.homeostat.observe.process.UnknownLaunches;
 import io.homeostat.reconcile.command.environment.CommandFailure;
 import io.homeostat.reconcile.command.environment.Environment;
 import io.homeostat.reconcile.command.environment.ForeignState;
+import io.homeostat.reconcile.command.environment.UserDirectories;
 import io.homeostat.reconcile.command.output.Console;
 import io.homeostat.reconcile.command.output.Overtaken;
 import io.homeostat.reconcile.logs.LogFiles;
@@ -145,15 +147,28 @@ public record Workspace(String word, Environment environment, Console console, L
         return new HostLabels().look(enforcer.config().labels(), layout.instanceId());
     }
 
-    /** What of published sets is not for this machine, and why; empty where nobody knows what is configured here. */
+    /** Where the agent that runs here, or the next one, reads what is declared on this machine. */
+    MachineSources sources() {
+        return new MachineSources(enforcer.config(), new UserDirectories(environment).desiredFiles(), labels());
+    }
+
+    /**
+     * What of watched files and published sets is not for this machine, and why; empty where nobody knows what is configured here. The agent
+     * of another user reads other files than ours.
+     */
     ImmutableList<NotHere> notHere() {
         if (enforcer.unconfigured().isPresent()) {
             return ImmutableList.of();
         }
         MachineLabels labels = labels();
-        return remembered(state ->
+        ImmutableList.Builder<NotHere> notHere = ImmutableList.builder();
+        if (ForeignState.owner(environment, layout).isEmpty()) {
+            notHere.addAll(sources().notHere());
+        }
+        remembered(state ->
                         SetTexts.notHere(state, source -> SetSelection.of(state, source, labels, layout.instanceId())))
-                .orElse(ImmutableList.of());
+                .ifPresent(notHere::addAll);
+        return notHere.build();
     }
 
     /** Looks at what is remembered here; empty when there is nothing yet. */

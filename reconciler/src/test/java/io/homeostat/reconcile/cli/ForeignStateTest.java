@@ -97,7 +97,8 @@ class ForeignStateTest {
     @Test
     void aPlanReadsNoFilesOfRootsForAnother() throws IOException {
         Path declared = Files.createDirectory(directory.resolve("declared"));
-        Files.writeString(declared.resolve("c.yaml"), Shell.sleeper("c", 300));
+        String elsewhere = Shell.sleeper("d", 300).replace("spec:", "placement: {matchLabels: {role: db}}\nspec:");
+        Files.writeString(declared.resolve("c.yaml"), Shell.sleeper("c", 300) + elsewhere);
         Path config = shell.write("agent.yaml", "sources: {files: [%s]}%n".formatted(declared));
 
         Result planned = shell.run("plan", "--config", config.toString());
@@ -105,6 +106,7 @@ class ForeignStateTest {
         assertEquals(0, planned.status(), planned.err());
         assertTrue(planned.out().contains("0 to install"), planned.out());
         assertTrue(planned.out().contains("2 unchanged"), planned.out());
+        assertFalse(planned.out().contains("Not for this machine"), planned.out());
         assertTrue(planned.err().contains("the state in " + shell.state() + " belongs to "), planned.err());
         assertFalse(shell.run("plan", "-f", file.toString()).err().contains("belongs to"), "it reads no files anyway");
     }

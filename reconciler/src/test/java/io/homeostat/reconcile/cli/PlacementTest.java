@@ -4,6 +4,8 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
 import com.google.common.collect.ImmutableSortedMap;
@@ -11,12 +13,15 @@ import com.google.common.io.MoreFiles;
 import com.google.common.io.RecursiveDeleteOption;
 import io.homeostat.desired.fleet.MachineLabels;
 import io.homeostat.desired.model.SourceName;
+import io.homeostat.desired.source.FilesSource;
 import io.homeostat.desired.source.SetTexts;
+import io.homeostat.desired.source.StoredWorkloads;
 import io.homeostat.desired.state.StateStore;
 import io.homeostat.desired.state.StateStore.SourceContent;
 import io.homeostat.desired.state.StateStore.ToApply;
 import io.homeostat.desired.state.StoredSet;
 import io.homeostat.desired.state.sqlite.StateStores;
+import io.homeostat.desired.yaml.Choice;
 import io.homeostat.reconcile.cli.Shell.Result;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -99,6 +104,87 @@ class PlacementTest {
         assertTrue(planned.out().contains("process/web"), planned::toString);
         assertFalse(planned.out().contains("+ process/db"), planned::toString);
         assertTrue(planned.out().contains("Plan: 1 to install"), planned::toString);
+    }
+
+    @Test
+    void planAndDescribeTellWhatOfFilesIsNotForThisMachine() throws IOException {
+        Files.writeString(
+                declared.resolve("all.yaml"),
+                process("web", "{matchLabels: {role: web}}") + process("db", "{matchLabels: {role: db}}"));
+        Path other = shell.write("other.yaml", "labels: {role: db}\nsources: {files: [%s]}\n".formatted(declared));
+
+        assertNotHere("process/db", "asks for role 'db', and this machine has 'web'");
+        assertFalse(
+                shell.run("plan", "-f", declared.resolve("all.yaml").toString())
+                        .out()
+                        .matches("(?s).*process/db.*process/db.*"),
+                "beside documents files are left out");
+        Result named = shell.run("plan", "--config", other.toString());
+        assertTrue(
+                named.out()
+                        .endsWith(
+                                "process/web 1: placement.matchLabels asks for role 'web', and this machine has 'db'\n"),
+                named::toString);
+    }
+
+    /** It has no labels, and reads files where everybody does who is not told otherwise. */
+    @Test
+    void anAgentTellsWhatOfItsOwnFilesIsNotForThisMachine() throws IOException {
+        Files.writeString(declared.resolve("web.yaml"), process("web", "{matchLabels: {role: none}}"));
+        Files.writeString(
+                Files.createDirectory(directory.resolve("config/homeostat/desired.d"))
+                        .resolve("db.yaml"),
+                process("db", "{matchLabels: {role: db}}"));
+
+        try (TestAgent agent = TestAgent.start(shell)) {
+            assertNotHere("process/db", "asks for role 'db', and this machine has no such label");
+            assertFalse(shell.run("plan").out().contains("process/web"), "the agent reads no such file");
+            assertEquals(4, agent.calls());
+        }
+    }
+
+    @Test
+    void whatWasReadBeforeAndIsForOthersNowIsDescribedWithTheReason() throws IOException {
+        Path file = Files.writeString(declared.resolve("web.yaml"), process("web", "{}"));
+        Clock clock = Clock.systemUTC();
+        try (StateStore store =
+                StateStores.openForWriting(shell.layout(), clock).store()) {
+            SourceContent read = new FilesSource(ImmutableList.of(declared), Choice.ALL, clock)
+                    .read(StoredWorkloads.of(SourceName.FILES, store.declarations()))
+                    .content();
+            store.replace(read, clock.instant());
+        }
+        Files.writeString(file, process("web", "{matchLabels: {role: db}}"));
+
+        Result web = shell.run("describe", "process/web");
+        JsonNode json = new ObjectMapper()
+                .readTree(shell.run("describe", "process/web", "-o", "json").out());
+
+        assertEquals(0, web.status(), web::toString);
+        assertTrue(web.out().contains("""
+
+                Not for this machine:
+                  process/web 1: placement.matchLabels asks for role 'db', and this machine has 'web'
+                """), web::toString);
+        assertEquals(file.toString(), json.path("notHere").path(0).path("file").asText());
+    }
+
+    private void assertNotHere(String workload, String reason) throws IOException {
+        Result planned = shell.run("plan");
+        assertTrue(planned.out().endsWith("""
+
+                        Not for this machine:
+                          %s 1: placement.matchLabels %s
+                        """.formatted(workload, reason)), planned::toString);
+        JsonNode json =
+                new ObjectMapper().readTree(shell.run("plan", "-o", "json").out());
+        assertEquals(1, json.path("notHere").size(), json::toString);
+        assertEquals(workload, json.path("notHere").path(0).path("workload").asText());
+        Result described = shell.run("describe", workload);
+        assertEquals(3, described.status());
+        assertEquals(
+                "homeostat: describe: not for this machine: " + workload + " 1: placement.matchLabels " + reason + "\n",
+                described.err());
     }
 
     @Test

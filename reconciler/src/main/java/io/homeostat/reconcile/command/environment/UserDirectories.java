@@ -27,6 +27,9 @@ public final class UserDirectories {
     /** The variable that names the agent's configuration for every command. */
     public static final String CONFIG = "HOMEOSTAT_CONFIG";
 
+    public static final String HOME = "HOME";
+    public static final String CONFIG_HOME = "XDG_CONFIG_HOME";
+
     static final Path MACHINE_ID = Path.of("/etc/machine-id");
     private static final Pattern HEX_ID = Pattern.compile("[0-9a-f]{32}");
 
@@ -104,7 +107,7 @@ public final class UserDirectories {
         if (environment.isRoot()) {
             return Path.of("/etc/homeostat");
         }
-        return xdg("XDG_CONFIG_HOME").orElseGet(() -> home().resolve(".config")).resolve("homeostat");
+        return xdg(CONFIG_HOME).orElseGet(() -> home().resolve(".config")).resolve("homeostat");
     }
 
     public Path absolute(String option, String path) {
@@ -125,7 +128,7 @@ public final class UserDirectories {
     }
 
     private Path home() {
-        String home = environment.variable("HOME");
+        String home = environment.variable(HOME);
         if (!home.startsWith("/")) {
             throw new CommandFailure("there is no HOME to keep state in; choose a directory with --state-dir");
         }
