@@ -133,6 +133,9 @@ record FleetOperation(Invocation typed) {
                     case PLAN -> {
                         FleetPlan plan = plan(keys, listing, contents);
                         show(plan);
+                        if (!plan.refusals().isEmpty()) {
+                            yield ExitStatus.FAILED;
+                        }
                         yield typed.arguments().flag(Syntax.DETAILED_EXIT_CODE)
                                         && !plan.rows().isEmpty()
                                 ? ExitStatus.CHANGES
@@ -193,6 +196,7 @@ record FleetOperation(Invocation typed) {
                 Optional.ofNullable(listing.entries().get(keys.set()))
                         .map(set -> published(keys, contents, set.value())),
                 next,
+                typed.arguments().flag(Syntax.FORCE),
                 typed.environment().clock().instant());
     }
 

@@ -118,7 +118,7 @@ public enum Verb {
                     .text(Syntax.TO, "DIR", "With init: where passwords are kept, a file each.", false)
                     .flag(
                             Syntax.FORCE,
-                            "With init: also users that are there; with forget: also a machine that is heard of.")
+                            "With init: also users that are there; with forget: also a machine that is heard of; with plan: as publish --force would.")
                     .config(),
             typed -> new FleetOperation(typed).run(),
             "Show how machines that go by etcd and their rollouts fare, stop rollouts, or be a controller of them.",
@@ -128,7 +128,7 @@ public enum Verb {
             "plan -f PATH: what would change on which machines were this published, and in which waves.",
             "init: users and roles of etcd, each of which may do what it has to; etcd asks for passwords once its authentication is enabled.",
             "forget: a machine that is gone for good, so that rollouts do not wait for it.",
-            "Exit status: 0 done, of status all machines are heard of and well, nothing was stopped, and a controller leads while there are rollouts to go on with, 1 not; with --detailed-exitcode 2 changes."),
+            "Exit status: 0 done, of status all machines are heard of and well, nothing was stopped, and a controller leads while there are rollouts to go on with, 1 not, or publish would refuse what is planned; with --detailed-exitcode 2 changes."),
     PLAN(
             syntax -> syntax.files(false)
                     .prune()

@@ -466,6 +466,37 @@ class FleetOperationTest {
     }
 
     @Test
+    void whatPublishWouldRefuseIsNamedByAPlan() throws Exception {
+        put("machines/vm-1", "{\"at\": \"2026-11-01T12:00:00Z\"}");
+        put("set", SET);
+        String next = SET.replace("metadata: {name: web}", "metadata: {name: web}\nplacement: {excludeLabels: {a: b}}")
+                .replace("/bin/true", "/bin/false");
+
+        Result refused = plan(next, "--detailed-exitcode");
+        JsonNode json = new ObjectMapper().readTree(plan(next, "-o", "json").out());
+        Result published = shell.plain(
+                "publish", "-f", directory + "/set.yaml", "--to", "etcd", "--config", config.toString(), "--dry-run");
+
+        assertEquals(1, refused.status(), refused::toString);
+        assertTrue(refused.out().contains("process/web  1     1   1         at once"), refused::toString);
+        String revision = json.path("refusals").path(0).asText();
+        String placement = json.path("refusals").path(1).asText();
+        assertTrue(
+                refused.err()
+                        .endsWith("homeostat: publish would refuse this: " + revision
+                                + "\nhomeostat: publish would refuse this: " + placement + "\n"),
+                refused::toString);
+        assertTrue(revision.startsWith("it is not what was published before under the same revision: "), revision);
+        assertTrue(placement.startsWith("the placement is not what was published before: process/web"), placement);
+        assertEquals(1, published.status());
+        assertTrue(published.err().endsWith(": " + revision + "\n"), published::toString);
+
+        Result forced = plan(next, "--force");
+        assertEquals(0, forced.status());
+        assertFalse(forced.err().contains("refuse"), forced::toString);
+    }
+
+    @Test
     void aPlanNeedsDocumentsThatCanBeRead() throws Exception {
         assertEquals(64, fleet("plan").status());
         Result invalid = plan("kind: Process");

@@ -39,8 +39,12 @@ import org.jspecify.annotations.Nullable;
 /**
  * What would change on the machines of a fleet were a set published: by the labels that they are registered with, and by the rule by which
  * they choose themselves.
+ *
+ * @param refusals why it would not be published, see {@link Publication#refusals}
  */
-public record FleetPlan(int machines, ImmutableList<Row> rows, ImmutableList<String> warnings) implements FleetAnswer {
+public record FleetPlan(
+        int machines, ImmutableList<Row> rows, ImmutableList<String> warnings, ImmutableList<String> refusals)
+        implements FleetAnswer {
     private static final String NOTHING = "-";
 
     /**
@@ -68,9 +72,15 @@ public record FleetPlan(int machines, ImmutableList<Row> rows, ImmutableList<Str
      * @param listing all of the store
      * @param published what is published now; empty: nothing is
      * @param next what is to be published
+     * @param force whether it would be published although that is refused otherwise
      */
     public static FleetPlan of(
-            FleetKeys keys, Listing listing, Optional<ReadResult> published, ReadResult next, Instant now) {
+            FleetKeys keys,
+            Listing listing,
+            Optional<ReadResult> published,
+            ReadResult next,
+            boolean force,
+            Instant now) {
         FleetMirror mirror = new FleetMirror(keys, set -> PublishedRollouts.scopes(next));
         mirror.replace(listing);
         // As if it had been published now; its text is not looked at.
@@ -98,7 +108,14 @@ public record FleetPlan(int machines, ImmutableList<Row> rows, ImmutableList<Str
                 .map(change -> new Row(change.getElement(), change.getCount()))
                 .sorted(Comparator.comparing(Row::change, Change.ORDER))
                 .collect(ImmutableList.toImmutableList());
-        return new FleetPlan(mirror.machines().size(), rows, warnings(rows, mirror, published, next));
+        return new FleetPlan(
+                mirror.machines().size(),
+                rows,
+                warnings(rows, mirror, published, next),
+                published
+                        .filter(before -> !force)
+                        .map(before -> Publication.refusals(before, next))
+                        .orElse(ImmutableList.of()));
     }
 
     private static SetSelection selection(
@@ -231,6 +248,7 @@ public record FleetPlan(int machines, ImmutableList<Row> rows, ImmutableList<Str
             table.print(console.out(), console.ansi());
         }
         warnings.forEach(warning -> console.say("warning: " + Text.oneLine(warning)));
+        refusals.forEach(refusal -> console.say("publish would refuse this: " + Text.oneLine(refusal)));
     }
 
     private static String when(Change change) {
@@ -259,6 +277,7 @@ public record FleetPlan(int machines, ImmutableList<Row> rows, ImmutableList<Str
                                 .put("wave", row.change().wave())
                                 .put("machines", row.machines())));
         json.set("warnings", Json.texts(warnings));
+        json.set("refusals", Json.texts(refusals));
         return json;
     }
 }

@@ -28,6 +28,7 @@ import io.homeostat.reconcile.command.environment.CommandFailure;
 import java.time.Instant;
 import java.util.Comparator;
 import java.util.Optional;
+import java.util.stream.Stream;
 
 /**
  * A set that is to be published.
@@ -71,8 +72,9 @@ public record Publication(
                 // What machines have not taken, as it is not valid, changes nothing for them.
                 ReadResult published = read(before.get().documents());
                 if (published.valid()) {
-                    refuseChangedRevisions(published, next, what);
-                    refuseOtherPlacements(published, next, what);
+                    refusals(published, next).stream().findFirst().ifPresent(refusal -> {
+                        throw new CommandFailure(what + refusal);
+                    });
                 }
             }
             long last = before.map(PublishedSet::sequence).orElse(0L);
@@ -100,8 +102,15 @@ public record Publication(
         }
     }
 
+    /** Why a set is not published in place of this one unless forced: machines would change past the waves of rollouts. */
+    static ImmutableList<String> refusals(ReadResult published, ReadResult next) {
+        return Stream.of(changedRevisions(published, next), otherPlacements(published, next))
+                .flatMap(Optional::stream)
+                .collect(ImmutableList.toImmutableList());
+    }
+
     /** Machines that have a revision take what else it says at once: nothing would hold that up when it does harm. */
-    private static void refuseChangedRevisions(ReadResult published, ReadResult next, String what) {
+    private static Optional<String> changedRevisions(ReadResult published, ReadResult next) {
         ImmutableSortedSet<String> changed = next.rollouts().stream()
                 .flatMap(rollout -> next.declared().stream()
                         .filter(workload -> rollout.spec()
@@ -112,16 +121,16 @@ public record Publication(
                         .map(workload -> workload.id() + " at revision '" + workload.revision() + "', of rollout "
                                 + rollout.name()))
                 .collect(ImmutableSortedSet.toImmutableSortedSet(Comparator.naturalOrder()));
-        if (!changed.isEmpty()) {
-            throw new CommandFailure(what + "it is not what was published before under the same revision: "
-                    + String.join("; ", changed)
-                    + "; machines with that revision would change at once, whatever wave is open: write another revision and"
-                    + " have the rollout bring that, or add --force");
-        }
+        return changed.isEmpty()
+                ? Optional.empty()
+                : Optional.of("it is not what was published before under the same revision: "
+                        + String.join("; ", changed)
+                        + "; machines with that revision would change at once, whatever wave is open: write another revision and"
+                        + " have the rollout bring that, or add --force");
     }
 
     /** Machines that a rollout was not for when its wave opened were not counted then, and would take the new revision at once. */
-    private static void refuseOtherPlacements(ReadResult published, ReadResult next, String what) {
+    private static Optional<String> otherPlacements(ReadResult published, ReadResult next) {
         ImmutableSet<String> going = published.rollouts().stream()
                 .map(rollout -> Rollout.of(rollout.name(), rollout.spec()).digest())
                 .collect(ImmutableSet.toImmutableSet());
@@ -133,12 +142,11 @@ public record Publication(
                         .map(id -> id + ", of rollout " + rollout.name()))
                 .sorted()
                 .collect(ImmutableList.toImmutableList());
-        if (!changed.isEmpty()) {
-            throw new CommandFailure(
-                    what + "the placement is not what was published before: " + String.join("; ", changed)
-                            + "; machines that it is for now could take the new revision at once, whatever wave is open: rename the"
-                            + " rollout, which then counts them from its first wave, or add --force");
-        }
+        return changed.isEmpty()
+                ? Optional.empty()
+                : Optional.of("the placement is not what was published before: " + String.join("; ", changed)
+                        + "; machines that it is for now could take the new revision at once, whatever wave is open: rename the"
+                        + " rollout, which then counts them from its first wave, or add --force");
     }
 
     private static ImmutableSet<Placement> placements(ReadResult set, String id) {
