@@ -6,8 +6,10 @@ import com.google.protobuf.InvalidProtocolBufferException;
 import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.yaml.Choice;
 import io.homeostat.desired.yaml.DocumentReader;
 import io.homeostat.desired.yaml.DocumentReader.Input;
+import io.homeostat.desired.yaml.DocumentReader.NotHere;
 import io.homeostat.desired.yaml.DocumentReader.ReadResult;
 import io.homeostat.desired.yaml.DocumentReader.ReadWorkload;
 import io.homeostat.desired.yaml.IoReason;
@@ -42,17 +44,21 @@ public final class LocalSource {
 
     private final ImmutableList<Path> directories;
     private final ImmutableSet<String> disabled;
+    private final Choice choice;
     private final InstantSource clock;
     private final Absences absences = new Absences();
 
     /**
      * @param directories with one directory per plugin
      * @param disabled names of workloads that are not declared although they are there
+     * @param choice which documents are for this machine
      * @param clock the one that files get their times from
      */
-    public LocalSource(ImmutableList<Path> directories, ImmutableSet<String> disabled, InstantSource clock) {
+    public LocalSource(
+            ImmutableList<Path> directories, ImmutableSet<String> disabled, Choice choice, InstantSource clock) {
         this.directories = directories.stream().map(Path::toAbsolutePath).collect(ImmutableList.toImmutableList());
         this.disabled = disabled;
+        this.choice = choice;
         this.clock = clock;
     }
 
@@ -61,11 +67,19 @@ public final class LocalSource {
         return new Pass(stored).reading();
     }
 
+    /** What manifests say that is not for this machine. */
+    ImmutableList<NotHere> notHere() {
+        Pass look = new Pass(StoredWorkloads.of(SourceName.LOCAL, ImmutableList.of()));
+        SourceSnapshot _ = look.reading();
+        return ImmutableList.copyOf(look.notHere);
+    }
+
     /** One look at all directories. */
     private final class Pass {
         private final StoredWorkloads stored;
         private final Retention retention;
         private final Map<WorkloadId, String> declared = new HashMap<>();
+        private final List<NotHere> notHere = new ArrayList<>();
 
         Pass(StoredWorkloads stored) {
             this.stored = stored;
@@ -153,8 +167,12 @@ public final class LocalSource {
         }
 
         private void yaml(Path file) {
-            ReadResult read = DocumentReader.readAll(List.of(new Input.Watched(file)));
+            ReadResult read = DocumentReader.parse(DocumentReader.collect(List.of(new Input.Watched(file))), choice);
             read.errors().forEach(retention::problem);
+            read.notHere().stream()
+                    .filter(found ->
+                            !disabled.contains(found.read().workload().id().name()))
+                    .forEach(notHere::add);
             for (ReadWorkload found : read.workloads()) {
                 declare(found.workload(), found.file(), found.origin());
             }

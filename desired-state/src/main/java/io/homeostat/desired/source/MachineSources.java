@@ -28,7 +28,7 @@ public final class MachineSources {
 
     /**
      * @param defaultFiles where YAML is read from unless the configuration says otherwise
-     * @param choice which documents of files are for this machine
+     * @param choice which documents are for this machine
      */
     public MachineSources(AgentConfig config, ImmutableList<Path> defaultFiles, Choice choice) {
         this.choice = choice;
@@ -58,7 +58,7 @@ public final class MachineSources {
                 SourceName.FILES,
                 new FilesSource(files, choice, clock)::read,
                 SourceName.LOCAL,
-                new LocalSource(plugins, disabled, clock)::read);
+                new LocalSource(plugins, disabled, choice, clock)::read);
     }
 
     /**
@@ -81,10 +81,14 @@ public final class MachineSources {
                 .collect(ImmutableList.toImmutableList());
     }
 
-    /** The documents of files that are not for this machine, read now; {@link #contents} tells of files that are wrong. */
-    public ImmutableList<NotHere> notHere() {
+    /** What they have for other machines, read now; {@link #contents} tells of files that are wrong. */
+    public ImmutableList<NotHere> notHere(InstantSource clock) {
         ImmutableList<Input> inputs = files.stream().map(Input.Watched::new).collect(ImmutableList.toImmutableList());
-        return DocumentReader.parse(DocumentReader.collect(inputs), choice).notHere();
+        return ImmutableList.<NotHere>builder()
+                .addAll(DocumentReader.parse(DocumentReader.collect(inputs), choice)
+                        .notHere())
+                .addAll(new LocalSource(plugins, disabled, choice, clock).notHere())
+                .build();
     }
 
     /** The files of which something is stored, and that other sources than these have read on this machine. */

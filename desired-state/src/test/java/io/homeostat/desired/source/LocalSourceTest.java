@@ -10,7 +10,11 @@ import static org.junit.jupiter.api.Assumptions.assumeFalse;
 
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
+import com.google.common.collect.ImmutableSortedMap;
+import io.homeostat.desired.fleet.MachineLabels;
 import io.homeostat.desired.model.SourceName;
+import io.homeostat.desired.yaml.Choice;
+import io.homeostat.desired.yaml.DocumentReader.NotHere;
 import io.homeostat.proto.acp.ConfigurePluginStates.ConfigurePlugin;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -63,6 +67,27 @@ class LocalSourceTest {
         files.write("a/manifest.yaml", process("one", "-"));
         assertTrue(messages(read()).getFirst().startsWith(yaml + ":9:18: metadata.name: "));
         assertEquals(List.of("one", "two"), files.inForce());
+    }
+
+    @Test
+    void yamlBesideAPluginMayBeForOtherMachines() throws IOException {
+        Path manifest = files.write("a/manifest.yaml", process("a", "b", "c"));
+        assertEquals(List.of("a", "b", "c"), names(read()));
+        String placed = "placement: {matchLabels: {role: db}}\nspec:";
+        files.write("a/manifest.yaml", process("a") + process("b", "c").replace("spec:", placed));
+        files.write("d/manifest.yaml", "d: [");
+
+        SourceSnapshot reading = read();
+        List<NotHere> left = source("c").notHere();
+
+        assertEquals(List.of("a"), names(reading));
+        assertEquals(List.of("a"), files.inForce());
+        assertEquals(1, left.size(), left::toString);
+        assertEquals("b", left.getFirst().read().workload().id().name());
+        assertEquals(manifest.toString(), left.getFirst().read().file());
+        assertEquals(
+                "placement.matchLabels asks for role 'db', and this machine has 'web'",
+                left.getFirst().reason());
     }
 
     @Test
@@ -219,7 +244,9 @@ class LocalSourceTest {
     }
 
     private LocalSource source(String... disabled) {
-        return new LocalSource(ImmutableList.of(directory), ImmutableSet.copyOf(disabled), InstantSource.fixed(NOW));
+        Choice labels = new MachineLabels(ImmutableSortedMap.of("role", "web"), Optional.empty());
+        return new LocalSource(
+                ImmutableList.of(directory), ImmutableSet.copyOf(disabled), labels, InstantSource.fixed(NOW));
     }
 
     /** With everything an hour old. */

@@ -139,7 +139,7 @@ class SourcesAndStoreTest {
                 ImmutableList.of(temporary.resolve("missing"), temporary.resolve("desired.d")),
                 labels);
 
-        ImmutableList<NotHere> left = sources.notHere();
+        ImmutableList<NotHere> left = sources.notHere(Clock.systemUTC());
 
         assertEquals(1, left.size(), left::toString);
         assertEquals(B, left.getFirst().read().workload().id());

@@ -153,7 +153,7 @@ public record Workspace(String word, Environment environment, Console console, L
     }
 
     /**
-     * What of watched files and published sets is not for this machine, and why; empty where nobody knows what is configured here. The agent
+     * What of files and published sets is not for this machine, and why; empty where nobody knows what is configured here. The agent
      * of another user reads other files than ours.
      */
     ImmutableList<NotHere> notHere() {
@@ -163,7 +163,7 @@ public record Workspace(String word, Environment environment, Console console, L
         MachineLabels labels = labels();
         ImmutableList.Builder<NotHere> notHere = ImmutableList.builder();
         if (ForeignState.owner(environment, layout).isEmpty()) {
-            notHere.addAll(sources().notHere());
+            notHere.addAll(sources().notHere(environment.clock()));
         }
         remembered(state ->
                         SetTexts.notHere(state, source -> SetSelection.of(state, source, labels, layout.instanceId())))
