@@ -98,9 +98,7 @@ public final class EtcdKeyValues implements KeyValues {
         ByteSequence from = bytes(prefix);
         long revision = 0;
         while (true) {
-            // Not sorted, as it comes in the order of keys: were it asked for that, etcd would read all that is left
-            // for
-            // each page.
+            // It comes in the order of keys. Were it asked to sort, etcd would read all that is left for each page.
             GetOption page = GetOption.builder()
                     .withRange(end)
                     .withLimit(PAGE)
