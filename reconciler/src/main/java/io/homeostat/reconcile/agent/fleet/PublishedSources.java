@@ -19,6 +19,7 @@ import io.homeostat.desired.remote.GitFetcher;
 import io.homeostat.desired.remote.HttpsFetcher;
 import io.homeostat.desired.remote.SetFetcher;
 import io.homeostat.desired.signature.KeyFailure;
+import io.homeostat.desired.state.StateReader.SourceProblem;
 import io.homeostat.desired.state.StateStore;
 import io.homeostat.desired.state.StoreException;
 import io.homeostat.desired.state.StoredSet;
@@ -35,6 +36,7 @@ import java.util.concurrent.locks.Lock;
 import java.util.function.Function;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -58,6 +60,9 @@ public final class PublishedSources implements AutoCloseable {
     private final List<Thread> threads = new ArrayList<>();
     /** What agent.yaml names, also while {@link #sources} does not have all of it yet. */
     private volatile ImmutableSet<SourceName> configured = ImmutableSet.of();
+
+    /** Whether nothing is left of those that it does not name. */
+    private volatile boolean othersWithdrawn;
 
     private volatile ImmutableList<PublishedSource> sources = ImmutableList.of();
     private AgentConfig.@Nullable Etcd fleet;
@@ -122,10 +127,12 @@ public final class PublishedSources implements AutoCloseable {
      */
     public synchronized void use(AgentConfig config) throws KeyFailure {
         SetReader reader = SetReader.of(config.signatures().documents());
+        end();
+        // Not before: what was followed until now may have given something until then.
+        othersWithdrawn = false;
         configured = NAMES.stream()
                 .filter(name -> isConfigured(name, config.sources()))
                 .collect(ImmutableSet.toImmutableSet());
-        end();
         fleet = config.sources().etcd();
         bucket = config.sources().bucket();
         connection = fleet == null ? null : etcd.apply(fleet);
@@ -209,33 +216,38 @@ public final class PublishedSources implements AutoCloseable {
         return new Followed(fetcher.name(), source -> new SetPoller(fetcher, source, interval, new SplittableRandom()));
     }
 
-    /** What sources have given that are not configured. */
+    /** What sources have given that are not configured. What fails is tried again after the next answer. */
     private void withdrawTheOthers() {
+        if (othersWithdrawn) {
+            return;
+        }
         ImmutableSet<SourceName> named = configured;
-        ImmutableSet<SourceName> giving = store.publishedSets().stream()
+        ImmutableList<StoredSet.Standing> standings = store.publishedSets();
+        ImmutableSet<SourceName> giving = standings.stream()
                 .filter(standing -> standing.set().isPresent())
                 .map(StoredSet.Standing::source)
                 .collect(ImmutableSet.toImmutableSet());
         if (!giving.containsAll(named)) {
             return;
         }
-        for (SourceName name : NAMES) {
-            if (!named.contains(name) && isKnown(name)) {
-                declaring.lock();
-                try {
-                    store.withdrawSet(name, clock.instant());
-                } catch (StoreException e) {
-                    LOG.error("{}: what it has given could not be withdrawn: {}", name.word(), e.getMessage());
-                } finally {
-                    declaring.unlock();
-                }
+        ImmutableSet<SourceName> others = Stream.concat(
+                        standings.stream().map(StoredSet.Standing::source),
+                        store.problems().stream().map(SourceProblem::source))
+                .filter(name -> NAMES.contains(name) && !named.contains(name))
+                .collect(ImmutableSet.toImmutableSet());
+        boolean withdrawn = true;
+        for (SourceName name : others) {
+            declaring.lock();
+            try {
+                store.withdrawSet(name, clock.instant());
+            } catch (StoreException e) {
+                withdrawn = false;
+                LOG.error("{}: what it has given could not be withdrawn: {}", name.word(), e.getMessage());
+            } finally {
+                declaring.unlock();
             }
         }
-    }
-
-    private boolean isKnown(SourceName name) {
-        return store.publishedSets().stream().anyMatch(one -> one.source() == name)
-                || store.problems().stream().anyMatch(problem -> problem.source() == name);
+        othersWithdrawn = withdrawn;
     }
 
     /**

@@ -246,7 +246,7 @@ final class PublishedSourceTest {
     @Test
     void whatIsStoredAndNotValidAnyMoreLeavesInForceWhatIs() throws SQLException {
         source.fetched(set("v1", 7, "web"));
-        sql("UPDATE published_set SET documents = '{\"web.yaml\": \"kind: Wrong\"}'");
+        sql(layout, "UPDATE published_set SET documents = '{\"web.yaml\": \"kind: Wrong\"}'");
 
         restart(NAME);
 
@@ -257,13 +257,13 @@ final class PublishedSourceTest {
     @Test
     void aSetThatCannotBeStoredIsAskedForAgain() throws SQLException {
         source.fetched(set("v1", 7, "web"));
-        sql("CREATE TRIGGER refuse BEFORE INSERT ON published_set BEGIN SELECT RAISE(ABORT, 'full'); END");
+        sql(layout, "CREATE TRIGGER refuse BEFORE INSERT ON published_set BEGIN SELECT RAISE(ABORT, 'full'); END");
 
         assertThrows(StoreException.class, () -> source.fetched(set("v2", 8, "db")));
 
         assertEquals(Optional.of("v1"), source.seen());
         assertEquals(ImmutableList.of(NAME + "/web.yaml"), origins());
-        sql("DROP TRIGGER refuse");
+        sql(layout, "DROP TRIGGER refuse");
         source.fetched(set("v2", 8, "db"));
         assertEquals(ImmutableList.of(NAME + "/db.yaml"), origins());
     }
@@ -280,7 +280,7 @@ final class PublishedSourceTest {
         assertEquals(0, changes);
     }
 
-    private void sql(String statement) throws SQLException {
+    static void sql(Layout layout, String statement) throws SQLException {
         try (Connection connection = DriverManager.getConnection("jdbc:sqlite:" + layout.database());
                 Statement sql = connection.createStatement()) {
             sql.execute(statement);

@@ -36,6 +36,7 @@ final class PublishedSourcesTest {
     @TempDir
     Path directory;
 
+    private Layout layout;
     private StateStore store;
     private PublishedSources sources;
     private int role;
@@ -43,7 +44,7 @@ final class PublishedSourcesTest {
 
     @BeforeEach
     void open() {
-        Layout layout = new Layout(directory.resolve("s"), directory.resolve("r"), "test");
+        layout = new Layout(directory.resolve("s"), directory.resolve("r"), "test");
         store = StateStores.openForWriting(layout, Clock.systemUTC()).store();
         sources = new PublishedSources(
                 layout,
@@ -99,6 +100,21 @@ final class PublishedSourcesTest {
         assertEquals(ImmutableSet.of(SourceName.GIT), giving());
         sources.use(config());
         assertEquals(ImmutableSet.of(), giving());
+    }
+
+    @Test
+    void whatCouldNotBeWithdrawnIsTriedAgain() throws Exception {
+        gave(SourceName.HTTPS, "https://127.0.0.1:1/set.json");
+        gave(SourceName.GIT, "file:///nowhere");
+        PublishedSourceTest.sql(
+                layout, "CREATE TRIGGER refuse BEFORE DELETE ON published_set BEGIN SELECT RAISE(ABORT, 'full'); END");
+
+        sources.use(config(GIT));
+        assertEquals(ImmutableSet.of(SourceName.HTTPS, SourceName.GIT), giving());
+        PublishedSourceTest.sql(layout, "DROP TRIGGER refuse");
+        role++;
+        sources.refreshWhatMoved();
+        assertEquals(ImmutableSet.of(SourceName.GIT), giving());
     }
 
     /** Labels change, and the configuration is read again, at the same time. */
