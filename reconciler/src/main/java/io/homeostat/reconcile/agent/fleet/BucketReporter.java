@@ -48,7 +48,8 @@ final class BucketReporter extends Reporter {
         changed();
         while (true) {
             if (awaitDue(renew, renewal.multipliedBy(2))) {
-                BucketReport now = new BucketReport(labels(), current());
+                About about = about();
+                BucketReport now = new BucketReport(about.labels(), current(about));
                 if (last == null || !now.saysTheSameAs(last)) {
                     write(now);
                     last = now;

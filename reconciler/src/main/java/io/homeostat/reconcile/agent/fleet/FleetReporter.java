@@ -74,7 +74,7 @@ final class FleetReporter extends Reporter {
 
     @Override
     void report() throws KeyValuesException, InterruptedException {
-        Registered as = register();
+        Registered as = register(about().labels());
         try (Lease lease = new Lease(store.grant(lifetime))) {
             LOG.debug("reporting as {}", keys.report(instanceId));
             reached();
@@ -91,18 +91,19 @@ final class FleetReporter extends Reporter {
      * It is written only when it says something else: by its last revision machines that come, or get their labels, late are told from
      * others.
      */
-    private Registered register() throws KeyValuesException, InterruptedException {
+    private Registered register(ImmutableSortedMap<String, String> labels)
+            throws KeyValuesException, InterruptedException {
         String key = keys.machine(instanceId);
-        MachineRegistration machine = new MachineRegistration(labels(), clock.instant());
+        MachineRegistration machine = new MachineRegistration(labels, clock.instant());
         Optional<Entry> known = store.get(key);
-        long revision = known.isPresent() && says(known.get(), machine.labels())
+        long revision = known.isPresent() && says(known.get(), labels)
                 ? known.get().modified()
                 : store.commit(
                                 ImmutableList.of(),
                                 ImmutableList.of(new Put(key, bytes(codec.write(machine)), KeyValues.NO_LEASE)))
                         .orElseThrow();
-        registered.accept(machine.labels(), revision);
-        return new Registered(machine.labels(), known.map(Entry::created).orElse(revision));
+        registered.accept(labels, revision);
+        return new Registered(labels, known.map(Entry::created).orElse(revision));
     }
 
     private boolean says(Entry registration, ImmutableSortedMap<String, String> labels) {
@@ -128,10 +129,11 @@ final class FleetReporter extends Reporter {
             Instant renew = renewed.plus(renewal);
             boolean due = awaitDue(renew, lifetime);
             if (due) {
-                if (!labels().equals(as.labels())) {
-                    as = register();
+                About about = about();
+                if (!about.labels().equals(as.labels())) {
+                    as = register(about.labels());
                 }
-                MachineReport now = current();
+                MachineReport now = current(about);
                 if (last == null || !now.at(last.at()).equals(last)) {
                     OptionalLong revision = store.commit(
                             ImmutableList.of(new CreatedIn(keys.machine(instanceId), as.created())),

@@ -168,12 +168,13 @@ abstract class Reporter implements AutoCloseable {
         }
     }
 
-    final ImmutableSortedMap<String, String> labels() {
-        return about.get().labels();
+    /** As of now; one report has it from one look. */
+    final About about() {
+        return about.get();
     }
 
-    final MachineReport current() {
-        About now = about.get();
+    /** With what the loop saw last. */
+    final MachineReport current(About now) {
         return new MachineReport(
                 now.agent(),
                 clock.instant(),
