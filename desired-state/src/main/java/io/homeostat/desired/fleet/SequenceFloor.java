@@ -2,6 +2,7 @@ package io.homeostat.desired.fleet;
 
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
+import io.homeostat.desired.state.StoredSet.Highest;
 import java.util.Collection;
 import java.util.Optional;
 
@@ -17,28 +18,21 @@ public record SequenceFloor(long sequence, ImmutableSet<String> digests) {
     public static final String UNSIGNED = "";
 
     /**
-     * The newest set of one signer.
-     *
-     * @param signer id of a key, or {@link #UNSIGNED}
-     */
-    public record Seen(String signer, long sequence, String digest) {}
-
-    /**
      * Finds the newest.
      *
      * @param trusted ids of the keys that are trusted now
      * @param required whether only signed sets are taken now
      */
-    public static SequenceFloor of(Collection<Seen> seen, ImmutableSet<String> trusted, boolean required) {
-        ImmutableList<Seen> counted = seen.stream()
+    public static SequenceFloor of(Collection<Highest> seen, ImmutableSet<String> trusted, boolean required) {
+        ImmutableList<Highest> counted = seen.stream()
                 .filter(one -> one.signer().equals(UNSIGNED) ? !required : trusted.contains(one.signer()))
                 .collect(ImmutableList.toImmutableList());
-        long highest = counted.stream().mapToLong(Seen::sequence).max().orElse(0);
+        long highest = counted.stream().mapToLong(Highest::sequence).max().orElse(0);
         return new SequenceFloor(
                 highest,
                 counted.stream()
                         .filter(one -> one.sequence() == highest)
-                        .map(Seen::digest)
+                        .map(Highest::digest)
                         .collect(ImmutableSet.toImmutableSet()));
     }
 

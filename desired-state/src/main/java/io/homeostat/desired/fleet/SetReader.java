@@ -11,6 +11,7 @@ import com.google.common.collect.ImmutableSortedMap;
 import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.signature.KeyFailure;
 import io.homeostat.desired.signature.TrustedKeys;
+import io.homeostat.desired.state.StoredSet.Highest;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.io.InputStream;
@@ -120,7 +121,7 @@ public final class SetReader {
     }
 
     /** The newest set of those that were taken, as far as it counts by the rules. */
-    public SequenceFloor floor(Collection<SequenceFloor.Seen> taken) {
+    public SequenceFloor floor(Collection<Highest> taken) {
         return SequenceFloor.of(taken, keys.ids(), rules.require());
     }
 

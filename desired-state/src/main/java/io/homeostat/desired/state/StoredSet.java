@@ -36,7 +36,11 @@ public record StoredSet(
      */
     public record Content(StoredSet set, ImmutableList<String> signers, ImmutableSortedMap<String, String> documents) {}
 
-    /** The highest sequence that was ever taken; {@code signer} is empty for that of sets without a signature. */
+    /**
+     * The highest sequence of one signer that was ever taken, here or by controllers of a fleet.
+     *
+     * @param signer id of a key; empty for sets that no trusted key has signed
+     */
     public record Highest(String signer, long sequence, String digest) {}
 
     /**

@@ -5,13 +5,15 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
 import com.google.common.collect.ImmutableSortedMap;
-import io.homeostat.desired.fleet.SequenceFloor.Seen;
+import io.homeostat.desired.state.StoredSet.Highest;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
 
 class SequenceFloorTest {
-    private static final ImmutableList<Seen> SEEN = ImmutableList.of(
-            new Seen("a", 7, "seven"), new Seen("b", 9, "nine"), new Seen(SequenceFloor.UNSIGNED, 11, "eleven"));
+    private static final ImmutableList<Highest> SEEN = ImmutableList.of(
+            new Highest("a", 7, "seven"),
+            new Highest("b", 9, "nine"),
+            new Highest(SequenceFloor.UNSIGNED, 11, "eleven"));
 
     @Test
     void anOlderSetIsRefusedAndTold() {
@@ -32,7 +34,8 @@ class SequenceFloorTest {
 
     @Test
     void aKeyThatIsNoLongerTrustedTakesItsSequenceWithIt() {
-        ImmutableList<Seen> stolen = ImmutableList.of(new Seen("a", 7, "seven"), new Seen("stolen", 1L << 62, "evil"));
+        ImmutableList<Highest> stolen =
+                ImmutableList.of(new Highest("a", 7, "seven"), new Highest("stolen", 1L << 62, "evil"));
 
         assertEquals(
                 1L << 62,

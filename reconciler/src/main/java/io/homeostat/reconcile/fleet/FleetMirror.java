@@ -16,8 +16,8 @@ import io.homeostat.desired.fleet.NewestSets;
 import io.homeostat.desired.fleet.Rollout;
 import io.homeostat.desired.fleet.RolloutOrder;
 import io.homeostat.desired.fleet.RolloutState;
-import io.homeostat.desired.fleet.SequenceFloor.Seen;
 import io.homeostat.desired.state.RecordCodec;
+import io.homeostat.desired.state.StoredSet.Highest;
 import io.homeostat.reconcile.fleet.RolloutSituation.GivenOrder;
 import io.homeostat.reconcile.fleet.RolloutSituation.Member;
 import java.time.Instant;
@@ -72,7 +72,7 @@ public final class FleetMirror {
          *
          * @param before the newest sets until then
          */
-        default ImmutableList<Seen> newest(ByteString set, ImmutableList<Seen> before) {
+        default ImmutableList<Highest> newest(ByteString set, ImmutableList<Highest> before) {
             return before;
         }
     }
@@ -83,7 +83,7 @@ public final class FleetMirror {
      * @param modified when they were written down, in the store; 0: they never were
      * @param isWritten whether the store has just these
      */
-    record Newest(ImmutableList<Seen> sets, long modified, boolean isWritten) {}
+    record Newest(ImmutableList<Highest> sets, long modified, boolean isWritten) {}
 
     /**
      * A machine that was registered.
@@ -144,7 +144,7 @@ public final class FleetMirror {
         return newest;
     }
 
-    synchronized void wroteNewest(ImmutableList<Seen> sets, long modified) {
+    synchronized void wroteNewest(ImmutableList<Highest> sets, long modified) {
         newest = new Newest(sets, modified, true);
     }
 
@@ -273,13 +273,13 @@ public final class FleetMirror {
         String key = entry.key();
         try {
             if (key.equals(keys.set())) {
-                ImmutableList<Seen> sets = contents.newest(entry.value(), newest.sets());
+                ImmutableList<Highest> sets = contents.newest(entry.value(), newest.sets());
                 inOrder.clear();
                 scopes = contents.rollouts(entry.value());
                 newest = new Newest(sets, newest.modified(), newest.isWritten() && sets.equals(newest.sets()));
                 setRevision = entry.modified();
             } else if (key.equals(keys.newest())) {
-                ImmutableList<Seen> sets =
+                ImmutableList<Highest> sets =
                         codec.read(NewestSets.class, text(entry)).sets();
                 // What was taken since is still to be written.
                 newest = new Newest(newest.isWritten() ? sets : newest.sets(), entry.modified(), newest.isWritten());

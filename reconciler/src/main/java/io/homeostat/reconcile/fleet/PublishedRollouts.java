@@ -7,10 +7,10 @@ import io.homeostat.desired.fleet.PublishedSet;
 import io.homeostat.desired.fleet.RefusedSet;
 import io.homeostat.desired.fleet.Rollout;
 import io.homeostat.desired.fleet.SequenceFloor;
-import io.homeostat.desired.fleet.SequenceFloor.Seen;
 import io.homeostat.desired.fleet.SetReader;
 import io.homeostat.desired.model.Placement;
 import io.homeostat.desired.model.Workload;
+import io.homeostat.desired.state.StoredSet.Highest;
 import io.homeostat.desired.yaml.Choice;
 import io.homeostat.desired.yaml.DocumentReader;
 import io.homeostat.desired.yaml.DocumentReader.Input;
@@ -53,7 +53,7 @@ public final class PublishedRollouts implements SetContents {
     }
 
     @Override
-    public ImmutableList<Seen> newest(ByteString set, ImmutableList<Seen> before) {
+    public ImmutableList<Highest> newest(ByteString set, ImmutableList<Highest> before) {
         PublishedSet published = published(set);
         reader.floor(before).refusal(published).ifPresent(refusal -> {
             throw new IllegalArgumentException(refusal);
@@ -65,8 +65,8 @@ public final class PublishedRollouts implements SetContents {
                 published.signers().isEmpty() ? ImmutableList.of(SequenceFloor.UNSIGNED) : published.signers();
         return Stream.concat(
                         before.stream().filter(seen -> !signers.contains(seen.signer())),
-                        signers.stream().map(signer -> new Seen(signer, published.sequence(), published.digest())))
-                .sorted(Comparator.comparing(Seen::signer))
+                        signers.stream().map(signer -> new Highest(signer, published.sequence(), published.digest())))
+                .sorted(Comparator.comparing(Highest::signer))
                 .collect(ImmutableList.toImmutableList());
     }
 

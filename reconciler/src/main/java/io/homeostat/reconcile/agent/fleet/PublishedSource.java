@@ -6,7 +6,6 @@ import com.google.common.collect.Maps;
 import com.google.protobuf.ByteString;
 import io.homeostat.desired.fleet.PublishedSet;
 import io.homeostat.desired.fleet.RefusedSet;
-import io.homeostat.desired.fleet.SequenceFloor;
 import io.homeostat.desired.fleet.SetReader;
 import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.remote.SetFetcher.Fetched;
@@ -272,10 +271,7 @@ final class PublishedSource {
     }
 
     private void refuseReplay(PublishedSet set) throws RefusedSet {
-        SequenceFloor floor = reader.floor(store.highestSequences(source).stream()
-                .map(one -> new SequenceFloor.Seen(one.signer(), one.sequence(), one.digest()))
-                .collect(ImmutableList.toImmutableList()));
-        Optional<String> refusal = floor.refusal(set);
+        Optional<String> refusal = reader.floor(store.highestSequences(source)).refusal(set);
         if (refusal.isPresent()) {
             throw new RefusedSet(refusal.get());
         }
