@@ -13,6 +13,7 @@ import io.homeostat.desired.fleet.RolloutOrder.Action;
 import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.platform.MetadataClient;
 import io.homeostat.desired.remote.BucketClient;
+import io.homeostat.desired.signature.KeyFailure;
 import io.homeostat.desired.yaml.DocumentReader.ReadResult;
 import io.homeostat.reconcile.agent.telemetry.AgentLog;
 import io.homeostat.reconcile.command.environment.CommandFailure;
@@ -103,9 +104,9 @@ record FleetOperation(Invocation typed) {
             throw new CommandFailure(typed.configFile().path()
                     + " has no sources.etcd; add it, or name another file with " + Syntax.CONFIG);
         }
-        PublishedRollouts contents = FleetStatusCommand.contents(config);
         FleetKeys keys = new FleetKeys(etcd.prefix());
         try (KeyValues store = new EtcdKeyValues(etcd)) {
+            PublishedRollouts contents = PublishedRollouts.of(config);
             if (what.equals(CONTROLLER)) {
                 return control(store, keys, contents, config.log());
             }
@@ -144,8 +145,8 @@ record FleetOperation(Invocation typed) {
                     default -> FleetStatusCommand.tell(FleetStatus.of(mirror, now), typed.console());
                 };
             }
-        } catch (KeyValuesException e) {
-            throw new CommandFailure(e.getMessage(), e);
+        } catch (KeyValuesException | KeyFailure e) {
+            throw new CommandFailure(String.valueOf(e.getMessage()), e);
         }
     }
 

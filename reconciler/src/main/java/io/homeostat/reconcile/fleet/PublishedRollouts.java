@@ -8,8 +8,10 @@ import io.homeostat.desired.fleet.RefusedSet;
 import io.homeostat.desired.fleet.Rollout;
 import io.homeostat.desired.fleet.SequenceFloor;
 import io.homeostat.desired.fleet.SetReader;
+import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.model.Placement;
 import io.homeostat.desired.model.Workload;
+import io.homeostat.desired.signature.KeyFailure;
 import io.homeostat.desired.state.StoredSet.Highest;
 import io.homeostat.desired.yaml.Choice;
 import io.homeostat.desired.yaml.DocumentReader;
@@ -27,8 +29,17 @@ public final class PublishedRollouts implements SetContents {
 
     private final SetReader reader;
 
-    public PublishedRollouts(SetReader reader) {
+    PublishedRollouts(SetReader reader) {
         this.reader = reader;
+    }
+
+    /**
+     * How sets are read with a configuration: as machines with the same one read them.
+     *
+     * @throws KeyFailure when a key can't be read
+     */
+    public static PublishedRollouts of(AgentConfig config) throws KeyFailure {
+        return new PublishedRollouts(SetReader.of(config.signatures().documents()));
     }
 
     @Override

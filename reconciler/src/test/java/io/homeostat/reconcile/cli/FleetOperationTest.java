@@ -37,6 +37,7 @@ import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
@@ -191,6 +192,18 @@ class FleetOperationTest {
         Files.writeString(config, "sources: {files: []}\n");
         CommandFailure none = assertThrows(CommandFailure.class, this::asked);
         assertEquals("this agent knows no fleet: its agent.yaml has no sources.etcd; add it", none.getMessage());
+    }
+
+    @Test
+    void aKeyThatCannotBeReadIsNamed() throws Exception {
+        Files.writeString(config, "signatures: {documents: {keys: [/nowhere/key.pem]}}", StandardOpenOption.APPEND);
+
+        String asked =
+                String.valueOf(assertThrows(CommandFailure.class, this::asked).getMessage());
+        assertTrue(asked.contains("/nowhere/key.pem"), asked);
+        Result typed = fleet("status");
+        assertEquals(1, typed.status());
+        assertTrue(typed.err().contains(asked), typed.err());
     }
 
     @Test

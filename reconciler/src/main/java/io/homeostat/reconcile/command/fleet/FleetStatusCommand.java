@@ -4,7 +4,6 @@ import io.homeostat.desired.etcd.EtcdKeyValues;
 import io.homeostat.desired.etcd.KeyValues;
 import io.homeostat.desired.etcd.KeyValuesException;
 import io.homeostat.desired.fleet.FleetKeys;
-import io.homeostat.desired.fleet.SetReader;
 import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.signature.KeyFailure;
 import io.homeostat.proto.agent.CommandRequest;
@@ -32,31 +31,18 @@ public record FleetStatusCommand() implements Command {
             throw new CommandFailure("this agent knows no fleet: its agent.yaml has no sources.etcd; add it");
         }
         FleetKeys keys = new FleetKeys(etcd.prefix());
-        FleetMirror mirror = new FleetMirror(keys, contents(config));
         try (KeyValues store = new EtcdKeyValues(etcd)) {
+            FleetMirror mirror = new FleetMirror(keys, PublishedRollouts.of(config));
             mirror.replace(store.list(keys.prefix() + "/"));
-        } catch (KeyValuesException e) {
-            throw new CommandFailure(e.getMessage(), e);
+            return tell(FleetStatus.of(mirror, workspace.environment().clock().instant()), workspace.console());
+        } catch (KeyValuesException | KeyFailure e) {
+            throw new CommandFailure(String.valueOf(e.getMessage()), e);
         }
-        return tell(FleetStatus.of(mirror, workspace.environment().clock().instant()), workspace.console());
     }
 
     /** Prints how it is; returns the exit status. */
     public static int tell(FleetStatus status, Console console) {
         status.show(console);
         return status.isWell() ? ExitStatus.OK : ExitStatus.FAILED;
-    }
-
-    /**
-     * How published sets are read with a configuration: as machines with the same one read them.
-     *
-     * @throws CommandFailure when a key can't be read
-     */
-    public static PublishedRollouts contents(AgentConfig config) {
-        try {
-            return new PublishedRollouts(SetReader.of(config.signatures().documents()));
-        } catch (KeyFailure e) {
-            throw new CommandFailure(String.valueOf(e.getMessage()), e);
-        }
     }
 }
