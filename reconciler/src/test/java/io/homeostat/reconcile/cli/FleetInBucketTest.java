@@ -109,12 +109,7 @@ class FleetInBucketTest {
     }
 
     private Result fleet(String... words) {
-        return shell.plain(ImmutableList.<String>builder()
-                .add("fleet")
-                .add(words)
-                .add("--config", config.toString())
-                .build()
-                .toArray(String[]::new));
+        return shell.fleet(config, words);
     }
 
     @Test

@@ -97,12 +97,7 @@ class FleetOperationTest {
     }
 
     private Result fleet(String... words) {
-        return shell.plain(ImmutableList.<String>builder()
-                .add("fleet")
-                .add(words)
-                .add("--config", config.toString())
-                .build()
-                .toArray(String[]::new));
+        return shell.fleet(config, words);
     }
 
     private void put(String key, String value) throws Exception {

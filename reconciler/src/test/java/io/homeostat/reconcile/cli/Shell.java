@@ -3,6 +3,7 @@ package io.homeostat.reconcile.cli;
 import com.github.benmanes.caffeine.cache.Ticker;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
+import com.google.common.collect.ObjectArrays;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.state.Instance;
@@ -157,6 +158,11 @@ public final class Shell {
         ByteArrayOutputStream out = new ByteArrayOutputStream();
         Result result = into(out, words);
         return new Result(result.status(), out.toString(StandardCharsets.UTF_8), result.err());
+    }
+
+    /** {@code fleet} with a configuration of its own. */
+    Result fleet(Path config, String... words) {
+        return plain(ObjectArrays.concat(new String[] {"fleet", "--config", config.toString()}, words, String.class));
     }
 
     /** A command whose standard output goes elsewhere. */

@@ -25,22 +25,6 @@ import org.junit.jupiter.api.Test;
 /** A controller does not go by a set that is older than one that a controller has taken, as no machine would. */
 class OlderSetTest {
     private static final Instant NOON = Instant.parse("2026-11-01T12:00:00Z");
-    private static final String DOCUMENTS = """
-            apiVersion: homeostat.io/v1
-            kind: Rollout
-            metadata: {name: NAME}
-            spec: {workloads: [process/web], from: "1", to: "2"}
-            ---
-            apiVersion: homeostat.io/v1
-            kind: Process
-            metadata: {name: web}
-            spec: {install: local, revision: "1", entryPoint: /bin/true}
-            ---
-            apiVersion: homeostat.io/v1
-            kind: Process
-            metadata: {name: web}
-            spec: {install: local, revision: "2", entryPoint: /bin/true}
-            """;
 
     private final FleetKeys keys = new FleetKeys("/fleet");
     private final MemoryKeyValues etcd = new MemoryKeyValues(() -> 0);
@@ -69,13 +53,13 @@ class OlderSetTest {
         }
     }
 
+    private static String documents(String rollout) {
+        return PublishedRolloutsTest.SET.replace("web-2", rollout);
+    }
+
     private void publish(long sequence, String rollout) throws Exception {
         SetFile set = SetFile.of(
-                "default",
-                sequence,
-                NOON,
-                ImmutableSortedMap.of("web.yaml", DOCUMENTS.replace("NAME", rollout)),
-                Optional.empty());
+                "default", sequence, NOON, ImmutableSortedMap.of("web.yaml", documents(rollout)), Optional.empty());
         publish(ByteString.copyFrom(set.bytes()));
     }
 
@@ -145,7 +129,7 @@ class OlderSetTest {
         publish(7, "new");
         new Replica().decide();
 
-        publish(ByteString.copyFromUtf8(DOCUMENTS.replace("NAME", "plain")));
+        publish(ByteString.copyFromUtf8(documents("plain")));
 
         assertTrue(new Replica().decide().mirror.problems().isEmpty());
         assertTrue(decided().contains(keys.rollout("plain")));

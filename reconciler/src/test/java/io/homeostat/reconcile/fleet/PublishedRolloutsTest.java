@@ -15,7 +15,7 @@ import io.homeostat.reconcile.fleet.FleetMirror.Scope;
 import org.junit.jupiter.api.Test;
 
 class PublishedRolloutsTest {
-    private static final String SET = """
+    static final String SET = """
             apiVersion: homeostat.io/v1
             kind: Process
             metadata: {name: web}

@@ -112,6 +112,20 @@ class FleetAccessTest {
         return connection;
     }
 
+    private static FleetReporter reporter(KeyValues machine, String role) {
+        return new FleetReporter(
+                machine,
+                KEYS,
+                "vm-1",
+                new ReportedWorkloads(),
+                () -> new Reporter.About("1.0", ImmutableSortedMap.of("role", role), "etcd", "1", 1, 0),
+                Clock.systemUTC(),
+                new Random(1),
+                Duration.ofMillis(50),
+                FleetReporter.LEASE,
+                (labels, revision) -> {});
+    }
+
     private static void put(KeyValues store, String key) throws Exception {
         put(store, key, ByteString.copyFromUtf8("{}"));
     }
@@ -133,17 +147,7 @@ class FleetAccessTest {
         secure();
         KeyValues machine = as("machine-vm-1");
 
-        try (FleetReporter reporter = new FleetReporter(
-                machine,
-                KEYS,
-                "vm-1",
-                new ReportedWorkloads(),
-                () -> new Reporter.About("1.0", ImmutableSortedMap.of("role", "web"), "etcd", "1", 1, 0),
-                Clock.systemUTC(),
-                new Random(1),
-                Duration.ofMillis(50),
-                FleetReporter.LEASE,
-                (labels, revision) -> {})) {
+        try (FleetReporter reporter = reporter(machine, "web")) {
             reporter.start();
             KeyValues reader = as("reader");
             await().atMost(PATIENCE)
@@ -153,17 +157,7 @@ class FleetAccessTest {
         assertTrue(
                 as("reader").list(KEYS.reports()).entries().isEmpty(), "whoever ends on purpose takes its report away");
         // The next start finds its registration, and has new labels.
-        try (FleetReporter again = new FleetReporter(
-                machine,
-                KEYS,
-                "vm-1",
-                new ReportedWorkloads(),
-                () -> new Reporter.About("1.0", ImmutableSortedMap.of("role", "db"), "etcd", "1", 1, 0),
-                Clock.systemUTC(),
-                new Random(1),
-                Duration.ofMillis(50),
-                FleetReporter.LEASE,
-                (labels, revision) -> {})) {
+        try (FleetReporter again = reporter(machine, "db")) {
             again.start();
             await().atMost(PATIENCE)
                     .until(() -> as("reader").list(KEYS.machine("vm-1")).entries().values().stream()
