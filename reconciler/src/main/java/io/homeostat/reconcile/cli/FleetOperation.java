@@ -15,6 +15,8 @@ import io.homeostat.desired.platform.MetadataClient;
 import io.homeostat.desired.remote.BucketClient;
 import io.homeostat.desired.signature.KeyFailure;
 import io.homeostat.desired.yaml.DocumentReader.ReadResult;
+import io.homeostat.observe.Observation;
+import io.homeostat.observe.host.Kernel;
 import io.homeostat.reconcile.agent.telemetry.AgentLog;
 import io.homeostat.reconcile.command.environment.CommandFailure;
 import io.homeostat.reconcile.command.environment.Environment.Interrupts;
@@ -155,8 +157,7 @@ record FleetOperation(Invocation typed) {
                 store,
                 keys,
                 contents,
-                // Tells replicas on one host from each other, too.
-                who() + " " + ProcessHandle.current().pid(),
+                replica(),
                 typed.environment().clock(),
                 typed.environment().ticker(),
                 new SecureRandom());
@@ -241,6 +242,12 @@ record FleetOperation(Invocation typed) {
             Json.print(typed.console().out(), Json.versioned().set("done", Json.texts(done)));
         }
         return ExitStatus.OK;
+    }
+
+    /** For people, who can tell it from others on this host and elsewhere. */
+    private String replica() {
+        String host = new Kernel().hostName() instanceof Observation.Seen<String>(String name) ? "@" + name : "";
+        return who() + host + " " + ProcessHandle.current().pid();
     }
 
     /** For people. */

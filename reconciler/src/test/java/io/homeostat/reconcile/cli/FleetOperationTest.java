@@ -122,13 +122,16 @@ class FleetOperationTest {
                 .start(() -> ended.complete(fleet("controller").status()));
         try {
             await().atMost(PATIENCE).until(() -> fleet("status").out().contains("wave 1 of 4 is open"));
+            String replica = "ann@"
+                    + Files.readString(Path.of("/proc/sys/kernel/hostname")).strip() + " "
+                    + ProcessHandle.current().pid() + " leads";
             assertEquals("""
                     1 machine, 0 heard of, 1 silent, 0 not well
-                    controller ann PID leads
+                    controller ann@HOST PID leads
                     ROLLOUT  PHASE        WAVE  MACHINES  DONE  WAITING  SILENT  FAILED  REASON
                     web-2    progressing  1/4   1         0     0        1       0       wave 1 of 4 is open
                     web-2: vm-1 silent: nothing is heard of it
-                    """, fleet("status").out().replaceFirst("ann \\d+ leads", "ann PID leads"));
+                    """, fleet("status").out().replace(replica, "ann@HOST PID leads"));
             assertEquals(1, fleet("status").status(), "a silent machine is not well");
 
             assertEquals(
