@@ -3,7 +3,10 @@ package io.homeostat.desired.platform;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 
-/** What is left to do when this process has done its work; without any of it, it only ends later. */
+/**
+ * What is left to do when this process has done its work; without any of it, it only ends later. There is one in a process, as of what it is
+ * for: who leaves something, such as libraries with threads of their own, knows no command that it is done for.
+ */
 public final class ProcessEnd implements AutoCloseable {
     private static final ProcessEnd THIS = new ProcessEnd();
 
