@@ -253,6 +253,6 @@ record FleetOperation(Invocation typed) {
     /** For people. */
     private String who() {
         String user = typed.environment().variable("USER");
-        return user.isEmpty() ? "user " + typed.environment().uid() : user;
+        return user.isEmpty() ? "uid " + typed.environment().uid() : user;
     }
 }
