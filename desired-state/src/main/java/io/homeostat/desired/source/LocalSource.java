@@ -167,9 +167,9 @@ public final class LocalSource {
         }
 
         private void yaml(Path file) {
-            ReadResult read = DocumentReader.parse(DocumentReader.collect(List.of(new Input.Watched(file))), choice);
+            ReadResult read = DocumentReader.readAll(List.of(new Input.Watched(file)), choice);
             read.errors().forEach(retention::problem);
-            read.notHere().stream()
+            read.leftOut().stream()
                     .filter(found ->
                             !disabled.contains(found.read().workload().id().name()))
                     .forEach(notHere::add);

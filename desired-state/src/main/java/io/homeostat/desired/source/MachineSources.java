@@ -15,6 +15,7 @@ import java.nio.file.Path;
 import java.time.InstantSource;
 import java.util.List;
 import java.util.function.Function;
+import java.util.function.Supplier;
 import java.util.stream.Stream;
 
 /** The sources on this machine, as the agent's configuration names them. */
@@ -30,11 +31,11 @@ public final class MachineSources {
      * @param defaultFiles where YAML is read from unless the configuration says otherwise
      * @param choice which documents are for this machine
      */
-    public MachineSources(AgentConfig config, ImmutableList<Path> defaultFiles, Choice choice) {
+    public MachineSources(AgentConfig config, Supplier<ImmutableList<Path>> defaultFiles, Choice choice) {
         this.choice = choice;
         AgentConfig.Local local = config.sources().local();
         List<String> named = config.sources().files();
-        this.files = named == null ? defaultFiles : paths(named);
+        this.files = named == null ? defaultFiles.get() : paths(named);
         this.plugins = paths(local.directories());
         this.disabled = ImmutableSet.copyOf(local.disabled());
     }
@@ -85,8 +86,7 @@ public final class MachineSources {
     public ImmutableList<NotHere> notHere(InstantSource clock) {
         ImmutableList<Input> inputs = files.stream().map(Input.Watched::new).collect(ImmutableList.toImmutableList());
         return ImmutableList.<NotHere>builder()
-                .addAll(DocumentReader.parse(DocumentReader.collect(inputs), choice)
-                        .notHere())
+                .addAll(DocumentReader.readAll(inputs, choice).leftOut())
                 .addAll(new LocalSource(plugins, disabled, choice, clock).notHere())
                 .build();
     }

@@ -27,7 +27,7 @@ public final class SetTexts {
         ImmutableList<Input.Text> texts = documents.entrySet().stream()
                 .map(document -> new Input.Text(origin(name, document.getKey()), name, null, document.getValue()))
                 .collect(ImmutableList.toImmutableList());
-        return DocumentReader.parse(DocumentReader.collect(texts), choice);
+        return DocumentReader.readAll(texts, choice);
     }
 
     /**

@@ -78,7 +78,12 @@ public final class DocumentReader {
 
     /** Reads the inputs, in this order. */
     public static ReadResult readAll(List<? extends Input> inputs) {
-        return parse(collect(inputs));
+        return readAll(inputs, Choice.ALL);
+    }
+
+    /** As {@link #readAll(List)}, as far as it counts for somebody. */
+    public static ReadResult readAll(List<? extends Input> inputs, Choice choice) {
+        return parse(collect(inputs), choice);
     }
 
     /** Gets the texts of the inputs, in this order. */
@@ -547,6 +552,14 @@ public final class DocumentReader {
 
         public boolean valid() {
             return errors.isEmpty();
+        }
+
+        /** Those that don't count, but of files that have an error: what these declared before stays. */
+        public ImmutableList<NotHere> leftOut() {
+            Set<String> wrong = errors.stream().map(Problem::file).collect(Collectors.toSet());
+            return notHere.stream()
+                    .filter(found -> !wrong.contains(found.read().file()))
+                    .collect(ImmutableList.toImmutableList());
         }
 
         /** How many documents count. */

@@ -75,7 +75,7 @@ class LocalSourceTest {
         assertEquals(List.of("a", "b", "c"), names(read()));
         String placed = "placement: {matchLabels: {role: db}}\nspec:";
         files.write("a/manifest.yaml", process("a") + process("b", "c").replace("spec:", placed));
-        files.write("d/manifest.yaml", "d: [");
+        files.write("d/manifest.yaml", process("d").replace("spec:", placed) + process("-"));
 
         SourceSnapshot reading = read();
         List<NotHere> left = source("c").notHere();

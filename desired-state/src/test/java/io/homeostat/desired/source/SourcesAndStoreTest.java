@@ -128,15 +128,16 @@ class SourcesAndStoreTest {
         assertEquals(ImmutableSet.of(files.path("a.yaml").toString()), retained);
     }
 
+    /** Of a wrong file what it declared before stays. */
     @Test
-    void documentsForOtherMachinesAreNamedAlsoWhereAFileIsWrong() throws IOException {
-        files.write(
-                "a.yaml", process("a") + process("b").replace("spec:", "placement: {matchLabels: {role: db}}\nspec:"));
-        files.write("wrong.yaml", "kind: Nonsense\n");
+    void documentsForOtherMachinesAreNamedOfFilesThatAreNotWrong() throws IOException {
+        String elsewhere = process("b").replace("spec:", "placement: {matchLabels: {role: db}}\nspec:");
+        files.write("a.yaml", process("a") + elsewhere);
+        files.write("wrong.yaml", elsewhere.replace("name: b", "name: c") + "---\nkind: Nonsense\n");
         Choice labels = new MachineLabels(ImmutableSortedMap.of("role", "web"), Optional.empty());
         MachineSources sources = new MachineSources(
                 AgentConfigReader.defaults(),
-                ImmutableList.of(temporary.resolve("missing"), temporary.resolve("desired.d")),
+                () -> ImmutableList.of(temporary.resolve("missing"), temporary.resolve("desired.d")),
                 labels);
 
         ImmutableList<NotHere> left = sources.notHere(Clock.systemUTC());
@@ -158,7 +159,7 @@ class SourcesAndStoreTest {
 
     private ImmutableList<StoredDeclaration> foretold() {
         MachineSources sources = new MachineSources(
-                AgentConfigReader.defaults(), ImmutableList.of(temporary.resolve("desired.d")), Choice.ALL);
+                AgentConfigReader.defaults(), () -> ImmutableList.of(temporary.resolve("desired.d")), Choice.ALL);
         ImmutableList<StoredDeclaration> next = store.declarations();
         for (SourceContent content : sources.contents(next, ImmutableSet.of(), InstantSource.fixed(NOW))) {
             next = StoredState.replaced(next, content);

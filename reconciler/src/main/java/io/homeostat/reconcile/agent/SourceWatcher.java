@@ -122,7 +122,7 @@ final class SourceWatcher implements AutoCloseable {
     }
 
     private MachineSources sources(AgentConfig config) {
-        return new MachineSources(config, defaultFiles, labels.apply(config));
+        return new MachineSources(config, () -> defaultFiles, labels.apply(config));
     }
 
     private static void close(@Nullable FileChanges watched) {

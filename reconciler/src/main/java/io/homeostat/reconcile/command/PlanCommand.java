@@ -141,7 +141,7 @@ public record PlanCommand(DocumentTexts documents, boolean detailedExitCode, boo
                             + "; what an agent of that user would newly read of files is not in this plan");
             return ImmutableList.of();
         }
-        MachineSources sources = workspace.sources();
+        MachineSources sources = workspace.sources(workspace.labels());
         ImmutableList<StoredDeclaration> stored =
                 workspace.remembered(StateReader::declarations).orElse(ImmutableList.of());
         boolean told = configNamed

@@ -148,8 +148,8 @@ public record Workspace(String word, Environment environment, Console console, L
     }
 
     /** Where the agent that runs here, or the next one, reads what is declared on this machine. */
-    MachineSources sources() {
-        return new MachineSources(enforcer.config(), new UserDirectories(environment).desiredFiles(), labels());
+    MachineSources sources(MachineLabels labels) {
+        return new MachineSources(enforcer.config(), new UserDirectories(environment)::desiredFiles, labels);
     }
 
     /**
@@ -163,7 +163,7 @@ public record Workspace(String word, Environment environment, Console console, L
         MachineLabels labels = labels();
         ImmutableList.Builder<NotHere> notHere = ImmutableList.builder();
         if (ForeignState.owner(environment, layout).isEmpty()) {
-            notHere.addAll(sources().notHere(environment.clock()));
+            notHere.addAll(sources(labels).notHere(environment.clock()));
         }
         remembered(state ->
                         SetTexts.notHere(state, source -> SetSelection.of(state, source, labels, layout.instanceId())))

@@ -127,6 +127,14 @@ class PlacementTest {
                 named::toString);
     }
 
+    @Test
+    void whoHasNoHomeNamesAllThatIsRead() throws IOException {
+        Files.writeString(declared.resolve("db.yaml"), process("db", "{matchLabels: {role: db}}"));
+        shell = new Shell(directory).with(Map.of("HOMEOSTAT_CONFIG", directory + "/config/homeostat/agent.yaml"));
+
+        assertNotHere("process/db", "asks for role 'db', and this machine has 'web'");
+    }
+
     /** It has no labels, and reads files where everybody does who is not told otherwise. */
     @Test
     void anAgentTellsWhatOfItsOwnFilesIsNotForThisMachine() throws IOException {
