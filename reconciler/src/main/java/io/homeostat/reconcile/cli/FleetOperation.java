@@ -17,7 +17,6 @@ import io.homeostat.desired.signature.KeyFailure;
 import io.homeostat.desired.yaml.DocumentReader.ReadResult;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.host.Kernel;
-import io.homeostat.reconcile.agent.telemetry.AgentLog;
 import io.homeostat.reconcile.command.environment.CommandFailure;
 import io.homeostat.reconcile.command.environment.Environment.Interrupts;
 import io.homeostat.reconcile.command.environment.ExitStatus;
@@ -34,7 +33,6 @@ import io.homeostat.reconcile.command.fleet.FleetStatus;
 import io.homeostat.reconcile.command.fleet.FleetStatusCommand;
 import io.homeostat.reconcile.command.fleet.ForgottenMachine;
 import io.homeostat.reconcile.command.output.Json;
-import io.homeostat.reconcile.fleet.FleetController;
 import io.homeostat.reconcile.fleet.FleetMirror;
 import io.homeostat.reconcile.fleet.PublishedRollouts;
 import java.security.SecureRandom;
@@ -96,22 +94,19 @@ record FleetOperation(Invocation typed) {
         if (what.equals(PLAN) && typed.arguments().files().isEmpty()) {
             throw new UsageException(PLAN + " needs " + Syntax.FILES + " PATH, what is to be published");
         }
+        if (what.equals(CONTROLLER)) {
+            return new FleetControl(typed, replica()).run();
+        }
         AgentConfig config = typed.configFile().read();
         AgentConfig.Etcd etcd = config.sources().etcd();
         AgentConfig.Bucket bucket = config.sources().bucket();
         if (etcd == null && bucket != null && bucket.reports() != null && IN_BUCKETS.contains(what)) {
             return inBucket(bucket, bucket.reports(), name);
         }
-        if (etcd == null) {
-            throw new CommandFailure(typed.configFile().path()
-                    + " has no sources.etcd; add it, or name another file with " + Syntax.CONFIG);
-        }
+        etcd = etcd(typed, config);
         FleetKeys keys = new FleetKeys(etcd.prefix());
         try (KeyValues store = new EtcdKeyValues(etcd)) {
             PublishedRollouts contents = PublishedRollouts.of(config);
-            if (what.equals(CONTROLLER)) {
-                return control(store, keys, contents, config.log());
-            }
             try (Interrupts.Guard _ = typed.environment().interrupts().guard()) {
                 if (what.equals(INIT)) {
                     return init(etcd, keys);
@@ -152,24 +147,14 @@ record FleetOperation(Invocation typed) {
         }
     }
 
-    private int control(KeyValues store, FleetKeys keys, PublishedRollouts contents, AgentConfig.Log log) {
-        FleetController controller = new FleetController(
-                store,
-                keys,
-                contents,
-                replica(),
-                typed.environment().clock(),
-                typed.environment().ticker(),
-                new SecureRandom());
-        try (AgentLog _ = AgentLog.use(
-                        log.format(), typed.arguments().global().logLevel().orElse(log.level()));
-                Interrupts.Guard _ = typed.environment().interrupts().daemon(() -> {})) {
-            controller.run();
-            return ExitStatus.FAILED;
-        } catch (InterruptedException e) {
-            // Told to end, which it has done.
-            return ExitStatus.OK;
+    /** Where the fleet is; a {@link CommandFailure} where that is not configured. */
+    static AgentConfig.Etcd etcd(Invocation typed, AgentConfig config) {
+        AgentConfig.Etcd etcd = config.sources().etcd();
+        if (etcd == null) {
+            throw new CommandFailure(typed.configFile().path()
+                    + " has no sources.etcd; add it, or name another file with " + Syntax.CONFIG);
         }
+        return etcd;
     }
 
     private int inBucket(AgentConfig.Bucket config, String reports, Optional<String> machine)

@@ -55,7 +55,7 @@ import org.junit.jupiter.api.condition.EnabledIf;
 @Timeout(600)
 class FleetOperationTest {
     private static final Duration PATIENCE = Duration.ofMinutes(3);
-    private static final String SET = """
+    static final String SET = """
             apiVersion: homeostat.io/v1
             kind: Rollout
             metadata: {name: web-2}

@@ -77,6 +77,7 @@ public final class Shell {
     private boolean terminal;
     private boolean keyboard;
     private Clock clock = Clock.systemUTC();
+    private Interrupts interrupts = Interrupts.none();
     private final DocumentCounter documents = new DocumentCounter();
 
     /**
@@ -122,6 +123,12 @@ public final class Shell {
 
     Shell at(Clock time) {
         clock = time;
+        return this;
+    }
+
+    /** Whose commands are told of signals so. */
+    Shell signalled(Interrupts signals) {
+        interrupts = signals;
         return this;
     }
 
@@ -185,7 +192,7 @@ public final class Shell {
                 clock,
                 Ticker.systemTicker(),
                 documents,
-                Interrupts.none(),
+                interrupts,
                 keyboard ? new Keyboard() : Terminal.none());
     }
 

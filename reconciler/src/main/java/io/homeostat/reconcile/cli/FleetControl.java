@@ -1,0 +1,111 @@
+package io.homeostat.reconcile.cli;
+
+import io.homeostat.desired.etcd.EtcdKeyValues;
+import io.homeostat.desired.etcd.KeyValues;
+import io.homeostat.desired.fleet.FleetKeys;
+import io.homeostat.desired.model.AgentConfig;
+import io.homeostat.desired.signature.KeyFailure;
+import io.homeostat.reconcile.agent.telemetry.AgentLog;
+import io.homeostat.reconcile.command.environment.CommandFailure;
+import io.homeostat.reconcile.command.environment.Environment.Interrupts;
+import io.homeostat.reconcile.command.environment.ExitStatus;
+import io.homeostat.reconcile.fleet.FleetController;
+import io.homeostat.reconcile.fleet.PublishedRollouts;
+import java.security.SecureRandom;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.atomic.AtomicReference;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * A controller of a fleet, until it is told to end. At each SIGHUP it reads agent.yaml and the keys of sets again, and begins anew by them: it
+ * holds nothing that it would lose. With a mistake in them it goes on as before.
+ *
+ * @param name by which people tell it from others
+ */
+record FleetControl(Invocation typed, String name) {
+    private static final Logger LOG = LoggerFactory.getLogger(FleetControl.class);
+
+    /** What it goes by. */
+    private record Rules(AgentConfig config, AgentConfig.Etcd etcd, PublishedRollouts contents) {}
+
+    int run() {
+        Rules rules = read();
+        AtomicReference<CompletableFuture<Void>> hungUp = new AtomicReference<>(new CompletableFuture<>());
+        try (AgentLog log = AgentLog.use(rules.config().log().format(), level(rules));
+                Interrupts.Guard _ = typed.environment()
+                        .interrupts()
+                        .daemon(() -> hungUp.get().complete(null))) {
+            while (true) {
+                control(rules, hungUp.get());
+                // Before it is read: of what changes afterwards it is told again.
+                hungUp.set(new CompletableFuture<>());
+                rules = again(rules);
+                log.change(rules.config().log().format(), level(rules));
+            }
+        } catch (InterruptedException e) {
+            // Told to end, which it has done.
+            return ExitStatus.OK;
+        }
+    }
+
+    private AgentConfig.Log.Level level(Rules rules) {
+        return typed.arguments().global().logLevel().orElse(rules.config().log().level());
+    }
+
+    private Rules read() {
+        AgentConfig config = typed.configFile().read();
+        try {
+            return new Rules(config, FleetOperation.etcd(typed, config), PublishedRollouts.of(config));
+        } catch (KeyFailure e) {
+            throw new CommandFailure(String.valueOf(e.getMessage()), e);
+        }
+    }
+
+    private Rules again(Rules before) {
+        try {
+            Rules now = read();
+            LOG.info("{} was read again", typed.configFile().path());
+            return now;
+        } catch (CommandFailure e) {
+            LOG.error("{}; the controller goes on as before", e.getMessage());
+            return before;
+        }
+    }
+
+    /** Until this is completed. */
+    private void control(Rules rules, CompletableFuture<Void> hungUp) throws InterruptedException {
+        try (KeyValues store = new EtcdKeyValues(rules.etcd());
+                ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
+            FleetController controller = new FleetController(
+                    store,
+                    new FleetKeys(rules.etcd().prefix()),
+                    rules.contents(),
+                    name,
+                    typed.environment().clock(),
+                    typed.environment().ticker(),
+                    new SecureRandom());
+            CompletableFuture<Void> running = new CompletableFuture<>();
+            threads.execute(() -> {
+                try {
+                    controller.run();
+                } catch (InterruptedException e) {
+                    running.complete(null);
+                } catch (RuntimeException | Error e) {
+                    running.completeExceptionally(e);
+                }
+            });
+            try {
+                CompletableFuture.anyOf(hungUp, running).get();
+            } catch (ExecutionException e) {
+                throw new IllegalStateException("the controller has failed", e.getCause());
+            } finally {
+                // It gives up leading, which is waited for.
+                threads.shutdownNow();
+            }
+        }
+    }
+}

@@ -1,0 +1,133 @@
+package io.homeostat.reconcile.cli;
+
+import static org.awaitility.Awaitility.await;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.google.common.collect.ImmutableList;
+import com.google.common.io.MoreFiles;
+import com.google.common.io.RecursiveDeleteOption;
+import com.google.protobuf.ByteString;
+import io.homeostat.controlplane.EtcdCluster;
+import io.homeostat.desired.etcd.EtcdKeyValues;
+import io.homeostat.desired.etcd.KeyValues;
+import io.homeostat.desired.model.AgentConfig.Etcd;
+import io.homeostat.reconcile.command.environment.Environment.Interrupts;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.security.GeneralSecurityException;
+import java.security.KeyPairGenerator;
+import java.time.Duration;
+import java.util.Base64;
+import java.util.OptionalLong;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.condition.EnabledIf;
+
+/** With a real etcd. */
+@EnabledIf("io.homeostat.controlplane.EtcdCluster#isInstalled")
+@Timeout(600)
+class FleetControlTest {
+    private static final Duration PATIENCE = Duration.ofMinutes(3);
+
+    private final CompletableFuture<Runnable> hangUp = new CompletableFuture<>();
+    private Path directory;
+    private EtcdCluster etcd;
+    private KeyValues store;
+
+    @BeforeEach
+    void start() throws IOException {
+        directory = Shell.userDirectory();
+        etcd = EtcdCluster.start(directory.resolve("etcd"), 1);
+        store = new EtcdKeyValues(new Etcd(ImmutableList.of(etcd.endpoints().getFirst()), "/homeostat", null, null));
+    }
+
+    @AfterEach
+    void end() throws Exception {
+        store.close();
+        etcd.close();
+        MoreFiles.deleteRecursively(directory, RecursiveDeleteOption.ALLOW_INSECURE);
+    }
+
+    private void configure(String more) throws IOException {
+        Files.writeString(
+                directory.resolve("agent.yaml"),
+                "sources: {etcd: {endpoints: ['" + etcd.endpoints().getFirst() + "']}}\n" + more);
+    }
+
+    /** When the leader began to lead, as a revision of the store. */
+    private OptionalLong leads() throws Exception {
+        return store.list("/homeostat/leader").entries().values().stream()
+                .mapToLong(KeyValues.Entry::created)
+                .findFirst();
+    }
+
+    private boolean anotherLeads(OptionalLong than) throws Exception {
+        OptionalLong now = leads();
+        return now.isPresent() && !now.equals(than);
+    }
+
+    @Test
+    void whatChangesInItsConfigurationCountsAtAHangUp() throws Exception {
+        configure("signatures: {documents: {require: true, keys: [" + key() + "]}}\n");
+        store.commit(
+                ImmutableList.of(),
+                ImmutableList.of(new KeyValues.Write.Put(
+                        "/homeostat/set", ByteString.copyFromUtf8(FleetOperationTest.SET), KeyValues.NO_LEASE)));
+        Shell shell = new Shell(directory).signalled(new HangUps());
+        CompletableFuture<Integer> ended = new CompletableFuture<>();
+        Thread controller = Thread.ofPlatform()
+                .start(() -> ended.complete(shell.fleet(directory.resolve("agent.yaml"), "controller")
+                        .status()));
+        try {
+            await().atMost(PATIENCE).until(() -> leads().isPresent());
+            Runnable signal = hangUp.get(PATIENCE.toSeconds(), TimeUnit.SECONDS);
+
+            OptionalLong first = leads();
+            configure("nonsense: true\n");
+            signal.run();
+            await().atMost(PATIENCE).until(() -> anotherLeads(first));
+            assertTrue(
+                    store.list("/homeostat/rollouts/").entries().isEmpty(),
+                    "with a mistake it goes on as before, and takes no set that is not signed");
+
+            configure("");
+            signal.run();
+            await().atMost(PATIENCE)
+                    .until(() -> !store.list("/homeostat/rollouts/").entries().isEmpty());
+        } finally {
+            controller.interrupt();
+        }
+        assertEquals(0, ended.get(PATIENCE.toSeconds(), TimeUnit.SECONDS));
+        assertTrue(leads().isEmpty(), "another one need not wait for its lease");
+    }
+
+    private Path key() throws IOException, GeneralSecurityException {
+        byte[] key = KeyPairGenerator.getInstance("Ed25519")
+                .generateKeyPair()
+                .getPublic()
+                .getEncoded();
+        return Files.writeString(
+                directory.resolve("key.pub"),
+                "-----BEGIN PUBLIC KEY-----\n" + Base64.getEncoder().encodeToString(key)
+                        + "\n-----END PUBLIC KEY-----\n");
+    }
+
+    private final class HangUps implements Interrupts {
+        @Override
+        public Guard guard() {
+            return () -> {};
+        }
+
+        @Override
+        public Guard daemon(Runnable onHangUp) {
+            hangUp.complete(onHangUp);
+            return () -> {};
+        }
+    }
+}
