@@ -1,5 +1,6 @@
 package io.homeostat.desired.model;
 
+import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSortedMap;
 import io.homeostat.desired.model.schema.Fields.Doc;
 import io.homeostat.desired.model.schema.Fields.Keys;
@@ -37,15 +38,24 @@ public record Placement(
                         matchLabels.entrySet().stream()
                                 .filter(wanted -> !wanted.getValue().equals(labels.get(wanted.getKey())))
                                 .map(wanted -> "placement.matchLabels asks for " + words(wanted)
-                                        + ", and this machine has "
-                                        + (labels.containsKey(wanted.getKey())
-                                                ? "'" + labels.get(wanted.getKey()) + "'"
-                                                : "no such label")),
+                                        + ", and this machine has " + has(wanted.getKey(), labels)),
                         excludeLabels.entrySet().stream()
                                 .filter(excluded -> excluded.getValue().equals(labels.get(excluded.getKey())))
                                 .map(excluded -> "placement.excludeLabels leaves out " + words(excluded)
                                         + ", which this machine has"))
                 .findFirst();
+    }
+
+    /** Why a document applies on a machine with these labels and facts that it does not refuse: each label that it names. */
+    public ImmutableList<String> reasons(Map<String, String> labels) {
+        return Stream.concat(
+                        matchLabels.entrySet().stream()
+                                .map(wanted ->
+                                        "placement.matchLabels asks for " + words(wanted) + ", which this machine has"),
+                        excludeLabels.entrySet().stream()
+                                .map(excluded -> "placement.excludeLabels leaves out " + words(excluded)
+                                        + ", and this machine has " + has(excluded.getKey(), labels)))
+                .collect(ImmutableList.toImmutableList());
     }
 
     /** Whether no machine can have both, as far as that can be told without one. */
@@ -58,6 +68,10 @@ public record Placement(
                 .anyMatch(wanted -> wanted.getValue().equals(other.excludeLabels.get(wanted.getKey()))
                         || !wanted.getValue()
                                 .equals(other.matchLabels.getOrDefault(wanted.getKey(), wanted.getValue())));
+    }
+
+    private static String has(String key, Map<String, String> labels) {
+        return labels.containsKey(key) ? "'" + labels.get(key) + "'" : "no such label";
     }
 
     private static String words(Map.Entry<String, String> label) {

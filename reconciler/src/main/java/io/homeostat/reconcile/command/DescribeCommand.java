@@ -50,6 +50,7 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.UnaryOperator;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /** Shows all that is known of workloads, one after the other; its JSON is a public interface. */
@@ -118,15 +119,24 @@ public record DescribeCommand(Selection selection) implements Command {
                         notHere.get(id).isEmpty()
                                 ? id + " is neither declared nor on this machine; homeostat status shows what is"
                                 : "not for this machine: "
-                                        + LeftOut.line(notHere.get(id).getFirst()));
+                                        + notHere.get(id).stream()
+                                                .map(LeftOut::line)
+                                                .collect(Collectors.joining("; ")));
                 continue;
             }
             WorkloadStatus status = WorkloadStatus.of(
                             finding, workspace.enforcer().usage(id).orElse(null), workspace.isEnforced())
                     .withPlan(plans.get(id));
             Memory memory = Objects.requireNonNullElse(memories.get(id), Memory.NONE);
+            ImmutableList<String> here = memory.declared()
+                    .map(declared ->
+                            workspace.reasons(declared.declaration().workload().placement()))
+                    .orElse(ImmutableList.of());
             if (console.json()) {
                 ObjectNode json = json(status, memory, own.get(id));
+                if (!here.isEmpty()) {
+                    json.set("here", Json.texts(here));
+                }
                 if (notHere.containsKey(id)) {
                     json.set("notHere", LeftOut.json(notHere.get(id)));
                 }
@@ -139,6 +149,7 @@ public record DescribeCommand(Selection selection) implements Command {
                         own.get(id),
                         workspace.environment().clock().instant(),
                         console);
+                section("For this machine", here, console);
                 section(
                         "Not for this machine",
                         notHere.get(id).stream().map(LeftOut::line).toList(),

@@ -3,10 +3,12 @@ package io.homeostat.reconcile.command;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
+import com.google.common.collect.ImmutableSortedMap;
 import io.homeostat.desired.fleet.MachineLabels;
 import io.homeostat.desired.fleet.SetSelection;
 import io.homeostat.desired.model.DesiredState;
 import io.homeostat.desired.model.DesiredState.Policy;
+import io.homeostat.desired.model.Placement;
 import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
@@ -169,6 +171,15 @@ public record Workspace(String word, Environment environment, Console console, L
                         SetTexts.notHere(state, source -> SetSelection.of(state, source, labels, layout.instanceId())))
                 .ifPresent(notHere::addAll);
         return notHere.build();
+    }
+
+    /** Why a document that names machines is for this one; empty where it names none, does not apply, or nobody knows what is configured here. */
+    ImmutableList<String> reasons(Placement placement) {
+        if (placement.equals(Placement.ANYWHERE) || enforcer.unconfigured().isPresent()) {
+            return ImmutableList.of();
+        }
+        ImmutableSortedMap<String, String> labels = labels().labels();
+        return placement.refusal(labels).isPresent() ? ImmutableList.of() : placement.reasons(labels);
     }
 
     /** Looks at what is remembered here; empty when there is nothing yet. */

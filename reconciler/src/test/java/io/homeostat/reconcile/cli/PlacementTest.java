@@ -37,7 +37,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** What commands say of documents that are not for this machine. */
-@Timeout(value = 60, unit = TimeUnit.SECONDS)
+@Timeout(value = 300, unit = TimeUnit.SECONDS)
 class PlacementTest {
     private Path directory;
     private Path declared;
@@ -197,9 +197,10 @@ class PlacementTest {
 
     @Test
     void planAndDescribeTellWhatOfAPublishedSetIsNotForThisMachine() throws IOException {
-        String documents = process("web", "{matchLabels: {role: web}}")
+        String documents = process("web", "{matchLabels: {role: web}, excludeLabels: {site: museum}}")
                 + process("web", "{excludeLabels: {role: web}}")
-                + process("db", "{matchLabels: {role: db}}");
+                + process("db", "{matchLabels: {role: db}}")
+                + process("db", "{matchLabels: {role: cache}, excludeLabels: {site: lab}}");
         Instant now = Instant.parse("2026-11-20T12:00:00Z");
         try (StateStore store =
                 StateStores.openForWriting(shell.layout(), Clock.systemUTC()).store()) {
@@ -229,6 +230,7 @@ class PlacementTest {
                                 Not for this machine:
                                   process/web 1: placement.excludeLabels leaves out role 'web', which this machine has
                                   process/db 1: placement.matchLabels asks for role 'db', and this machine has 'web'
+                                  process/db 1: placement.matchLabels asks for role 'cache', and this machine has 'web'
                                 """), () -> shell.run("plan").toString());
         Result web = shell.run("describe", "process/web");
         assertTrue(
@@ -236,11 +238,24 @@ class PlacementTest {
                         .contains(
                                 "process/web 1: placement.excludeLabels leaves out role 'web', which this machine has"),
                 web::toString);
-        assertTrue(shell.run("describe", "process/web", "-o", "json").out().contains("\"notHere\""), web::toString);
+        assertTrue(web.out().contains("""
+
+                For this machine:
+                  placement.matchLabels asks for role 'web', which this machine has
+                  placement.excludeLabels leaves out site 'museum', and this machine has no such label
+                """), web::toString);
+        JsonNode json = new ObjectMapper()
+                .readTree(shell.run("describe", "process/web", "-o", "json").out());
+        assertEquals(1, json.path("notHere").size(), json::toString);
+        assertEquals(
+                "placement.matchLabels asks for role 'web', which this machine has",
+                json.path("here").path(0).asText(),
+                json::toString);
         Result db = shell.run("describe", "process/db");
         assertEquals(
                 "homeostat: describe: not for this machine: process/db 1: placement.matchLabels asks for role 'db', and"
-                        + " this machine has 'web'\n",
+                        + " this machine has 'web'; process/db 1: placement.matchLabels asks for role 'cache', and this"
+                        + " machine has 'web'\n",
                 db.err());
     }
 
