@@ -44,6 +44,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -424,8 +426,9 @@ class FleetOperationTest {
         String first = SET.substring(SET.indexOf("---") + 4, SET.lastIndexOf("---"));
         Result begins = plan(first);
         assertEquals("""
-                WORKLOAD     FROM  TO  MACHINES  WHEN
-                process/web  -     1   20        at once
+                WORKLOAD     FROM  TO  MACHINES  WHEN     MACHINE IDS
+                process/web  -     1   20        at once  vm-1, vm-10, vm-11 and 17 more
+                all machine ids are in -o json
                 """, begins.out());
         assertTrue(
                 begins.err().contains("warning: process/web changes at once on 20 machines: no rollout covers that"),
@@ -434,25 +437,31 @@ class FleetOperationTest {
         put("set", first);
         assertEquals(new Result(0, "nothing would change on 20 machines\n", ""), plan(first, "--detailed-exitcode"));
         assertEquals(new Result(2, """
-                WORKLOAD     FROM  TO  MACHINES  WHEN
-                process/web  1     2   1         wave 1 of rollout web-2
-                process/web  1     2   1         wave 2 of rollout web-2
-                process/web  1     2   8         wave 3 of rollout web-2
-                process/web  1     2   10        wave 4 of rollout web-2
+                WORKLOAD     FROM  TO  MACHINES  WHEN                     MACHINE IDS
+                process/web  1     2   1         wave 1 of rollout web-2  vm-11
+                process/web  1     2   1         wave 2 of rollout web-2  vm-16
+                process/web  1     2   8         wave 3 of rollout web-2  vm-1, vm-10, vm-12 and 5 more
+                process/web  1     2   10        wave 4 of rollout web-2  vm-13, vm-14, vm-15 and 7 more
+                all machine ids are in -o json
                 """, ""), plan(SET, "--detailed-exitcode"));
         assertEquals(0, plan(SET).status());
 
         String other = first.replace("name: web}", "name: db}\nplacement: {matchLabels: {n: '3'}}");
         assertEquals("""
-                WORKLOAD     FROM  TO  MACHINES  WHEN
-                process/db   -     1   1         at once
-                process/web  1     -   20        at once
+                WORKLOAD     FROM  TO  MACHINES  WHEN     MACHINE IDS
+                process/db   -     1   1         at once  vm-3
+                process/web  1     -   20        at once  vm-1, vm-10, vm-11 and 17 more
+                all machine ids are in -o json
                 """, plan(other).out());
         JsonNode json = new ObjectMapper()
                 .readTree(plan(first.replace("/bin/true", "/bin/false"), "-o", "json")
                         .out());
         assertEquals(
-                "{\"workload\":\"process/web\",\"from\":\"1\",\"to\":\"1\",\"rollout\":\"\",\"wave\":0,\"machines\":20}",
+                "{\"workload\":\"process/web\",\"from\":\"1\",\"to\":\"1\",\"rollout\":\"\",\"wave\":0,\"machines\":20,"
+                        + IntStream.rangeClosed(1, 20)
+                                .mapToObj(i -> "\"vm-" + i + "\"")
+                                .sorted()
+                                .collect(Collectors.joining(",", "\"machineIds\":[", "]}")),
                 json.path("changes").path(0).toString());
     }
 
@@ -466,8 +475,8 @@ class FleetOperationTest {
         put("set", SET.substring(SET.indexOf("---") + 4, SET.lastIndexOf("---")));
         Result again = plan(SET);
         assertEquals("""
-                WORKLOAD     FROM  TO  MACHINES  WHEN
-                process/web  1     2   1         at once
+                WORKLOAD     FROM  TO  MACHINES  WHEN     MACHINE IDS
+                process/web  1     2   1         at once  vm-1
                 """, again.out());
         assertTrue(
                 again.err()

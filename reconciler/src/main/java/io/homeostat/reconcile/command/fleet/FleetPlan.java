@@ -1,10 +1,9 @@
 package io.homeostat.reconcile.command.fleet;
 
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import com.google.common.collect.HashMultiset;
 import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableListMultimap;
 import com.google.common.collect.ImmutableMap;
-import com.google.common.collect.Multiset;
 import com.google.common.collect.Sets;
 import com.google.protobuf.ByteString;
 import io.homeostat.desired.etcd.KeyValues.Entry;
@@ -34,6 +33,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.TreeSet;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -46,6 +46,9 @@ public record FleetPlan(
         int machines, ImmutableList<Row> rows, ImmutableList<String> warnings, ImmutableList<String> refusals)
         implements FleetAnswer {
     private static final String NOTHING = "-";
+
+    /** They share a line with the change, and have up to 20 characters at cloud providers. */
+    private static final int EXAMPLES = 3;
 
     /**
      * The same change on some machines.
@@ -63,8 +66,8 @@ public record FleetPlan(
                 .thenComparing(Change::to);
     }
 
-    /** A change, and how many machines have it. */
-    public record Row(Change change, int machines) {}
+    /** A change, and the ids of the machines that have it, sorted. */
+    public record Row(Change change, ImmutableList<String> machines) {}
 
     /**
      * Looks at what would come.
@@ -89,7 +92,8 @@ public record FleetPlan(
                 ImmutableList.of(new Entry(keys.set(), ByteString.EMPTY, revision, revision)),
                 ImmutableList.of(),
                 revision);
-        Multiset<Change> changes = HashMultiset.create();
+        ImmutableListMultimap.Builder<Change, String> changes =
+                ImmutableListMultimap.<Change, String>builder().orderKeysBy(Change.ORDER);
         ImmutableMap<String, RolloutState> states = mirror.states();
         Map<String, Map<String, Integer>> waves = waves(RolloutStand.all(mirror, now));
         mirror.machines().forEach((id, machine) -> {
@@ -101,12 +105,11 @@ public record FleetPlan(
                             Map.Entry::getKey, workload -> workload.getValue().revision()));
             SetSelection selection = selection(id, machine, states, inForce);
             ImmutableMap<WorkloadId, Workload> after = chosen(next, selection);
-            changes.addAll(atOnce(before, after));
-            changes.addAll(inWaves(next, selection, after, id, waves));
+            atOnce(before, after).forEach(change -> changes.put(change, id));
+            inWaves(next, selection, after, id, waves).forEach(change -> changes.put(change, id));
         });
-        ImmutableList<Row> rows = changes.entrySet().stream()
-                .map(change -> new Row(change.getElement(), change.getCount()))
-                .sorted(Comparator.comparing(Row::change, Change.ORDER))
+        ImmutableList<Row> rows = changes.build().asMap().entrySet().stream()
+                .map(change -> new Row(change.getKey(), ImmutableList.copyOf(change.getValue())))
                 .collect(ImmutableList.toImmutableList());
         return new FleetPlan(
                 mirror.machines().size(),
@@ -209,8 +212,8 @@ public record FleetPlan(
         ImmutableList.Builder<String> warnings = ImmutableList.builder();
         rows.stream()
                 .filter(row -> row.change().rollout().isEmpty())
-                .forEach(row -> warnings.add(row.change().workload() + " changes at once on " + machines(row.machines())
-                        + ": no rollout covers that"));
+                .forEach(row -> warnings.add(row.change().workload() + " changes at once on "
+                        + machines(row.machines().size()) + ": no rollout covers that"));
         TreeSet<String> goOn = new TreeSet<>();
         published.ifPresent(read -> PublishedRollouts.scopes(read)
                 .forEach(scope -> goOn.add(scope.rollout().digest())));
@@ -238,17 +241,26 @@ public record FleetPlan(
         if (rows.isEmpty()) {
             console.out().println("nothing would change on " + machines(machines));
         } else {
-            Table table = new Table("WORKLOAD", "FROM", "TO", "MACHINES", "WHEN");
+            Table table = new Table("WORKLOAD", "FROM", "TO", "MACHINES", "WHEN", "MACHINE IDS");
             rows.forEach(row -> table.row(
                     row.change().workload().toString(),
                     orNothing(row.change().from()),
                     orNothing(row.change().to()),
-                    String.valueOf(row.machines()),
-                    when(row.change())));
+                    String.valueOf(row.machines().size()),
+                    when(row.change()),
+                    some(row.machines())));
             table.print(console.out(), console.ansi());
+            if (rows.stream().anyMatch(row -> row.machines().size() > EXAMPLES)) {
+                console.out().println("all machine ids are in -o json");
+            }
         }
         warnings.forEach(warning -> console.say("warning: " + Text.oneLine(warning)));
         refusals.forEach(refusal -> console.say("publish would refuse this: " + Text.oneLine(refusal)));
+    }
+
+    private static String some(ImmutableList<String> machines) {
+        String first = machines.stream().limit(EXAMPLES).collect(Collectors.joining(", "));
+        return machines.size() > EXAMPLES ? first + " and " + (machines.size() - EXAMPLES) + " more" : first;
     }
 
     private static String when(Change change) {
@@ -275,7 +287,8 @@ public record FleetPlan(
                                 .put("to", row.change().to())
                                 .put("rollout", row.change().rollout())
                                 .put("wave", row.change().wave())
-                                .put("machines", row.machines())));
+                                .put("machines", row.machines().size())
+                                .<ObjectNode>set("machineIds", Json.texts(row.machines()))));
         json.set("warnings", Json.texts(warnings));
         json.set("refusals", Json.texts(refusals));
         return json;
