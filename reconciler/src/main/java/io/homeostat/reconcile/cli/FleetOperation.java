@@ -2,6 +2,7 @@ package io.homeostat.reconcile.cli;
 
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
+import com.google.common.collect.ImmutableSetMultimap;
 import com.google.protobuf.ByteString;
 import io.homeostat.desired.etcd.EtcdKeyValues;
 import io.homeostat.desired.etcd.EtcdUsers;
@@ -65,6 +66,15 @@ record FleetOperation(Invocation typed) {
     /** What can be told of machines that report into a bucket. */
     private static final ImmutableSet<String> IN_BUCKETS = ImmutableSet.of(STATUS, MACHINE);
 
+    /** The words that take an option, of those that not all take. */
+    private static final ImmutableSetMultimap<String, String> TAKE = ImmutableSetMultimap.<String, String>builder()
+            .put(Syntax.FILES, PLAN)
+            .put(Syntax.DETAILED_EXIT_CODE, PLAN)
+            .put(Syntax.MACHINE, INIT)
+            .put(Syntax.TO, INIT)
+            .putAll(Syntax.FORCE, PLAN, INIT, FORGET)
+            .build();
+
     /** What is both a key and a file's name. */
     private static final Pattern ID = Pattern.compile("[A-Za-z0-9][A-Za-z0-9._-]{0,252}");
 
@@ -83,6 +93,11 @@ record FleetOperation(Invocation typed) {
             throw new UsageException(
                     what.isEmpty() ? "needs one of " + IN_WORDS : "'" + what + "' is none of " + IN_WORDS);
         }
+        TAKE.asMap().forEach((option, takers) -> {
+            if (typed.arguments().command().options().containsKey(option) && !takers.contains(what)) {
+                throw new UsageException(what + " takes no " + option + "; it is for " + String.join(", ", takers));
+            }
+        });
         boolean needsName = action.isPresent() || what.equals(MACHINE) || what.equals(FORGET);
         if (needsName && name.isEmpty()) {
             throw new UsageException(

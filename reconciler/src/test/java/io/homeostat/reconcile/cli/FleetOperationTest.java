@@ -571,6 +571,21 @@ class FleetOperationTest {
     }
 
     @Test
+    void anOptionThatAWordDoesNotTakeIsRefused() {
+        assertTakesNone("status takes no --machine; it is for init", "status", "--machine", "vm-1");
+        assertTakesNone("status takes no -f; it is for plan", "status", "-f", "x");
+        assertTakesNone("pause takes no --to; it is for init", "pause", "web", "--to", "d");
+        assertTakesNone("rollouts takes no --detailed-exitcode; it is for plan", "rollouts", "--detailed-exitcode");
+        assertTakesNone("rollouts takes no --force; it is for plan, init, forget", "rollouts", "--force");
+    }
+
+    private void assertTakesNone(String message, String... words) {
+        Result refused = fleet(words);
+        assertEquals(64, refused.status(), refused::toString);
+        assertTrue(refused.err().contains(message), refused.err());
+    }
+
+    @Test
     void whatCantBeReadOfARolloutIsSaid() throws Exception {
         put("set", SET);
         put("rollouts/web-2", "nonsense");
