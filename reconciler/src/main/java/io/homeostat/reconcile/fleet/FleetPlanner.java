@@ -8,6 +8,7 @@ import com.google.common.collect.Streams;
 import io.homeostat.desired.fleet.MachineReport.ReportedWorkload;
 import io.homeostat.desired.fleet.Rollout;
 import io.homeostat.desired.fleet.RolloutOrder;
+import io.homeostat.desired.fleet.RolloutOrder.Action;
 import io.homeostat.desired.fleet.RolloutState;
 import io.homeostat.desired.fleet.RolloutState.Phase;
 import io.homeostat.desired.model.RolloutSpec;
@@ -60,6 +61,16 @@ public final class FleetPlanner {
         return planner.stands(planner.current(situation.state()));
     }
 
+    /** Whether an order changes anything about a rollout in this phase; otherwise it is followed by doing nothing. */
+    public static boolean changes(Phase phase, Action action) {
+        return switch (action) {
+            case PAUSE -> phase == Phase.PROGRESSING;
+            case RESUME -> phase != Phase.PROGRESSING && phase != Phase.COMPLETED;
+            case ABORT -> phase == Phase.PROGRESSING || phase == Phase.PAUSED || phase == Phase.HALTED;
+            case ROLLBACK -> phase != Phase.ROLLED_BACK;
+        };
+    }
+
     private RolloutPlan stands(RolloutState state) {
         Census census = new Census(state);
         return new RolloutPlan(
@@ -110,45 +121,31 @@ public final class FleetPlanner {
     /** Follows an order that was not followed before. */
     private RolloutState ordered(RolloutState state) {
         GivenOrder given = situation.order();
-        if (given == null
-                || given.revision() == state.order()
-                || !given.order().digest().equals(rollout.digest())) {
+        if (given == null || !situation.hasNewOrder()) {
             return state;
         }
         RolloutOrder order = given.order();
         Change change = new Change(state);
         change.order = given.revision();
+        if (!changes(state.phase(), order.action())) {
+            return change.made();
+        }
         switch (order.action()) {
-            case PAUSE -> {
-                if (state.phase() == Phase.PROGRESSING) {
-                    change.to(Phase.PAUSED, "paused by " + order.by());
-                }
-            }
+            case PAUSE -> change.to(Phase.PAUSED, "paused by " + order.by());
             case RESUME -> {
-                switch (state.phase()) {
-                    case HALTED -> {
-                        change.forgiven = new Census(state).failures;
-                        change.to(Phase.PROGRESSING, "resumed by " + order.by() + ", failures so far are accepted");
-                    }
-                    case PAUSED, ABORTED -> change.to(Phase.PROGRESSING, "resumed by " + order.by());
-                    case ROLLED_BACK -> {
-                        return beginning(given.revision(), "begun anew by " + order.by());
-                    }
-                    case PROGRESSING, COMPLETED -> {}
+                if (state.phase() == Phase.ROLLED_BACK) {
+                    return beginning(given.revision(), "begun anew by " + order.by());
                 }
-            }
-            case ABORT -> {
-                if (state.phase() == Phase.PROGRESSING
-                        || state.phase() == Phase.PAUSED
-                        || state.phase() == Phase.HALTED) {
-                    change.to(Phase.ABORTED, "aborted by " + order.by());
+                boolean halted = state.phase() == Phase.HALTED;
+                if (halted) {
+                    change.forgiven = new Census(state).failures;
                 }
+                change.to(
+                        Phase.PROGRESSING,
+                        "resumed by " + order.by() + (halted ? ", failures so far are accepted" : ""));
             }
-            case ROLLBACK -> {
-                if (state.phase() != Phase.ROLLED_BACK) {
-                    change.back("rolled back by " + order.by());
-                }
-            }
+            case ABORT -> change.to(Phase.ABORTED, "aborted by " + order.by());
+            case ROLLBACK -> change.back("rolled back by " + order.by());
         }
         return change.made();
     }

@@ -30,6 +30,13 @@ public record RolloutSituation(
         return state != null && state.digest().equals(rollout.digest());
     }
 
+    /** Whether the order is for the rollout as it is published, and was not followed before. */
+    public boolean hasNewOrder() {
+        return order != null
+                && order.order().digest().equals(rollout.digest())
+                && (state == null || order.revision() != state.order());
+    }
+
     /** An order, and the store's revision that tells it from the one before. */
     public record GivenOrder(RolloutOrder order, long revision) {}
 

@@ -322,6 +322,9 @@ class FleetOperationTest {
         for (String look : List.of("status", "rollouts")) {
             assertTrue(fleet(look, "-o", "json").out().contains("\"controller\":\"ann 7\""), look);
         }
+        assertTrue(fleet("abort", "web-2", "-o", "json")
+                .out()
+                .endsWith("\"rollout\":\"web-2\",\"order\":\"abort\",\"controller\":\"ann 7\"}\n"));
 
         delete("leader/1b");
         assertTrue(fleet("status").out().contains("controller bob 8 leads"));
@@ -583,6 +586,45 @@ class FleetOperationTest {
         Result refused = fleet(words);
         assertEquals(64, refused.status(), refused::toString);
         assertTrue(refused.err().contains(message), refused.err());
+    }
+
+    @Test
+    void anOrderThatWouldChangeNothingIsRefused() throws Exception {
+        put("set", SET);
+        assertEquals(0, fleet("resume", "web-2").status(), "nobody knows yet how it will stand");
+        Map<String, List<String>> taken = Map.of(
+                "PROGRESSING", List.of("pause", "abort", "rollback"),
+                "PAUSED", List.of("resume", "abort", "rollback"),
+                "HALTED", List.of("resume", "abort", "rollback"),
+                "ABORTED", List.of("resume", "rollback"),
+                "COMPLETED", List.of("rollback"),
+                "ROLLED_BACK", List.of("resume"));
+        for (Map.Entry<String, List<String>> phase : taken.entrySet()) {
+            state(phase.getKey(), "", 0, "why");
+            for (String word : List.of("pause", "resume", "abort", "rollback")) {
+                delete("orders/web-2");
+                Result given = fleet(word, "web-2");
+                boolean isTaken = phase.getValue().contains(word);
+                assertEquals(isTaken ? 0 : 1, given.status(), given::toString);
+                assertEquals(
+                        isTaken ? 1 : 0,
+                        store.list("/homeostat/orders/").entries().size());
+                assertTrue(
+                        isTaken
+                                || given.err()
+                                        .endsWith(", and " + word
+                                                + " would change nothing, so it was not ordered; what can be ordered: "
+                                                + String.join(", ", phase.getValue()) + "\n"),
+                        given::toString);
+            }
+        }
+        state("COMPLETED", "", 0, "why");
+        delete("orders/web-2");
+        assertTrue(fleet("pause", "web-2").err().contains("rollout web-2 is completed, and pause would"));
+
+        state("PROGRESSING", "", 0, "why");
+        fleet("pause", "web-2");
+        assertEquals(0, fleet("resume", "web-2").status(), "the pause is not followed yet, and is taken back");
     }
 
     @Test
