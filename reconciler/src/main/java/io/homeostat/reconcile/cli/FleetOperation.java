@@ -120,6 +120,7 @@ record FleetOperation(Invocation typed) {
         }
         etcd = etcd(typed, config);
         FleetKeys keys = new FleetKeys(etcd.prefix());
+        String registered = keys.machines() + " in etcd at " + String.join(", ", etcd.endpoints());
         try (KeyValues store = new EtcdKeyValues(etcd)) {
             PublishedRollouts contents = PublishedRollouts.of(config);
             try (Interrupts.Guard _ = typed.environment().interrupts().guard()) {
@@ -135,12 +136,13 @@ record FleetOperation(Invocation typed) {
                 }
                 return switch (what) {
                     case ROLLOUTS -> show(FleetRollouts.of(keys, mirror, name, now));
-                    case MACHINE -> show(FleetMachine.of(mirror, name.orElseThrow(), now));
+                    case MACHINE -> show(FleetMachine.of(mirror, registered, name.orElseThrow(), now));
                     case FORGET ->
                         show(ForgottenMachine.forget(
                                 store,
                                 keys,
                                 listing,
+                                registered,
                                 name.orElseThrow(),
                                 typed.arguments().flag(Syntax.FORCE)));
                     case PLAN -> {
@@ -179,7 +181,7 @@ record FleetOperation(Invocation typed) {
             BucketReports read = BucketReports.read(
                     () -> new BucketClient(config, metadata, typed.environment().clock()), reports);
             return machine.isPresent()
-                    ? show(FleetMachine.of(read, machine.get()))
+                    ? show(FleetMachine.of(read, reports, machine.get()))
                     : FleetStatusCommand.tell(FleetStatus.of(read), typed.console());
         }
     }
@@ -208,7 +210,7 @@ record FleetOperation(Invocation typed) {
         } catch (IllegalArgumentException e) {
             throw new CommandFailure(
                     "what is published can't be read, so nobody can tell what machines go by: " + keys.set() + ": "
-                            + e.getMessage(),
+                            + e.getMessage() + "; publish a set in its place",
                     e);
         }
     }

@@ -168,7 +168,11 @@ class FleetInBucketTest {
         assertTrue(fleet("machine", "vm-2").out().contains("silent"));
         Result nobody = fleet("machine", "vm-3");
         assertEquals(1, nobody.status());
-        assertTrue(nobody.err().contains("there is no report of vm-3 among the 2 in the bucket"), nobody.err());
+        assertTrue(
+                nobody.err()
+                        .contains(
+                                "there is no report of vm-3 among the 2 in gs://fleet/reports; machines are named by"),
+                nobody.err());
     }
 
     @Test

@@ -261,7 +261,10 @@ class FleetOperationTest {
         assertTrue(
                 fleet("rollouts", "db").err().contains("there is no rollout db; published are web-2"),
                 "which there are is said");
-        assertTrue(fleet("machine", "vm-4").err().contains("no machine vm-4 among the 3 that are registered"));
+        assertTrue(fleet("machine", "vm-4")
+                .err()
+                .contains("no machine vm-4 among the 3 that are registered under /homeostat/machines/ in etcd at "
+                        + etcd.endpoints().getFirst() + "; machines are named by their instance ids; fleet status"));
     }
 
     /** Nobody may ever do what a controller would do next. */
@@ -382,7 +385,10 @@ class FleetOperationTest {
 
         assertEquals(0, fleet("forget", "vm-1", "--force").status());
         assertTrue(store.list("/homeostat/").entries().isEmpty());
-        assertTrue(fleet("forget", "vm-1").err().contains("there is no machine vm-1, so nothing was removed"));
+        assertTrue(fleet("forget", "vm-1")
+                .err()
+                .contains("there is no machine vm-1 under /homeostat/machines/ in etcd at "
+                        + etcd.endpoints().getFirst() + ", so nothing was removed; machines are named by"));
 
         put("machines/vm-1", "{\"at\": \"2026-11-01T12:00:00Z\"}");
         assertEquals(
@@ -529,6 +535,7 @@ class FleetOperationTest {
         Result unread = plan(SET);
         assertEquals(1, unread.status());
         assertTrue(unread.err().contains("what is published can't be read"), unread.err());
+        assertTrue(unread.err().endsWith("; publish a set in its place\n"), unread.err());
     }
 
     /** Whoever writes to etcd must not write to the terminal of who looks. */
@@ -564,7 +571,11 @@ class FleetOperationTest {
                         fleet("status", "web").status()));
         Result unknown = fleet("pause", "web");
         assertEquals(1, unknown.status());
-        assertTrue(unknown.err().contains("there is no rollout web; none is published"), unknown.err());
+        assertTrue(
+                unknown.err()
+                        .contains("there is no rollout web; none is published in /homeostat/set: publish one,"
+                                + " or name another file with --config"),
+                unknown.err());
         assertTrue(store.list("/homeostat/").entries().isEmpty(), "nothing was written");
 
         Files.writeString(config, "{}");

@@ -7,6 +7,7 @@ import com.google.common.collect.ImmutableSortedMap;
 import io.homeostat.desired.fleet.MachineReport;
 import io.homeostat.desired.fleet.MachineReport.ReportedWorkload;
 import io.homeostat.desired.fleet.RolloutState;
+import io.homeostat.desired.model.Redaction;
 import io.homeostat.reconcile.command.environment.CommandFailure;
 import io.homeostat.reconcile.command.output.Console;
 import io.homeostat.reconcile.command.output.Json;
@@ -32,6 +33,9 @@ public record FleetMachine(
         Optional<MachineReport> report,
         ImmutableList<Turn> rollouts)
         implements FleetAnswer {
+    static final String NAMES =
+            "machines are named by their instance ids; fleet status shows those that are silent or not well";
+
     private static final String NOTHING = "-";
 
     /**
@@ -47,13 +51,14 @@ public record FleetMachine(
     /**
      * Looks at one.
      *
+     * @param where machines are registered, for people
      * @throws CommandFailure when it was never there
      */
-    public static FleetMachine of(FleetMirror mirror, String id, Instant now) {
+    public static FleetMachine of(FleetMirror mirror, String where, String id, Instant now) {
         Machine machine = mirror.machines().get(id);
         if (machine == null) {
             throw new CommandFailure("there is no machine " + id + " among the "
-                    + mirror.machines().size() + " that are registered; machines are named by their instance ids");
+                    + mirror.machines().size() + " that are registered under " + where + "; " + NAMES);
         }
         return new FleetMachine(
                 id,
@@ -68,13 +73,14 @@ public record FleetMachine(
     /**
      * Looks at one by what it has written into a bucket.
      *
+     * @param where they are written, a URL
      * @throws CommandFailure when it has written nothing
      */
-    public static FleetMachine of(BucketReports reports, String id) {
+    public static FleetMachine of(BucketReports reports, String where, String id) {
         BucketReports.Heard heard = reports.machines().get(id);
         if (heard == null) {
             throw new CommandFailure("there is no report of " + id + " among the "
-                    + reports.machines().size() + " in the bucket; machines are named by their instance ids");
+                    + reports.machines().size() + " in " + Redaction.url(where) + "; " + NAMES);
         }
         return new FleetMachine(
                 id,

@@ -51,7 +51,7 @@ public record FleetRollouts(Optional<String> controller, ImmutableList<RolloutSt
         }
         return new CommandFailure("there is no rollout " + name + "; "
                 + (mirror.rollouts().isEmpty()
-                        ? "none is published"
+                        ? "none is published in " + keys.set() + ": publish one, or name another file with --config"
                         : "published are " + String.join(", ", mirror.rollouts())));
     }
 

@@ -17,14 +17,17 @@ public record ForgottenMachine(String id) implements FleetAnswer {
     /**
      * Takes it away in one step, so that it is not heard of in between.
      *
+     * @param where machines are registered, for people
      * @param force also when it is heard of
      * @throws CommandFailure when it is not there, or is heard of
      */
-    public static ForgottenMachine forget(KeyValues store, FleetKeys keys, Listing listing, String id, boolean force)
+    public static ForgottenMachine forget(
+            KeyValues store, FleetKeys keys, Listing listing, String where, String id, boolean force)
             throws KeyValuesException, InterruptedException {
         KeyValues.Entry machine = listing.entries().get(keys.machine(id));
         if (machine == null) {
-            throw new CommandFailure("there is no machine " + id + ", so nothing was removed");
+            throw new CommandFailure("there is no machine " + id + " under " + where + ", so nothing was removed; "
+                    + FleetMachine.NAMES);
         }
         ImmutableList.Builder<Condition> conditions =
                 ImmutableList.<Condition>builder().add(new Condition.CreatedIn(keys.machine(id), machine.created()));
