@@ -292,7 +292,10 @@ public final class EtcdKeyValues implements KeyValues {
         String remedy = switch (kind) {
             case UNAVAILABLE -> check();
             case DENIED -> "; look at " + SETTING + ".login, and at what its user may do";
-            case COMPACTED, EXHAUSTED, FAILED -> "";
+            case EXHAUSTED ->
+                "; if it is full, compact and defragment it or enlarge its --quota-backend-bytes,"
+                        + " and then disarm its alarm (etcdctl alarm disarm)";
+            case COMPACTED, FAILED -> "";
         };
         return new KeyValuesException(kind, why + remedy, cause);
     }

@@ -291,6 +291,23 @@ class EtcdKeyValuesTest {
     }
 
     @Test
+    void aStoreThatIsFullIsToldWithTheRemedy() throws Exception {
+        try (EtcdCluster full = EtcdCluster.start(directory, 1, "--quota-backend-bytes", "100000");
+                KeyValues small = new EtcdKeyValues(config(full.endpoints(), null, null))) {
+            KeyValuesException failure = assertThrows(
+                    KeyValuesException.class,
+                    () -> small.commit(
+                            ImmutableList.of(), ImmutableList.of(write("a", "x".repeat(200_000), KeyValues.NO_LEASE))));
+            assertEquals(KeyValuesException.Kind.EXHAUSTED, failure.kind());
+            assertTrue(
+                    failure.getMessage()
+                            .endsWith("database space exceeded; if it is full, compact and defragment it or enlarge"
+                                    + " its --quota-backend-bytes, and then disarm its alarm (etcdctl alarm disarm)"),
+                    failure.getMessage());
+        }
+    }
+
+    @Test
     void membersAreAskedOverTlsAndProveWhoTheyAre() throws Exception {
         TestAuthority authority = new TestAuthority("etcd");
         TestAuthority.Issued server = authority.issue("127.0.0.1");
