@@ -244,7 +244,7 @@ public final class GitTarget implements SetTarget {
                 return isTaken(update);
             }
         }
-        throw new FetchFailure("the server says nothing of the commit");
+        throw new FetchFailure("the server says nothing of the commit; publish again, which tells whether it is there");
     }
 
     private static boolean isTaken(RemoteRefUpdate update) throws FetchFailure {
@@ -255,7 +255,9 @@ public final class GitTarget implements SetTarget {
                 throw new FetchFailure("the server refuses the commit (" + update.getStatus() + ")"
                         + (update.getMessage() == null
                                 ? ""
-                                : ": " + Redaction.text(update.getMessage().strip())));
+                                : ": " + Redaction.text(update.getMessage().strip()))
+                        + "; let " + SETTING + ".login push to " + update.getRemoteName() + " there, or set another "
+                        + SETTING + ".branch");
         };
     }
 

@@ -22,9 +22,16 @@ public final class HttpsTarget implements SetTarget {
 
     private final URI url;
     private final AgentConfig.Https config;
+    private final String access;
     private @Nullable String tag;
 
     public HttpsTarget(AgentConfig.Https config) {
+        this(config, "look at " + SETTING + ".tokenFile and tls");
+    }
+
+    /** @param access what to do when the server does not let us in, for people */
+    public HttpsTarget(AgentConfig.Https config, String access) {
+        this.access = access;
         this.url = URI.create(config.url());
         this.config = config;
     }
@@ -69,12 +76,11 @@ public final class HttpsTarget implements SetTarget {
         };
     }
 
-    private static FetchFailure refused(String verb, Answer answer) {
+    private FetchFailure refused(String verb, Answer answer) {
         return new FetchFailure(
                 switch (answer.status()) {
                     case 401, 403 ->
-                        "the server answers " + answer.status() + ": it does not let us " + verb + " it; look at "
-                                + SETTING + ".tokenFile and tls";
+                        "the server answers " + answer.status() + ": it does not let us " + verb + " it; " + access;
                     case 405, 501 ->
                         "the server answers " + answer.status()
                                 + ": it does not take PUT; publish to a file in its directory";

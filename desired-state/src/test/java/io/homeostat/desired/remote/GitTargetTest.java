@@ -153,6 +153,22 @@ class GitTargetTest {
                 config(repository.toUri().toString(), "main", ""));
     }
 
+    @Test
+    void aServerThatRefusesTheCommitIsNamedWithTheRemedy() throws Exception {
+        commit("README.md", "words");
+        Files.createFile(repository.resolve("refs/heads/main.lock"));
+        try (GitTarget target = target("main", "")) {
+            target.read();
+            String refused = assertThrows(FetchFailure.class, () -> target.write(set(1, "web.yaml", "a: 1\n")))
+                    .words();
+            assertTrue(refused.startsWith("the server refuses the commit (REJECTED_OTHER_REASON): "), refused);
+            assertTrue(
+                    refused.endsWith(
+                            "; let sources.git.login push to refs/heads/main there, or set another sources.git.branch"),
+                    refused);
+        }
+    }
+
     /** It would be published, and no machine would take it. */
     @Test
     void whereCommitsHaveToBeSignedNothingIsPublished() {

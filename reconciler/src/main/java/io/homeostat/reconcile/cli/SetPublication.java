@@ -256,7 +256,9 @@ record SetPublication(Invocation typed) {
                 return new FileTarget(Path.of(url.getPath()));
             }
             if ((scheme.equals("https") || scheme.equals("http")) && url.getHost() != null) {
-                return new HttpsTarget(new AgentConfig.Https(to, null, null, NOT_POLLED));
+                return new HttpsTarget(
+                        new AgentConfig.Https(to, null, null, NOT_POLLED),
+                        "publish with " + Syntax.TO + " https, which uses sources.https of agent.yaml");
             }
         } catch (URISyntaxException e) {
             // It may have a password, so nothing of it is said.

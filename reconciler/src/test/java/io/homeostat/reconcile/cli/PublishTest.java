@@ -8,6 +8,7 @@ import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSortedMap;
 import com.google.common.io.MoreFiles;
 import com.google.common.io.RecursiveDeleteOption;
+import com.sun.net.httpserver.HttpServer;
 import io.homeostat.desired.fleet.PublishedSet;
 import io.homeostat.desired.fleet.SetFile;
 import io.homeostat.desired.fleet.SetReader;
@@ -15,6 +16,8 @@ import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.signature.SigningKey;
 import io.homeostat.reconcile.cli.Shell.Result;
 import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -298,6 +301,31 @@ class PublishTest {
                 run("publish", "-f", documents.toString(), "--to", "etcd"));
         assertEquals(64, publish("--fleet", "a b").status());
         assertEquals(64, run("publish", "-f", "-", "--to", "file://" + target).status());
+    }
+
+    /** What agent.yaml has for the web server is not used for a URL. */
+    @Test
+    void aServerThatDoesNotLetAUrlInIsAskedByTheConfiguration() throws Exception {
+        write("web.yaml", process("web", "1"));
+        HttpServer server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
+        server.createContext("/", exchange -> {
+            exchange.sendResponseHeaders(403, -1);
+            exchange.close();
+        });
+        server.start();
+        try {
+            assertRefused(
+                    "the server answers 403: it does not let us read it; publish with --to https,"
+                            + " which uses sources.https of agent.yaml",
+                    run(
+                            "publish",
+                            "-f",
+                            documents.toString(),
+                            "--to",
+                            "http://127.0.0.1:" + server.getAddress().getPort() + "/set.json"));
+        } finally {
+            server.stop(0);
+        }
     }
 
     @Test
