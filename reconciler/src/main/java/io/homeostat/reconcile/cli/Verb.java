@@ -103,7 +103,7 @@ public enum Verb {
                     .flag(Syntax.DRY_RUN, "Only check, and tell what would be done.")
                     .flag(
                             Syntax.FORCE,
-                            "Also what changes a revision of a rollout that was published before: machines that have it change at once.")
+                            "Also what changes a revision or a placement of a rollout that was published before: machines may change at once.")
                     .config(),
             typed -> new SetPublication(typed).run(),
             "Publish files as a set for many machines, which go by it as a whole.",
@@ -128,7 +128,7 @@ public enum Verb {
             "plan -f PATH: what would change on which machines were this published, and in which waves.",
             "init: users and roles of etcd, each of which may do what it has to; etcd asks for passwords once its authentication is enabled.",
             "forget: a machine that is gone for good, so that rollouts do not wait for it.",
-            "Exit status: 0 done, of status all machines are heard of and well, nothing was stopped, and a controller leads while there are rollouts to go on with, 1 not, or publish would refuse what is planned; with --detailed-exitcode 2 changes."),
+            "Exit status: 0 done, of status everything could be read, all machines are heard of and well, nothing was stopped, and a controller leads while there are rollouts to go on with, 1 not, or publish would refuse what is planned; with --detailed-exitcode 2 changes."),
     PLAN(
             syntax -> syntax.files(false)
                     .prune()
