@@ -228,6 +228,16 @@ public final class FleetMirror {
                 .map(FleetMirror::text);
     }
 
+    /** What all keys begin with. */
+    public String prefix() {
+        return keys.prefix();
+    }
+
+    /** Whether nobody has published anything here or is registered. */
+    public synchronized boolean isEmpty() {
+        return !hasSet() && machines.isEmpty() && problems.isEmpty();
+    }
+
     /** Whether a set was published. */
     public synchronized boolean hasSet() {
         return setRevision > 0;

@@ -114,9 +114,6 @@ class FleetInBucketTest {
 
     @Test
     void theFleetIsWhatIsInTheBucket() throws Exception {
-        assertEquals(
-                "0 machines, 0 heard of, 0 silent, 0 not well\n",
-                fleet("status").out());
         for (int i = 0; i < 40; i++) {
             report("vm-" + i, true, 0, NOW);
         }
@@ -134,6 +131,7 @@ class FleetInBucketTest {
         Result sick = fleet("status");
         assertEquals("""
                 39 machines, 38 heard of, 1 silent, 2 not well
+                vm-5: nothing is heard of it
                 vm-3: process/web is not healthy: it answers 500
                 vm-4: its sources have 2 problems
                 """, sick.out());
@@ -146,15 +144,59 @@ class FleetInBucketTest {
                 new ObjectMapper().readTree(fleet("status", "-o", "json").out());
         assertEquals(39, json.path("machines").intValue());
         assertEquals(1, json.path("silent").intValue());
+        assertEquals("[\"vm-5\"]", json.path("silentMachines").toString());
         assertEquals("vm-3", json.path("notWell").path(0).path("machine").textValue());
     }
 
     @Test
-    void moreThanAScreenfulIsCounted() {
+    void moreThanAScreenfulIsCounted() throws Exception {
+        for (int i = 9; i > 0; i--) {
+            report("db-" + i, true, 0, Duration.ofMinutes(20));
+        }
         for (int i = 0; i < 7; i++) {
             report("vm-" + i, false, 0, NOW);
         }
-        assertTrue(fleet("status").out().endsWith("and 2 more, all of them in -o json\n"));
+        assertEquals("""
+                16 machines, 7 heard of, 9 silent, 7 not well
+                db-1: nothing is heard of it
+                db-2: nothing is heard of it
+                db-3: nothing is heard of it
+                db-4: nothing is heard of it
+                db-5: nothing is heard of it
+                and 4 more silent, all of them in -o json
+                vm-0: process/web is not healthy: it answers 500
+                vm-1: process/web is not healthy: it answers 500
+                vm-2: process/web is not healthy: it answers 500
+                vm-3: process/web is not healthy: it answers 500
+                vm-4: process/web is not healthy: it answers 500
+                and 2 more not well, all of them in -o json
+                """, fleet("status").out());
+        JsonNode json =
+                new ObjectMapper().readTree(fleet("status", "-o", "json").out());
+        assertEquals(9, json.path("silentMachines").size());
+        assertEquals("db-9", json.path("silentMachines").path(8).textValue());
+        assertEquals(7, json.path("notWell").size());
+    }
+
+    @Test
+    void aPlaceWithoutReportsIsNoFleetThatIsWell() throws Exception {
+        Result nobody = fleet("status");
+        assertEquals(
+                new Result(
+                        1,
+                        "0 machines, 0 heard of, 0 silent, 0 not well\n",
+                        "homeostat: gs://fleet/reports has no report of any machine; is sources.bucket.reports right?\n"),
+                nobody);
+        JsonNode json =
+                new ObjectMapper().readTree(fleet("status", "-o", "json").out());
+        assertEquals(
+                "gs://fleet/reports", json.path("problems").path(0).path("key").textValue());
+
+        objects.put("reports/vm-1.json", new Stored("{", NOW));
+        Result unread = fleet("status");
+        assertFalse(unread.err().contains("sources.bucket.reports"), unread.err());
+        assertTrue(unread.err().contains("gs://fleet/reports/vm-1.json can't be read: "), unread.err());
+        assertEquals(1, unread.status());
     }
 
     @Test

@@ -129,6 +129,7 @@ class FleetOperationTest {
                     + ProcessHandle.current().pid() + " leads";
             assertEquals("""
                     1 machine, 0 heard of, 1 silent, 0 not well
+                    vm-1: nothing is heard of it
                     controller ann@HOST PID leads
                     ROLLOUT  PHASE        WAVE  MACHINES  DONE  WAITING  SILENT  FAILED  REASON
                     web-2    progressing  1/4   1         0     0        1       0       wave 1 of 4 is open
@@ -151,6 +152,56 @@ class FleetOperationTest {
         }
         assertEquals(0, ended.get(PATIENCE.toSeconds(), TimeUnit.SECONDS));
         assertTrue(store.list("/homeostat/leader").entries().isEmpty(), "another one need not wait for its lease");
+    }
+
+    @Test
+    void machinesThatAreSilentAreNamed() throws Exception {
+        for (int i = 7; i > 0; i--) {
+            put("machines/vm-" + i, "{\"at\": \"2026-11-01T12:00:00Z\"}");
+        }
+        put("reports/vm-4", "{\"at\": \"2026-11-01T13:00:00Z\"}");
+
+        assertEquals(new Result(1, """
+                7 machines, 1 heard of, 6 silent, 0 not well
+                vm-1: nothing is heard of it
+                vm-2: nothing is heard of it
+                vm-3: nothing is heard of it
+                vm-5: nothing is heard of it
+                vm-6: nothing is heard of it
+                and 1 more silent, all of them in -o json
+                """, ""), fleet("status"));
+        JsonNode json =
+                new ObjectMapper().readTree(fleet("status", "-o", "json").out());
+        assertEquals(6, json.path("silent").intValue());
+        assertEquals(
+                "[\"vm-1\",\"vm-2\",\"vm-3\",\"vm-5\",\"vm-6\",\"vm-7\"]",
+                json.path("silentMachines").toString());
+    }
+
+    @Test
+    void aPrefixWithNothingIsNoFleetThatIsWell() throws Exception {
+        put("set", SET);
+        assertEquals(1, fleet("status").status(), "a rollout waits for a controller");
+        String all = Files.readString(config);
+        Files.writeString(config, all.replace("{endpoints", "{prefix: /homestat, endpoints"));
+
+        assertEquals(
+                new Result(
+                        1,
+                        "0 machines, 0 heard of, 0 silent, 0 not well\n",
+                        "homeostat: /homestat has no published set and no registered machine;"
+                                + " is sources.etcd.prefix right?\n"),
+                fleet("status"));
+        assertTrue(fleet("status", "-o", "json")
+                .out()
+                .contains("\"problems\":[{\"key\":\"/homestat\",\"message\":\"has no published set"));
+
+        Files.writeString(config, all);
+        put("set", SET.substring(SET.indexOf("---") + 4, SET.lastIndexOf("---")));
+        assertEquals(
+                new Result(0, "0 machines, 0 heard of, 0 silent, 0 not well\n", ""),
+                fleet("status"),
+                "what is published has yet to find a machine");
     }
 
     /** Asks as an agent with the configuration is asked; returns what is printed. */
@@ -274,6 +325,7 @@ class FleetOperationTest {
         put("set", SET);
         assertEquals("""
                 1 machine, 0 heard of, 1 silent, 0 not well
+                vm-1: nothing is heard of it
                 no controller leads: nothing opens; start one with homeostat fleet controller
                 ROLLOUT  PHASE     WAVE  MACHINES  DONE  WAITING  SILENT  FAILED  REASON
                 web-2    notBegun  0/4   1         0     0        0       0       no controller has opened it yet

@@ -26,10 +26,12 @@ import java.util.function.Supplier;
  * What machines have written into a bucket. Nobody registers there: who has written once is a machine of the fleet until its object is
  * removed.
  *
+ * @param place where that is, without secrets
  * @param machines by id
  * @param problems what can't be read, by object
  */
-public record BucketReports(ImmutableSortedMap<String, Heard> machines, ImmutableSortedMap<String, String> problems) {
+public record BucketReports(
+        String place, ImmutableSortedMap<String, Heard> machines, ImmutableSortedMap<String, String> problems) {
     /** From then on a machine is silent, see {@link BucketReport}. */
     private static final Duration SILENCE = Duration.ofMinutes(15);
 
@@ -75,12 +77,17 @@ public record BucketReports(ImmutableSortedMap<String, Heard> machines, Immutabl
                     }
                 }
             }
-            return new BucketReports(machines.buildOrThrow(), problems.buildOrThrow());
+            return new BucketReports(Redaction.url(reports), machines.buildOrThrow(), problems.buildOrThrow());
         } catch (FetchFailure e) {
             throw new CommandFailure("sources.bucket.reports: " + Redaction.url(reports) + ": " + e.words(), e);
         } catch (ExecutionException e) {
             throw new IllegalStateException(e);
         }
+    }
+
+    /** Whether nobody has written there. */
+    boolean isEmpty() {
+        return machines.isEmpty() && problems.isEmpty();
     }
 
     private static ImmutableList<Found> read(BucketClient client, List<Listed> objects) throws InterruptedException {

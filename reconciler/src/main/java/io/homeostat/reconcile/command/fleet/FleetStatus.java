@@ -17,7 +17,7 @@ import java.util.Optional;
  * How a fleet is: how many machines are heard of, and how far rollouts have come.
  *
  * @param controller the one that leads; empty: none does
- * @param problems what can't be read, by key
+ * @param problems what can't be read, or is not there at all, by key
  */
 public record FleetStatus(
         FleetHealth health,
@@ -31,7 +31,11 @@ public record FleetStatus(
                 FleetHealth.of(Maps.toMap(mirror.machines().keySet(), mirror::report)),
                 mirror.leader(),
                 RolloutStand.all(mirror, now),
-                mirror.problems());
+                mirror.isEmpty()
+                        ? ImmutableMap.of(
+                                mirror.prefix(),
+                                "has no published set and no registered machine; is sources.etcd.prefix right?")
+                        : mirror.problems());
     }
 
     /** By what is in a bucket, where there are no rollouts. */
@@ -44,7 +48,10 @@ public record FleetStatus(
                                 : Optional.of(heard.report().report()))),
                 Optional.empty(),
                 ImmutableList.of(),
-                ImmutableMap.copyOf(reports.problems()));
+                reports.isEmpty()
+                        ? ImmutableMap.of(
+                                reports.place(), "has no report of any machine; is sources.bucket.reports right?")
+                        : ImmutableMap.copyOf(reports.problems()));
     }
 
     /** Whether all is known and well, nothing was stopped, and somebody leads where there is something to decide. */
