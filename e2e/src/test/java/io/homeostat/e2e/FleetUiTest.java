@@ -240,6 +240,7 @@ final class FleetUiTest {
                 ".totals",
                 "Controller that leads\n" + status().path("controller").asText());
         browser.awaitText(".totals", "▲ 4").awaitText(".totals", "Not well\n▲ 1");
+        browser.awaitText("[aria-labelledby=fleet-silent]", "vm-21, vm-22, vm-23, vm-24");
         browser.awaitText("[aria-labelledby=fleet-not-well]", EVIL + " process/db is ")
                 .awaitText("nav [aria-current=page]", "Fleet");
         assertEquals("Fleet · Homeostat", browser.title());
@@ -366,7 +367,10 @@ final class FleetUiTest {
         browser.awaitText("main", "No rollout is published.");
 
         ObjectNode said =
-                JSON.createObjectNode().put("machines", 2).put("silent", 0).put("controller", "ann 42");
+                JSON.createObjectNode().put("machines", 25).put("silent", 13).put("controller", "ann 42");
+        for (int i = 1; i <= 13; i++) {
+            said.withArray("silentMachines").add("db-" + i);
+        }
         for (int i = 1; i <= 12; i++) {
             said.withArray("notWell").addObject().put("machine", "vm-" + i).put("reason", "process/web is not healthy");
         }
@@ -388,7 +392,8 @@ final class FleetUiTest {
         answer(said);
         browser.awaitText(".totals", "Controller that leads\nann 42");
         browser.awaitText(".totals", "Not well\n▲ 12").awaitText("main", "vm-10 process/web is not healthy");
-        browser.awaitText("main", "2 more: homeostat fleet status -o json");
+        browser.awaitText("[aria-labelledby=fleet-silent]", "db-9, db-10\n3 more: homeostat fleet status -o json");
+        browser.awaitText("[aria-labelledby=fleet-not-well]", "2 more: homeostat fleet status -o json");
         browser.awaitText("main", "What can’t be read").awaitText("main", "/homeostat/set can't be read: " + EVIL);
         browser.awaitText(of("web-2"), "○ not begun").awaitText(of("web-2"), "Wave 1, 1 machine, not opened");
 

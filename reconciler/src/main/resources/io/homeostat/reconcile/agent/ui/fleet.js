@@ -10,7 +10,7 @@ const PAUSE = 5000;
 const WIDTH = 1000;
 const HEIGHT = 12;
 
-/** How many machines that are not well are named. */
+/** How many machines that are silent are named, and how many that are not well. */
 const MOST = 10;
 
 /** So that one of thousands is seen. */
@@ -143,6 +143,17 @@ function total(name, ...value) {
   return h('div', {}, h('dt', {}, name), h('dd', {}, value));
 }
 
+/** The first of machines: there may be thousands. */
+function named(id, title, machines, first) {
+  return machines.length > 0 && h(
+    'section',
+    {'aria-labelledby': id},
+    h('h3', {id}, title),
+    first(machines.slice(0, MOST)),
+    machines.length > MOST && h('p', {class: 'quiet'}, `${machines.length - MOST} more: homeostat fleet status -o json`),
+  );
+}
+
 function known(heard, found) {
   return [
     h(
@@ -160,13 +171,9 @@ function known(heard, found) {
       h('h3', {id: 'fleet-problems'}, 'What can’t be read'),
       h('ul', {class: 'plain'}, heard.problems.map((one) => h('li', {}, h('strong', {}, one.key), ` ${one.message}`))),
     ),
-    heard.notWell.length > 0 && h(
-      'section',
-      {'aria-labelledby': 'fleet-not-well'},
-      h('h3', {id: 'fleet-not-well'}, 'Machines that are not well'),
-      h('ul', {class: 'plain'}, heard.notWell.slice(0, MOST).map((one) => h('li', {}, h('strong', {}, one.machine), ` ${one.reason}`))),
-      heard.notWell.length > MOST && h('p', {class: 'quiet'}, `${heard.notWell.length - MOST} more: homeostat fleet status -o json`),
-    ),
+    named('fleet-silent', 'Machines that are silent', heard.silentMachines, (ids) => h('p', {class: 'silent'}, ids.join(', '))),
+    named('fleet-not-well', 'Machines that are not well', heard.notWell, (some) =>
+      h('ul', {class: 'plain'}, some.map((one) => h('li', {}, h('strong', {}, one.machine), ` ${one.reason}`)))),
     found.length === 0 ? h('p', {class: 'empty'}, heard.rollouts.length === 0 ? 'No rollout is published.' : 'No rollout has what is searched for.') : found.map(card),
   ];
 }
