@@ -5,15 +5,18 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSet;
 import com.google.common.collect.ImmutableSortedMap;
 import com.google.common.io.MoreFiles;
 import com.google.common.io.RecursiveDeleteOption;
 import com.sun.net.httpserver.HttpServer;
 import io.homeostat.desired.fleet.PublishedSet;
+import io.homeostat.desired.fleet.SequenceFloor;
 import io.homeostat.desired.fleet.SetFile;
 import io.homeostat.desired.fleet.SetReader;
 import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.signature.SigningKey;
+import io.homeostat.desired.state.StoredSet.Highest;
 import io.homeostat.reconcile.cli.Shell.Result;
 import java.io.IOException;
 import java.net.InetAddress;
@@ -113,6 +116,32 @@ class PublishTest {
                 SetFile.of("default", SetFile.MAX_SEQUENCE, NOW, ImmutableSortedMap.of("a.yaml", ""), Optional.empty())
                         .bytes());
         assertRefused("the sequence there, " + SetFile.MAX_SEQUENCE + ", is the largest one", publish());
+    }
+
+    /** The steps of docs/fleet.md for a key that was stolen. */
+    @Test
+    void aSequenceOfAThiefCountsOnlyWhereItsKeyIsTrusted() throws Exception {
+        write("web.yaml", process("web", "1"));
+        SigningKey stolen = SigningKey.read(key());
+        SetFile theirs = SetFile.of(
+                "default", SetFile.MAX_SEQUENCE, NOW, ImmutableSortedMap.of("a.yaml", ""), Optional.of(stolen));
+        Files.write(target, theirs.bytes());
+        ImmutableList<Highest> taken = ImmutableList.of(new Highest(stolen.id(), SetFile.MAX_SEQUENCE, "theirs"));
+        String key = key().toString();
+        ImmutableSet<String> instead = SigningKey.read(Path.of(key)).trusted().ids();
+        ImmutableSet<String> beside =
+                ImmutableSet.<String>builder().addAll(instead).add(stolen.id()).build();
+        assertRefused("have machines trust another key instead of that one", publish("--key", key));
+
+        Files.delete(target);
+        assertEquals(0, publish("--key", key).status());
+
+        PublishedSet ours = new SetReader(
+                        rules(true, "default"), SigningKey.read(Path.of(key)).trusted())
+                .read(Files.readAllBytes(target), "");
+        assertEquals(1_800_000_000, ours.sequence());
+        assertTrue(SequenceFloor.of(taken, beside, true).refusal(ours).isPresent());
+        assertEquals(Optional.empty(), SequenceFloor.of(taken, instead, true).refusal(ours));
     }
 
     @Test
