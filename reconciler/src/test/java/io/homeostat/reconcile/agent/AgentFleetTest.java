@@ -23,12 +23,17 @@ import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.RecordCodec;
+import io.homeostat.desired.state.history.Reason;
+import io.homeostat.desired.state.history.WorkloadHistory.LastKnownGood;
 import io.homeostat.desired.yaml.Choice;
 import io.homeostat.desired.yaml.DocumentReader;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
+import java.time.ZoneOffset;
+import java.time.ZonedDateTime;
+import java.time.format.DateTimeFormatter;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
@@ -227,6 +232,44 @@ final class AgentFleetTest {
         publish(TWO_REVISIONS + "# published again\n");
         awaitSequence(2);
         assertEquals("2", declared());
+    }
+
+    @Test
+    void aRolloutOpensNoMaintenanceWindow() throws Exception {
+        String opens = ZonedDateTime.now(ZoneOffset.UTC).plusHours(12).format(DateTimeFormatter.ofPattern("HH:mm"));
+        String closed = TWO_REVISIONS.replace(
+                "spec:\n", "spec:\n  maintenanceWindow: {start: '" + opens + "', duration: 1h}\n");
+        publish(closed);
+        bench.start(config, true);
+        awaitWell("1");
+
+        stands(Phase.PROGRESSING, Rollout.EVERYBODY);
+        awaitDeclared("2");
+        awaitWindow();
+        publish(TWO_REVISIONS);
+        awaitWell("2");
+
+        publish(closed);
+        awaitSequence(3);
+        stands(Phase.ROLLED_BACK, Rollout.NOBODY);
+        awaitDeclared("1");
+        awaitWindow();
+    }
+
+    private void awaitWell(String revision) {
+        await().atMost(AgentBench.PATIENCE).until(() -> {
+            LastKnownGood good = bench.store().history(WEB).lastKnownGood();
+            return good != null && good.workload().revision().equals(revision) && !waitsForWindow();
+        });
+    }
+
+    private void awaitWindow() {
+        await().atMost(AgentBench.PATIENCE).until(this::waitsForWindow);
+    }
+
+    private boolean waitsForWindow() {
+        return bench.store().history(WEB).conditions().stream()
+                .anyMatch(condition -> condition.reason() == Reason.WAITING_FOR_WINDOW);
     }
 
     /** Not even a store that was lost moves a machine. */
