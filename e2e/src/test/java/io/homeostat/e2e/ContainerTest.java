@@ -521,8 +521,8 @@ final class ContainerTest {
 
     @Test
     void oneThatCanNotBeStoppedIsNotReplaced() throws IOException {
-        // It is not lost before the stop is tried again, however long that takes.
-        Document sandbox = guest.sandbox().with("health.failureThreshold", 100);
+        // It is neither lost nor seen without its guest before the stop is tried again, however long that takes.
+        Document sandbox = guest.sandbox().with("health.failureThreshold", 100).with("health.interval", "10m");
         homeostat.declare("all.yaml", sandbox, idle().with("revision", "1").with("stop.timeout", "1s"));
         Agent _ = homeostat.agent();
         homeostat.awaitRunning(APP);
@@ -534,6 +534,7 @@ final class ContainerTest {
         guest.fake().faults().clear();
         eventually().until(() -> homeostat.run("events").out().contains("if that comes back it is removed there"));
         guest.fake().listen();
+        homeostat.declare("all.yaml", sandbox.with("health.interval", "1s"), idle().with("revision", "2"));
 
         eventually().until(() -> homeostat.state(APP).equals("RUNNING 2"));
         assertEquals(1, guest.agent().containers().size());
