@@ -129,8 +129,7 @@ public record DescribeCommand(Selection selection) implements Command {
                     .withPlan(plans.get(id));
             Memory memory = Objects.requireNonNullElse(memories.get(id), Memory.NONE);
             ImmutableList<String> here = memory.declared()
-                    .map(declared ->
-                            workspace.reasons(declared.declaration().workload().placement()))
+                    .map(declared -> workspace.reasons(declared.declaration().workload()))
                     .orElse(ImmutableList.of());
             if (console.json()) {
                 ObjectNode json = json(status, memory, own.get(id));

@@ -3,13 +3,13 @@ package io.homeostat.reconcile.command;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
-import com.google.common.collect.ImmutableSortedMap;
 import io.homeostat.desired.fleet.MachineLabels;
 import io.homeostat.desired.fleet.SetSelection;
 import io.homeostat.desired.model.DesiredState;
 import io.homeostat.desired.model.DesiredState.Policy;
 import io.homeostat.desired.model.Placement;
 import io.homeostat.desired.model.SourceName;
+import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.platform.MetadataClient;
@@ -26,6 +26,7 @@ import io.homeostat.desired.state.StoreException;
 import io.homeostat.desired.state.StoredSet;
 import io.homeostat.desired.state.history.Reason;
 import io.homeostat.desired.state.sqlite.StateLock;
+import io.homeostat.desired.yaml.Choice.Verdict;
 import io.homeostat.desired.yaml.DocumentReader.NotHere;
 import io.homeostat.desired.yaml.Explain.Explanation;
 import io.homeostat.observe.Observation;
@@ -173,13 +174,16 @@ public record Workspace(String word, Environment environment, Console console, L
         return notHere.build();
     }
 
-    /** Why a document that names machines is for this one; empty where it names none, does not apply, or nobody knows what is configured here. */
-    ImmutableList<String> reasons(Placement placement) {
+    /** Why a document that names machines is for this one; empty where it names none, or nobody can tell that it is. */
+    ImmutableList<String> reasons(Workload workload) {
+        Placement placement = workload.placement();
         if (placement.equals(Placement.ANYWHERE) || enforcer.unconfigured().isPresent()) {
             return ImmutableList.of();
         }
-        ImmutableSortedMap<String, String> labels = labels().labels();
-        return placement.refusal(labels).isPresent() ? ImmutableList.of() : placement.reasons(labels);
+        MachineLabels labels = labels();
+        return labels.verdict(workload, null) instanceof Verdict.Applies
+                ? placement.reasons(labels.labels())
+                : ImmutableList.of();
     }
 
     /** Looks at what is remembered here; empty when there is nothing yet. */
