@@ -9,9 +9,11 @@ import io.homeostat.reconcile.agent.telemetry.AgentLog;
 import io.homeostat.reconcile.command.environment.CommandFailure;
 import io.homeostat.reconcile.command.environment.Environment.Interrupts;
 import io.homeostat.reconcile.command.environment.ExitStatus;
+import io.homeostat.reconcile.command.output.Text;
 import io.homeostat.reconcile.fleet.FleetController;
 import io.homeostat.reconcile.fleet.PublishedRollouts;
 import java.security.SecureRandom;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
@@ -21,8 +23,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A controller of a fleet, until it is told to end. At each SIGHUP it reads agent.yaml and the keys of sets again, and begins anew by them: it
- * holds nothing that it would lose. With a mistake in them it goes on as before.
+ * A controller of a fleet, until it is told to end. At each SIGHUP it reads agent.yaml and the keys of sets again, and begins anew by them,
+ * as another one would after its death. With a mistake in them it goes on as before.
  *
  * @param name by which people tell it from others
  */
@@ -40,11 +42,11 @@ record FleetControl(Invocation typed, String name) {
                         .interrupts()
                         .daemon(() -> hungUp.get().complete(null))) {
             while (true) {
-                control(rules, hungUp.get());
-                // Before it is read: of what changes afterwards it is told again.
-                hungUp.set(new CompletableFuture<>());
-                rules = again(rules);
+                rules = control(rules, hungUp);
                 log.change(rules.config().log().format(), level(rules));
+                if (Thread.interrupted()) {
+                    throw new InterruptedException();
+                }
             }
         } catch (InterruptedException e) {
             // Told to end, which it has done.
@@ -65,19 +67,22 @@ record FleetControl(Invocation typed, String name) {
         }
     }
 
-    private Rules again(Rules before) {
+    private Optional<Rules> again() {
         try {
             Rules now = read();
             LOG.info("{} was read again", typed.configFile().path());
-            return now;
+            return Optional.of(now);
         } catch (CommandFailure e) {
-            LOG.error("{}; the controller goes on as before", e.getMessage());
-            return before;
+            // The file's errors are on lines of their own.
+            LOG.error(
+                    "{}; the controller goes on as before",
+                    Text.oneLine(String.valueOf(e.getMessage()).replaceFirst("\n", ": ")));
+            return Optional.empty();
         }
     }
 
-    /** Until this is completed. */
-    private void control(Rules rules, CompletableFuture<Void> hungUp) throws InterruptedException {
+    /** Goes by these until there are others, which it returns. */
+    private Rules control(Rules rules, AtomicReference<CompletableFuture<Void>> hungUp) throws InterruptedException {
         try (KeyValues store = new EtcdKeyValues(rules.etcd());
                 ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
             FleetController controller = new FleetController(
@@ -99,7 +104,15 @@ record FleetControl(Invocation typed, String name) {
                 }
             });
             try {
-                CompletableFuture.anyOf(hungUp, running).get();
+                while (true) {
+                    CompletableFuture.anyOf(hungUp.get(), running).get();
+                    // Before it is read: of what changes afterwards it is told again.
+                    hungUp.set(new CompletableFuture<>());
+                    Optional<Rules> next = again();
+                    if (next.isPresent()) {
+                        return next.get();
+                    }
+                }
             } catch (ExecutionException e) {
                 throw new IllegalStateException("the controller has failed", e.getCause());
             } finally {

@@ -4,6 +4,11 @@ import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import ch.qos.logback.classic.Level;
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.Appender;
+import ch.qos.logback.core.AppenderBase;
 import com.google.common.collect.ImmutableList;
 import com.google.common.io.MoreFiles;
 import com.google.common.io.RecursiveDeleteOption;
@@ -13,6 +18,7 @@ import io.homeostat.desired.etcd.EtcdKeyValues;
 import io.homeostat.desired.etcd.KeyValues;
 import io.homeostat.desired.model.AgentConfig.Etcd;
 import io.homeostat.reconcile.command.environment.Environment.Interrupts;
+import io.homeostat.reconcile.fleet.FleetController;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -20,28 +26,47 @@ import java.security.GeneralSecurityException;
 import java.security.KeyPairGenerator;
 import java.time.Duration;
 import java.util.Base64;
+import java.util.List;
 import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.condition.EnabledIf;
+import org.slf4j.LoggerFactory;
 
 /** With a real etcd. */
 @EnabledIf("io.homeostat.controlplane.EtcdCluster#isInstalled")
 @Timeout(600)
 class FleetControlTest {
     private static final Duration PATIENCE = Duration.ofMinutes(3);
+    private static final ImmutableList<Logger> LOGGERS =
+            ImmutableList.of((Logger) LoggerFactory.getLogger(FleetControl.class), (Logger)
+                    LoggerFactory.getLogger(FleetController.class));
 
     private final CompletableFuture<Runnable> hangUp = new CompletableFuture<>();
+    private final List<String> said = new CopyOnWriteArrayList<>();
+    private final Appender<ILoggingEvent> log = new AppenderBase<>() {
+        @Override
+        protected void append(ILoggingEvent event) {
+            said.add(event.getFormattedMessage());
+        }
+    };
     private Path directory;
     private EtcdCluster etcd;
     private KeyValues store;
 
     @BeforeEach
     void start() throws IOException {
+        log.start();
+        LOGGERS.forEach(logger -> {
+            // Whatever other tests have all of the log be; these two need nothing else of it.
+            logger.setLevel(Level.INFO);
+            logger.addAppender(log);
+        });
         directory = Shell.userDirectory();
         etcd = EtcdCluster.start(directory.resolve("etcd"), 1);
         store = new EtcdKeyValues(new Etcd(ImmutableList.of(etcd.endpoints().getFirst()), "/homeostat", null, null));
@@ -49,6 +74,7 @@ class FleetControlTest {
 
     @AfterEach
     void end() throws Exception {
+        LOGGERS.forEach(logger -> logger.detachAppender(log));
         store.close();
         etcd.close();
         MoreFiles.deleteRecursively(directory, RecursiveDeleteOption.ALLOW_INSECURE);
@@ -67,9 +93,10 @@ class FleetControlTest {
                 .findFirst();
     }
 
-    private boolean anotherLeads(OptionalLong than) throws Exception {
-        OptionalLong now = leads();
-        return now.isPresent() && !now.equals(than);
+    /** In one line of the log. */
+    private void awaitSaid(String one, String other) {
+        await().atMost(PATIENCE)
+                .until(() -> said.stream().anyMatch(line -> line.contains(one) && line.contains(other)));
     }
 
     @Test
@@ -85,16 +112,15 @@ class FleetControlTest {
                 .start(() -> ended.complete(shell.fleet(directory.resolve("agent.yaml"), "controller")
                         .status()));
         try {
-            await().atMost(PATIENCE).until(() -> leads().isPresent());
+            awaitSaid("/homeostat/set", "it is not signed");
             Runnable signal = hangUp.get(PATIENCE.toSeconds(), TimeUnit.SECONDS);
 
             OptionalLong first = leads();
             configure("nonsense: true\n");
             signal.run();
-            await().atMost(PATIENCE).until(() -> anotherLeads(first));
-            assertTrue(
-                    store.list("/homeostat/rollouts/").entries().isEmpty(),
-                    "with a mistake it goes on as before, and takes no set that is not signed");
+            awaitSaid(directory + "/agent.yaml:2:1: unknown key 'nonsense'", "; the controller goes on as before");
+            assertEquals(first, leads(), "it has not even given up to lead");
+            assertTrue(store.list("/homeostat/rollouts/").entries().isEmpty());
 
             configure("");
             signal.run();
