@@ -123,12 +123,12 @@ public enum Verb {
             typed -> new FleetOperation(typed).run(),
             "Show how machines that go by etcd and their rollouts fare, stop rollouts, or be a controller of them.",
             "status, machine: also of machines that report into the bucket of agent.yaml, where it has no etcd.",
-            "controller: open waves and halt them, until SIGTERM; of any number of them one leads. It logs each decision, in the way that agent.yaml has for the agent.",
+            "controller: open waves and halt them, until SIGTERM; at SIGHUP it reads agent.yaml again. Of any number of them one leads. It logs each decision, in the way that agent.yaml has for the agent.",
             "pause, resume, abort, rollback: an order, which the controller that leads follows.",
             "plan -f PATH: what would change on which machines were this published, and in which waves.",
             "init: users and roles of etcd, each of which may do what it has to; etcd asks for passwords once its authentication is enabled.",
             "forget: a machine that is gone for good, so that rollouts do not wait for it.",
-            "Exit status: 0 done, of status everything could be read, all machines are heard of and well, nothing was stopped, and a controller leads while there are rollouts to go on with, 1 not, or publish would refuse what is planned; with --detailed-exitcode 2 changes."),
+            "Exit status: 0 done, of status everything could be read, there is a set or a machine, all machines are heard of and well, nothing was stopped, and a controller leads while there are rollouts to go on with, 1 not, or publish would refuse what is planned; with --detailed-exitcode 2 changes."),
     PLAN(
             syntax -> syntax.files(false)
                     .prune()

@@ -20,6 +20,7 @@ import io.homeostat.reconcile.fleet.RolloutSituation;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.Arrays;
+import java.util.Locale;
 import java.util.Optional;
 import java.util.stream.Collectors;
 
@@ -67,7 +68,8 @@ public record FleetOrder(String rollout, Action action, Optional<String> control
                 .filter(other -> FleetPlanner.changes(state.phase(), other))
                 .map(RolloutStand::word)
                 .collect(Collectors.joining(", "));
-        throw new CommandFailure("rollout " + situation.rollout().name() + " is " + RolloutStand.word(state.phase())
+        throw new CommandFailure("rollout " + situation.rollout().name() + " is "
+                + state.phase().name().toLowerCase(Locale.ROOT).replace('_', ' ')
                 + ", and " + RolloutStand.word(action)
                 + " would change nothing, so it was not ordered; what can be ordered: "
                 + others);

@@ -228,6 +228,9 @@ public record FleetPlan(
                                 + ": it goes on from there, and does not begin anew; give it another name");
                     }
                 });
+        if (mirror.machines().isEmpty()) {
+            warnings.add(mirror.prefix() + " has no registered machine; is sources.etcd.prefix right?");
+        }
         mirror.problems().forEach((key, problem) -> warnings.add(key + " " + problem));
         return warnings.build();
     }

@@ -34,7 +34,8 @@ public record FleetStatus(
                 mirror.isEmpty()
                         ? ImmutableMap.of(
                                 mirror.prefix(),
-                                "has no published set and no registered machine; is sources.etcd.prefix right?")
+                                "has no published set and no registered machine"
+                                        + (mirror.leader().isPresent() ? "" : "; is sources.etcd.prefix right?"))
                         : mirror.problems());
     }
 
