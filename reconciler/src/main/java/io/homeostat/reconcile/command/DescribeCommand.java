@@ -9,6 +9,7 @@ import com.google.common.collect.ImmutableSet;
 import com.google.common.collect.Maps;
 import com.google.common.collect.Multimaps;
 import io.homeostat.desired.model.Declaration;
+import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.source.StoredState;
 import io.homeostat.desired.state.Identity;
@@ -49,6 +50,7 @@ import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.Function;
 import java.util.function.UnaryOperator;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
@@ -108,6 +110,7 @@ public record DescribeCommand(Selection selection) implements Command {
                 workspace.plansOfNextApply(findings.values().asList());
         ImmutableListMultimap<WorkloadId, NotHere> notHere = Multimaps.index(
                 workspace.notHere(), one -> one.read().workload().id());
+        Function<Workload, ImmutableList<String>> reasons = workspace.reasons();
         List<ObjectNode> described = new ArrayList<>();
         boolean first = true;
         ImmutableMap<WorkloadId, SelfDescription> own = own(findings.keySet(), memories, workspace);
@@ -129,7 +132,7 @@ public record DescribeCommand(Selection selection) implements Command {
                     .withPlan(plans.get(id));
             Memory memory = Objects.requireNonNullElse(memories.get(id), Memory.NONE);
             ImmutableList<String> here = memory.declared()
-                    .map(declared -> workspace.reasons(declared.declaration().workload()))
+                    .map(declared -> reasons.apply(declared.declaration().workload()))
                     .orElse(ImmutableList.of());
             if (console.json()) {
                 ObjectNode json = json(status, memory, own.get(id));

@@ -7,7 +7,6 @@ import io.homeostat.desired.fleet.MachineLabels;
 import io.homeostat.desired.fleet.SetSelection;
 import io.homeostat.desired.model.DesiredState;
 import io.homeostat.desired.model.DesiredState.Policy;
-import io.homeostat.desired.model.Placement;
 import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadId;
@@ -174,15 +173,14 @@ public record Workspace(String word, Environment environment, Console console, L
         return notHere.build();
     }
 
-    /** Why a document that names machines is for this one; empty where it names none, or nobody can tell that it is. */
-    ImmutableList<String> reasons(Workload workload) {
-        Placement placement = workload.placement();
-        if (placement.equals(Placement.ANYWHERE) || enforcer.unconfigured().isPresent()) {
-            return ImmutableList.of();
+    /** Why documents that name machines are for this one; nothing of those that name none, or where nobody can tell that they are. */
+    Function<Workload, ImmutableList<String>> reasons() {
+        if (enforcer.unconfigured().isPresent()) {
+            return workload -> ImmutableList.of();
         }
         MachineLabels labels = labels();
-        return labels.verdict(workload, null) instanceof Verdict.Applies
-                ? placement.reasons(labels.labels())
+        return workload -> labels.verdict(workload, null) instanceof Verdict.Applies
+                ? workload.placement().reasons(labels.labels())
                 : ImmutableList.of();
     }
 
