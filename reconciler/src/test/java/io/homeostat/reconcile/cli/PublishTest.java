@@ -45,6 +45,14 @@ import org.junit.jupiter.api.Timeout;
 class PublishTest {
     private static final Instant NOW = Instant.ofEpochSecond(1_800_000_000);
 
+    private static final String ROLLOUT = """
+            ---
+            apiVersion: homeostat.io/v1
+            kind: Rollout
+            metadata: {name: web-2}
+            spec: {workloads: [process/web], from: "1", to: "2"}
+            """;
+
     private Path directory;
     private Path documents;
     private Path target;
@@ -220,16 +228,9 @@ class PublishTest {
     /** Those that have it would all change at once. */
     @Test
     void whatARolloutBringsDoesNotChangeUnderItsRevision() throws Exception {
-        String rollout = """
-                ---
-                apiVersion: homeostat.io/v1
-                kind: Rollout
-                metadata: {name: web-2}
-                spec: {workloads: [process/web], from: "1", to: "2"}
-                """;
         write("web.yaml", process("web", "1") + process("db", "1"));
         assertEquals(0, publish().status());
-        write("web.yaml", rollout + process("web", "1").replace("true", "false") + process("web", "2"));
+        write("web.yaml", ROLLOUT + process("web", "1").replace("true", "false") + process("web", "2"));
         String from =
                 "it is not what was published before under the same revision: process/web at revision '1', of rollout"
                         + " web-2; machines with that revision would change at once, whatever wave is open: write another revision"
@@ -237,11 +238,11 @@ class PublishTest {
         assertRefused("did not publish to " + target + ": " + from, publish());
         assertRefused("would not publish to " + target + ": " + from, publish("--dry-run"));
 
-        write("web.yaml", rollout + process("web", "1") + process("web", "2"));
+        write("web.yaml", ROLLOUT + process("web", "1") + process("web", "2"));
         assertEquals(0, publish().status(), "what is new is not changed");
-        write("web.yaml", "# Another text that says the same.\n" + rollout + process("web", "1") + process("web", "2"));
+        write("web.yaml", "# Another text that says the same.\n" + ROLLOUT + process("web", "1") + process("web", "2"));
         assertEquals(0, publish().status());
-        write("web.yaml", rollout + process("web", "1") + process("web", "2").replace("true", "false"));
+        write("web.yaml", ROLLOUT + process("web", "1") + process("web", "2").replace("true", "false"));
         assertRefused("process/web at revision '2', of rollout web-2;", publish());
         assertEquals(0, publish("--force").status());
 
@@ -253,18 +254,11 @@ class PublishTest {
     @Test
     void theSameRevisionMayBeAnotherOnOtherMachines() throws Exception {
         String placed = "metadata: {name: web}\nplacement: {matchLabels: {role: %s}}";
-        String rollout = """
-                ---
-                apiVersion: homeostat.io/v1
-                kind: Rollout
-                metadata: {name: web-2}
-                spec: {workloads: [process/web], from: "1", to: "2"}
-                """;
         String a = (process("web", "1") + process("web", "2")).replace("metadata: {name: web}", placed.formatted("a"));
         String b = a.replace("role: a", "role: b").replace("true", "false");
-        write("web.yaml", rollout + a);
+        write("web.yaml", ROLLOUT + a);
         assertEquals(0, publish().status(), publish().err());
-        String another = rollout.replace("web-2", "web-3");
+        String another = ROLLOUT.replace("web-2", "web-3");
         write("web.yaml", another + a + b);
         assertEquals(0, publish().status(), publish().err());
         write("web.yaml", another + a.replace("role: a", "role: c") + b.replace("role: b", "role: a"));
@@ -274,19 +268,12 @@ class PublishTest {
     /** Those that it was not for were not counted when its wave opened. */
     @Test
     void whomARolloutIsForDoesNotChangeOnTheWay() throws Exception {
-        String rollout = """
-                ---
-                apiVersion: homeostat.io/v1
-                kind: Rollout
-                metadata: {name: web-2}
-                spec: {workloads: [process/web], from: "1", to: "2"}
-                """;
         String everywhere = process("web", "1") + process("web", "2");
         String placed = everywhere.replace("{name: web}", "{name: web}\nplacement: {matchLabels: {role: web}}");
-        write("web.yaml", rollout + placed);
+        write("web.yaml", ROLLOUT + placed);
         assertEquals(0, publish().status(), publish().err());
 
-        write("web.yaml", rollout.replace("spec: {", "spec: {waves: [2, 100%], ") + everywhere);
+        write("web.yaml", ROLLOUT.replace("spec: {", "spec: {waves: [2, 100%], ") + everywhere);
         assertRefused(
                 "did not publish to " + target
                         + ": the placement is not what was published before: process/web, of rollout"
@@ -294,7 +281,7 @@ class PublishTest {
                         + " rename the rollout, which then counts them from its first wave, or add --force",
                 publish());
         assertEquals(0, publish("--force").status());
-        write("web.yaml", rollout.replace("web-2", "web-3") + placed);
+        write("web.yaml", ROLLOUT.replace("web-2", "web-3") + placed);
         assertEquals(0, publish().status(), publish().err());
     }
 
