@@ -85,14 +85,15 @@ public final class StateLock implements AutoCloseable {
             beforeWaiting.run();
             Duration waited = Duration.between(start, clock.instant());
             if (waited.compareTo(GRACE) >= 0) {
+                // Before it gives up: on a busy machine the first attempt after the grace period may be the last one.
+                if (!told && patience.compareTo(GRACE) > 0) {
+                    onWait.accept("waiting for " + holderWords(lock) + " to release " + directory);
+                    told = true;
+                }
                 if (waited.compareTo(patience) >= 0) {
                     throw new StoreException(
                             holderWords(lock) + " is working on " + directory + " and has not released it within "
                                     + patience.toSeconds() + " s; try again when it is done, or stop it");
-                }
-                if (!told) {
-                    onWait.accept("waiting for " + holderWords(lock) + " to release " + directory);
-                    told = true;
                 }
             }
             pause(lock);

@@ -13,12 +13,16 @@ import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Clock;
 import java.time.Duration;
+import java.time.Instant;
+import java.time.InstantSource;
+import java.time.ZoneOffset;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -71,6 +75,20 @@ final class StateLockTest {
             assertTrue(failure.getMessage().contains(who), failure::getMessage);
             assertTrue(failure.getMessage().contains(state.toString()), failure::getMessage);
             assertEquals(Optional.of(who), StateLock.holder(lock));
+        }
+    }
+
+    @Test
+    void theHolderIsNamedEvenIfThePatienceHasRunOutByTheFirstAttemptAfterTheGracePeriod() {
+        AtomicInteger looks = new AtomicInteger();
+        InstantSource slow = () -> Instant.EPOCH.plusSeconds(10L * looks.getAndIncrement());
+        try (StateLock _ = acquire(Duration.ZERO)) {
+            assertThrows(
+                    StoreException.class,
+                    () -> StateLock.acquire(
+                            lock, "apply", Duration.ofSeconds(1), slow.withZone(ZoneOffset.UTC), waited::add));
+
+            assertEquals(1, waited.size());
         }
     }
 
