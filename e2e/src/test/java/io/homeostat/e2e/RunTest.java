@@ -146,6 +146,22 @@ final class RunTest {
         eventually().untilAsserted(() -> homeostat.run("status").exits(0));
     }
 
+    /** As after nohup, or in the background of a script. */
+    @Test
+    void anAgentThatInheritsSighupAsIgnoredReloadsAtSighup() {
+        Path config = homeostat.file("agent.yaml", AgentConfig.of().toString());
+        Command agent = homeostat.shell("trap '' HUP; exec $HS run --config " + config);
+        eventually().until(() -> agent.soFar().contains("enforcing what is declared"));
+
+        Processes.signal("HUP", agent.pid());
+
+        eventually()
+                .until(() -> homeostat.events().stream()
+                        .anyMatch(event -> event.get("type").asText().equals("AGENT_CONFIG_LOADED")));
+        agent.terminate();
+        agent.await(Patience.LONGEST).exits(0);
+    }
+
     @Test
     void aConfigurationThatIsWrongAtTheStartIsRefusedWithItsPlace() {
         homeostat

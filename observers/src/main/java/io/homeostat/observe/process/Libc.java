@@ -85,6 +85,11 @@ public final class Libc {
                 Processes.SYSCALL.invokeExact(errno, PIDFD_SEND_SIGNAL, (long) descriptor, (long) signal, 0L, 0L));
     }
 
+    /** Restores the default action of a signal, signal(2). A process that inherited it as ignored can handle it from then on. */
+    public static int restoreDefaultAction(int signal) {
+        return (int) result(errno -> (long) SignalActions.SIGNAL.invokeExact(errno, signal, SignalActions.SIG_DFL));
+    }
+
     static int kill(long pid, int signal) {
         return (int) result(errno -> (int) Processes.KILL.invokeExact(errno, (int) pid, signal));
     }
@@ -423,6 +428,11 @@ public final class Libc {
                 FunctionDescriptor.of(JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_LONG),
                 Linker.Option.firstVariadicArg(1));
         static final MethodHandle KILL = function("kill", FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_INT));
+    }
+
+    private static final class SignalActions {
+        static final long SIG_DFL = 0;
+        static final MethodHandle SIGNAL = function("signal", FunctionDescriptor.of(JAVA_LONG, JAVA_INT, JAVA_LONG));
     }
 
     private static final class Events {

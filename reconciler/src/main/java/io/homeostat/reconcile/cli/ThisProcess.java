@@ -2,6 +2,7 @@ package io.homeostat.reconcile.cli;
 
 import com.github.benmanes.caffeine.cache.Ticker;
 import com.google.common.collect.ImmutableMap;
+import io.homeostat.observe.process.Libc;
 import io.homeostat.observe.process.TerminalMode;
 import io.homeostat.reconcile.command.environment.CommandFailure;
 import io.homeostat.reconcile.command.environment.DocumentFormat;
@@ -134,6 +135,7 @@ final class ThisProcess {
     }
 
     private static final class Signals implements Interrupts {
+        private static final int SIGHUP = 1;
 
         @Override
         public Guard guard() {
@@ -168,6 +170,8 @@ final class ThisProcess {
             instance("TERM", end);
             instance("INT", end);
             boolean _ = ofLeases(end);
+            // The JVM handles no signal that it inherited as ignored, as after nohup: the agent would never reload.
+            int _ = Libc.restoreDefaultAction(SIGHUP);
             instance("HUP", () -> {
                 if (!over.get()) {
                     onHangUp.run();
