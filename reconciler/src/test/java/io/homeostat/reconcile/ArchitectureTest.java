@@ -32,10 +32,13 @@ import java.time.Instant;
 import java.util.List;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
 
 /** The module and purity rules: what the picture of the architecture shows is what the code does. */
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class ArchitectureTest {
-    private static final JavaClasses ALL = new ClassFileImporter()
+    /** Not static: it takes more memory than all other tests together, and is of no use after them. */
+    private final JavaClasses all = new ClassFileImporter()
             .withImportOption(ImportOption.Predefined.DO_NOT_INCLUDE_TESTS)
             // The fake control plane: a library for tests.
             .withImportOption(location -> !location.contains("io/homeostat/controlplane/"))
@@ -63,7 +66,7 @@ class ArchitectureTest {
                 .mayOnlyBeAccessedByLayers("actuators", "reconciler")
                 .whereLayer("desired-state")
                 .mayOnlyBeAccessedByLayers("observers", "actuators", "reconciler")
-                .check(ALL);
+                .check(all);
     }
 
     @Test
@@ -114,7 +117,7 @@ class ArchitectureTest {
                 .mayOnlyBeAccessedByLayers("loop", "status", "command", "agent")
                 .whereLayer("secrets")
                 .mayOnlyBeAccessedByLayers("logs", "runtime", "status", "command", "agent", "cli")
-                .check(ALL);
+                .check(all);
     }
 
     private static ArchRule whichKindAWorkloadIsOnlyItsOwnPackagesAsk() {
@@ -144,7 +147,7 @@ class ArchitectureTest {
 
     @Test
     void nobodyElseAsksWhichKindAWorkloadIs() {
-        whichKindAWorkloadIsOnlyItsOwnPackagesAsk().check(ALL);
+        whichKindAWorkloadIsOnlyItsOwnPackagesAsk().check(all);
     }
 
     /** The simulation does, of a kind that no main class knows either. */
@@ -177,7 +180,7 @@ class ArchitectureTest {
                 .should()
                 .dependOnClassesThat()
                 .belongToAnyOf(PluginChannel.class)
-                .check(ALL);
+                .check(all);
     }
 
     @Test
@@ -204,7 +207,7 @@ class ArchitectureTest {
                 .dependOnClassesThat()
                 .belongToAnyOf(
                         Thread.class, ProcessBuilder.class, ProcessHandle.class, Files.class, Clock.class, Random.class)
-                .check(ALL);
+                .check(all);
     }
 
     @Test
@@ -222,7 +225,7 @@ class ArchitectureTest {
                 .orShould()
                 .dependOnClassesThat()
                 .haveSimpleName("Runtimes")
-                .check(ALL);
+                .check(all);
     }
 
     @Test
@@ -234,7 +237,7 @@ class ArchitectureTest {
                         || (call.getTargetOwner().isEquivalentTo(System.class)
                                 && (call.getName().equals("currentTimeMillis")
                                         || call.getName().equals("nanoTime"))));
-        noClasses().should().callMethodWhere(now).check(ALL);
+        noClasses().should().callMethodWhere(now).check(all);
     }
 
     @Test
@@ -242,11 +245,11 @@ class ArchitectureTest {
         slices().matching("io.homeostat.observe.(*)..")
                 .should()
                 .beFreeOfCycles()
-                .check(ALL);
+                .check(all);
         slices().matching("io.homeostat.actuate.(*)..")
                 .should()
                 .beFreeOfCycles()
-                .check(ALL);
+                .check(all);
     }
 
     @Test
@@ -257,7 +260,7 @@ class ArchitectureTest {
                 .should()
                 .dependOnClassesThat()
                 .resideInAnyPackage("io.homeostat.desired.state..", "io.homeostat.desired.source..")
-                .check(ALL);
+                .check(all);
     }
 
     @Test
@@ -269,7 +272,7 @@ class ArchitectureTest {
                 .callMethodWhere(target(owner(assignableTo(Files.class)))
                         .and(target(nameMatching(
                                 "(write|delete|move|copy|create|set|newOutputStream|newBufferedWriter).*"))))
-                .check(ALL);
+                .check(all);
     }
 
     @Test
@@ -280,7 +283,7 @@ class ArchitectureTest {
                 .should()
                 .dependOnClassesThat()
                 .belongToAnyOf(ProcessBuilder.class, Process.class)
-                .check(ALL);
+                .check(all);
     }
 
     @Test
@@ -290,12 +293,12 @@ class ArchitectureTest {
                 .resideOutsideOfPackage("io.homeostat.proto..")
                 .should()
                 .haveNameMatching(".*(Manager|Helper|Util|Utils|Impl)")
-                .check(ALL);
+                .check(all);
     }
 
     @Test
     void noTwoClassesHaveOneName() {
-        ImmutableListMultimap<String, JavaClass> byName = ALL.stream()
+        ImmutableListMultimap<String, JavaClass> byName = all.stream()
                 .filter(each -> each.isTopLevelClass()
                         && !each.getPackageName().startsWith("io.homeostat.proto")
                         && !each.getSimpleName().equals("package-info"))
@@ -319,6 +322,6 @@ class ArchitectureTest {
                 .and(describe("nobody extends", c -> c.getSubclasses().isEmpty()))
                 .should()
                 .haveModifier(JavaModifier.FINAL)
-                .check(ALL);
+                .check(all);
     }
 }
