@@ -40,11 +40,13 @@ class PlantedBugTest {
     @Test
     void whoLaunchesWithoutStoppingIsFound() {
         // Now and then: in one workload, and only when it is upgraded.
-        Failure failure = find(Agent.withHands(hands -> (step, seen) -> step instanceof Step.Stop stop
-                        && stop.cause() == Step.Stop.Cause.REPLACED
-                        && stop.workload().name().equals("beta")
-                ? Outcome.done("stopped")
-                : hands.execute(step, seen)));
+        Failure failure = find(
+                26,
+                Agent.withHands(hands -> (step, seen) -> step instanceof Step.Stop stop
+                                && stop.cause() == Step.Stop.Cause.REPLACED
+                                && stop.workload().name().equals("beta")
+                        ? Outcome.done("stopped")
+                        : hands.execute(step, seen)));
 
         assertEquals(Invariant.NOTHING_ALIVE_IS_FORGOTTEN, failure.violation().invariant());
         Failure small = failure.shrunk();
@@ -54,7 +56,7 @@ class PlantedBugTest {
 
     @Test
     void whoStartsTwiceIsFoundAndNeedsNoFaultForIt() {
-        Failure failure = find(Agent.withHands(hands -> (step, seen) -> {
+        Failure failure = find(1, Agent.withHands(hands -> (step, seen) -> {
             Outcome outcome = hands.execute(step, seen);
             return step instanceof Step.Start && outcome instanceof Outcome.Done ? hands.execute(step, seen) : outcome;
         }));
@@ -66,7 +68,7 @@ class PlantedBugTest {
 
     @Test
     void whoTakesNotSeenForNotThereIsFoundWithTheFaultThatItTakes() {
-        Failure failure = find(new Agent(PlantedBugTest::credulous, UnaryOperator.identity()));
+        Failure failure = find(1, new Agent(PlantedBugTest::credulous, UnaryOperator.identity()));
 
         assertTrue(
                 ImmutableSet.of(
@@ -83,11 +85,13 @@ class PlantedBugTest {
 
     @Test
     void whoLaunchesAPartOutsideOfItsParentIsFound() {
-        Failure failure = find(Agent.withHands(hands -> (step, seen) -> hands.execute(
-                step instanceof Step.Launch launch && launch.parent() != null
-                        ? new Step.Launch(launch.declared(), launch.hash(), launch.directory(), null)
-                        : step,
-                seen)));
+        Failure failure = find(
+                1,
+                Agent.withHands(hands -> (step, seen) -> hands.execute(
+                        step instanceof Step.Launch launch && launch.parent() != null
+                                ? new Step.Launch(launch.declared(), launch.hash(), launch.directory(), null)
+                                : step,
+                        seen)));
 
         assertEquals(Invariant.PARTS_GO_WITH_THEIR_PARENT, failure.violation().invariant());
         Failure small = failure.shrunk();
@@ -96,17 +100,17 @@ class PlantedBugTest {
 
     @Test
     void whoTakesTheTasksOfADriverForEndedWithItIsFound() {
-        requireSecondLaunchIsFound(PlantedBugTest::endingTasksWithTheirDriver);
+        requireSecondLaunchIsFound(39, PlantedBugTest::endingTasksWithTheirDriver);
     }
 
     @Test
     void whoTakesWhatAGuestDoesNotTellOfForEndedIsFound() {
-        requireSecondLaunchIsFound(PlantedBugTest::endingWhatIsNotToldOf);
+        requireSecondLaunchIsFound(23, PlantedBugTest::endingWhatIsNotToldOf);
     }
 
     @Test
     void whoDoesNotBootAGuestWhoseAgentWasStartedAgainIsFound() {
-        Failure failure = find(new Agent(PlantedBugTest::blindForAgents, UnaryOperator.identity()));
+        Failure failure = find(42, new Agent(PlantedBugTest::blindForAgents, UnaryOperator.identity()));
 
         assertEquals(Invariant.CONVERGES, failure.violation().invariant(), failure.violation()::getMessage);
         Failure small = failure.shrunk();
@@ -116,8 +120,10 @@ class PlantedBugTest {
 
     @Test
     void aReportSaysWhatBrokeWhyThatMattersAndHowToSeeItAgain() {
-        Failure failure = find(Agent.withHands(hands ->
-                (step, seen) -> step instanceof Step.Stop ? Outcome.done("stopped") : hands.execute(step, seen)));
+        Failure failure = find(
+                1,
+                Agent.withHands(hands -> (step, seen) ->
+                        step instanceof Step.Stop ? Outcome.done("stopped") : hands.execute(step, seen)));
         String report = failure.shrunk().report();
 
         assertTrue(report.contains("seed " + failure.fate().seed() + ": NOTHING_ALIVE_IS_FORGOTTEN"), report);
@@ -140,8 +146,8 @@ class PlantedBugTest {
     }
 
     /** Of who takes for ended what is not. */
-    private static void requireSecondLaunchIsFound(UnaryOperator<Observer> eyes) {
-        Failure failure = find(new Agent(eyes, UnaryOperator.identity()));
+    private static void requireSecondLaunchIsFound(long known, UnaryOperator<Observer> eyes) {
+        Failure failure = find(known, new Agent(eyes, UnaryOperator.identity()));
 
         assertTrue(
                 ImmutableSet.of(Invariant.NEVER_TWO, Invariant.NOTHING_ALIVE_IS_FORGOTTEN)
@@ -151,8 +157,9 @@ class PlantedBugTest {
         assertTrue(small.fate().moments().size() <= A_FEW, small::report);
     }
 
-    private static Failure find(Agent agent) {
-        return LongStream.rangeClosed(1, SEEDS)
+    /** @param known the seed of a history in which this agent fails, which is tried first */
+    private static Failure find(long known, Agent agent) {
+        return LongStream.concat(LongStream.of(known), LongStream.rangeClosed(1, SEEDS))
                 .mapToObj(seed -> Failure.of(Scenario.of(seed), agent))
                 .flatMap(Optional::stream)
                 .findFirst()
