@@ -33,7 +33,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** A program that downloads, unpacks and activates is killed (SIGKILL) at one moment after another; this one takes over. */
 final class KilledVerbsTest {
-    private static final int KILLS = Boolean.getBoolean("storms") ? 6 : 3;
+    private static final int KILLS = Boolean.getBoolean("nightly") ? 6 : 3;
     private static final int FILES = 300;
 
     @TempDir

@@ -22,6 +22,7 @@ import java.util.Map;
 import java.util.Random;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
@@ -33,6 +34,7 @@ import org.junit.jupiter.params.provider.ValueSource;
  * A checkout on a machine that has nothing but what the test gives it: which JDK is found, how one is fetched, what the first use says.
  * The scripts are the real ones; what stands for JDK and Maven are scripts, too.
  */
+@Tag("nightly")
 class CheckoutTest {
     /** What the scripts use. Java is not among them, whatever the machine has. */
     private static final String TOOLS =

@@ -29,6 +29,7 @@ import java.util.stream.IntStream;
 import org.awaitility.core.ConditionFactory;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.condition.EnabledIf;
@@ -42,6 +43,7 @@ import org.junit.jupiter.api.parallel.Isolated;
 @Isolated
 @Timeout(900)
 @EnabledIf("io.homeostat.controlplane.EtcdCluster#isInstalled")
+@Tag("nightly")
 final class FleetTest {
     private static final int MACHINES = 20;
     private static final Set<Integer> WAVES = Set.of(1, 5, MACHINES);

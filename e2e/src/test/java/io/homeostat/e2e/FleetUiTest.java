@@ -17,6 +17,7 @@ import java.nio.file.Path;
 import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledIf;
 import org.junit.jupiter.api.extension.RegisterExtension;
@@ -29,6 +30,7 @@ import org.junit.jupiter.api.parallel.ExecutionMode;
  */
 @Execution(ExecutionMode.SAME_THREAD)
 @EnabledIf("io.homeostat.controlplane.EtcdCluster#isInstalled")
+@Tag("nightly")
 final class FleetUiTest {
     private static final String EVIL = "<img src=x onerror=\"window.owned=true\">";
     private static final ObjectMapper JSON = new ObjectMapper();

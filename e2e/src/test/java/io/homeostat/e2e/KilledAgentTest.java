@@ -13,7 +13,7 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** kill -9 of the agent at any moment, in the middle of whatever it does: the next one goes on from what is there. */
 final class KilledAgentTest {
-    private static final int KILLS = Boolean.getBoolean("storms") ? 20 : 6;
+    private static final int KILLS = Boolean.getBoolean("nightly") ? 20 : 6;
     private static final int SEED = 20261121;
     private static final int LONGEST_MILLIS = 1200;
 

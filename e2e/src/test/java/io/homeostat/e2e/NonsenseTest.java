@@ -19,7 +19,7 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 /** A control plane that sends nonsense as fast as it is read: the agent stays small and alive, and what runs well is left alone. */
 final class NonsenseTest {
     private static final int SEED = 20261121;
-    private static final int MESSAGES = Boolean.getBoolean("storms") ? 5_000 : 1_500;
+    private static final int MESSAGES = Boolean.getBoolean("nightly") ? 5_000 : 1_500;
     private static final int BROKEN_STREAMS = 3;
     private static final long MOST_GROWTH = 24L << 20;
 

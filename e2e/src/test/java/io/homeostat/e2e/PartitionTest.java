@@ -20,7 +20,7 @@ import org.junit.jupiter.api.parallel.ResourceLock;
 @ResourceLock("the agent of PartitionTest")
 final class PartitionTest {
     private static final int SEED = 20261121;
-    private static final int KILLS = Boolean.getBoolean("storms") ? 6 : 3;
+    private static final int KILLS = Boolean.getBoolean("nightly") ? 6 : 3;
     private static final int LONGEST_MILLIS = 400;
 
     @RegisterExtension

@@ -14,11 +14,13 @@ import java.util.List;
 import java.util.Locale;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.openqa.selenium.Keys;
 
 /** The page, in a browser. */
+@Tag("nightly")
 final class UiTest {
     private static final String EVIL = "<img src=x onerror=\"window.owned=true\">";
 

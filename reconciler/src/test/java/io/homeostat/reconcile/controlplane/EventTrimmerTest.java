@@ -13,6 +13,7 @@ import java.nio.file.Path;
 import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -55,6 +56,7 @@ class EventTrimmerTest {
         assertTrue(left.stream().anyMatch(one -> one.event().type() == EventType.AGENT_EVENTS_DROPPED));
     }
 
+    @Tag("nightly")
     @Test
     void eventsOfLongNamesAreTrimmedByTheirBytes() {
         trimmer.limit(10_000);

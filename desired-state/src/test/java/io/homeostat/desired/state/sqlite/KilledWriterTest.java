@@ -17,7 +17,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 final class KilledWriterTest {
-    private static final int KILLS = Boolean.getBoolean("storms") ? 4 : 2;
+    private static final int KILLS = Boolean.getBoolean("nightly") ? 4 : 2;
 
     @TempDir
     Path directory;
