@@ -93,7 +93,7 @@ public final class Daemon {
         ForeignState.refuse(environment, unclaimed, "run");
         Clock clock = environment.clock();
         Semaphore hangUps = new Semaphore(0);
-        try (AgentLog log = AgentLog.use(config.log().format(), level(config));
+        try (AgentLog log = AgentLog.use(environment.err(), config.log().format(), level(config));
                 Interrupts.Guard _ = environment.interrupts().daemon(hangUps::release);
                 ProgramFiles program = ProgramFiles.of(clock, Thread.currentThread()::interrupt)) {
             if (program.overwritten().isPresent()) {

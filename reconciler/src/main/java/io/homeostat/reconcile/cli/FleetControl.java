@@ -37,7 +37,8 @@ record FleetControl(Invocation typed, String name) {
     int run() {
         Rules rules = read();
         AtomicReference<CompletableFuture<Void>> hungUp = new AtomicReference<>(new CompletableFuture<>());
-        try (AgentLog log = AgentLog.use(rules.config().log().format(), level(rules));
+        try (AgentLog log = AgentLog.use(
+                        typed.environment().err(), rules.config().log().format(), level(rules));
                 Interrupts.Guard _ = typed.environment()
                         .interrupts()
                         .daemon(() -> hungUp.get().complete(null))) {

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.github.benmanes.caffeine.cache.Ticker;
 import com.google.common.collect.ImmutableMap;
+import com.google.common.collect.ObjectArrays;
 import io.homeostat.controlplane.FakeControlPlane;
 import io.homeostat.controlplane.FakeMetadataServer;
 import io.homeostat.desired.platform.MetadataClient;
@@ -128,6 +129,23 @@ class DaemonTest {
 
         assertEquals(ExitStatus.FAILED, status.get(), this::messages);
         assertTrue(messages().contains("homeostat.db: it was deleted or replaced"), this::messages);
+    }
+
+    @Test
+    void whatAnAgentLogsIsOnTheStandardErrorOfItsEnvironment() throws Exception {
+        String[] words = ObjectArrays.concat(words(""), new String[] {"--log-level", "debug"}, String.class);
+        Environment environment = environment(Interrupts.none(), ImmutableMap.of());
+        AtomicInteger status = new AtomicInteger(-1);
+        Thread agent = Thread.ofPlatform().start(() -> status.set(Homeostat.run(words, environment)));
+        try {
+            await().atMost(Duration.ofSeconds(30)).until(() -> messages().contains("enforcing what is declared"));
+        } finally {
+            agent.interrupt();
+            agent.join();
+        }
+
+        assertEquals(ExitStatus.OK, status.get(), this::messages);
+        assertTrue(messages().contains(" DEBUG "), this::messages);
     }
 
     /** How often somebody wanted to know the instance's id. */

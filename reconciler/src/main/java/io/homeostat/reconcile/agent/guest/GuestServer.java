@@ -79,7 +79,9 @@ public final class GuestServer {
         UserDirectories directories = new UserDirectories(environment);
         Layout layout = directories.layout(options);
         try (AgentLog _ = AgentLog.use(
-                        AgentConfig.Log.Format.TEXT, options.logLevel().orElse(AgentConfig.Log.Level.INFO));
+                        environment.err(),
+                        AgentConfig.Log.Format.TEXT,
+                        options.logLevel().orElse(AgentConfig.Log.Level.INFO));
                 Environment.Interrupts.Guard _ = environment.interrupts().daemon(() -> {})) {
             return serve(endpoint, layout, directories);
         } catch (IOException e) {

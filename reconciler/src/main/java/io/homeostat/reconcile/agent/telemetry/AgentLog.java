@@ -7,10 +7,10 @@ import ch.qos.logback.core.Appender;
 import ch.qos.logback.core.AppenderBase;
 import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.AgentConfig;
-import java.io.FileDescriptor;
-import java.io.FileOutputStream;
+import io.homeostat.reconcile.command.output.StandardOutput;
 import java.io.IOException;
 import java.io.OutputStream;
+import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.concurrent.ArrayBlockingQueue;
@@ -46,13 +46,18 @@ public final class AgentLog implements AutoCloseable {
         this.foreign = new JulForwarding(context);
     }
 
-    /** Takes over what this process logs until it is closed. */
-    public static AgentLog use(AgentConfig.Log.Format format, AgentConfig.Log.Level level) {
+    /**
+     * Takes over what this process logs until it is closed.
+     *
+     * @param err standard error, as the command has it from its environment
+     */
+    public static AgentLog use(PrintStream err, AgentConfig.Log.Format format, AgentConfig.Log.Level level) {
         if (!(LoggerFactory.getILoggerFactory() instanceof LoggerContext context)) {
             throw new IllegalStateException(
                     "another logging library than logback is on the class path: " + LoggerFactory.getILoggerFactory());
         }
-        return use(context, new FileOutputStream(FileDescriptor.err), format, level);
+        // A PrintStream hides that a line could not be written, and that counts as dropped.
+        return use(context, err instanceof StandardOutput standard ? standard.unbuffered() : err, format, level);
     }
 
     static AgentLog use(

@@ -10,15 +10,22 @@ import java.nio.charset.StandardCharsets;
 public final class StandardOutput extends PrintStream {
     private static final int BUFFER = 8192;
 
+    private final OutputStream unbuffered;
     private final UntilBrokenPipe end;
 
     public StandardOutput(OutputStream out) {
-        this(new UntilBrokenPipe(out));
+        this(out, new UntilBrokenPipe(out));
     }
 
-    private StandardOutput(UntilBrokenPipe end) {
+    private StandardOutput(OutputStream unbuffered, UntilBrokenPipe end) {
         super(new BufferedOutputStream(end, BUFFER), false, StandardCharsets.UTF_8);
+        this.unbuffered = unbuffered;
         this.end = end;
+    }
+
+    /** The stream that this one writes to. It has no buffer, and throws the exceptions that this one hides. */
+    public OutputStream unbuffered() {
+        return unbuffered;
     }
 
     /** As far as the last thing written has shown. */
