@@ -25,7 +25,7 @@ final class AdoptionTest {
     @Test
     void workloadsOutliveAKilledAgentAndAreTakenOverByTheNextAsTheyAre() {
         homeostat.declare("all.yaml", greeter(), Document.script("web", "exec sleep 1000"));
-        Agent first = homeostat.agent();
+        AgentProcess first = homeostat.agentProcess();
         homeostat.awaitRunning("plugin/greeter");
         homeostat.awaitRunning("process/web");
         long plugin = homeostat.pid("plugin/greeter");
@@ -50,7 +50,7 @@ final class AdoptionTest {
     @ValueSource(booleans = {true, false})
     void whatAFormerVersionLaunchedIsTakenOverAsItIs(boolean withDatabase) throws Exception {
         homeostat.declare("all.yaml", greeter(), Document.script("web", "exec sleep 1000"));
-        Agent first = homeostat.agent();
+        AgentProcess first = homeostat.agentProcess();
         homeostat.awaitRunning("plugin/greeter");
         homeostat.awaitRunning("process/web");
         long plugin = homeostat.pid("plugin/greeter");
@@ -81,7 +81,7 @@ final class AdoptionTest {
         homeostat.declare(
                 "web.yaml",
                 Document.script("web", "while [ ! -e " + go + " ]; do sleep 0.1; done; rm " + go + "; exit 7"));
-        Agent first = homeostat.agent();
+        AgentProcess first = homeostat.agentProcess();
         homeostat.awaitRunning("process/web");
         long pid = homeostat.pid("process/web");
         long keeper = Processes.parent(pid);
@@ -106,7 +106,7 @@ final class AdoptionTest {
     void whatNobodyDeclaresAnyMoreIsStoppedAndWhatOnlyLooksLikeItIsNot() {
         homeostat.declare("web.yaml", Document.script("web", "exec sleep 1000"));
         homeostat.declare("stays.yaml", Document.script("stays", "exec sleep 1000"));
-        Agent first = homeostat.agent();
+        AgentProcess first = homeostat.agentProcess();
         homeostat.awaitRunning("process/web");
         homeostat.awaitRunning("process/stays");
         long stays = homeostat.pid("process/stays");
@@ -129,7 +129,7 @@ final class AdoptionTest {
     @Test
     void afterARebootEverythingIsStartedAgainAndWhoeverHasItsNumbersNowIsLeftAlone() throws Exception {
         homeostat.declare("all.yaml", greeter(), Document.script("web", "exec sleep 1000"));
-        Agent before = homeostat.agent();
+        AgentProcess before = homeostat.agentProcess();
         homeostat.awaitRunning("plugin/greeter");
         homeostat.awaitRunning("process/web");
         String events = homeostat.events("process/web").toString();

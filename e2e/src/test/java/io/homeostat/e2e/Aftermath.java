@@ -5,9 +5,12 @@ import static io.homeostat.e2e.Patience.eventually;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.google.common.base.Splitter;
 import java.io.IOException;
+import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Set;
@@ -34,13 +37,13 @@ record Aftermath(
             agent.requireNotEndedByItself();
         }
         if (agent != null && agent.isEnforcing()) {
-            commands.killAllBut(agent.pid());
+            commands.endAllBut(agent);
             Path _ = homeostat.file("agent.yaml", AgentConfig.of().toString());
             agent.hangUp();
             withdrawAndDelete(agent);
             return;
         }
-        commands.killAll();
+        commands.endAll();
         Set<String> running = running();
         if (running.isEmpty()) {
             return;
@@ -105,6 +108,24 @@ record Aftermath(
         } catch (ConditionTimeoutException e) {
             return commands.processes();
         }
+    }
+
+    /** Files below its directories that this JVM has open, as an agent would that did not end all of its work. */
+    List<String> openFiles() throws IOException {
+        List<String> open = new ArrayList<>();
+        try (DirectoryStream<Path> descriptors = Files.newDirectoryStream(Path.of("/proc/self/fd"))) {
+            for (Path descriptor : descriptors) {
+                try {
+                    Path file = Files.readSymbolicLink(descriptor);
+                    if (file.startsWith(root)) {
+                        open.add(file.toString());
+                    }
+                } catch (NoSuchFileException e) {
+                    // It was closed meanwhile.
+                }
+            }
+        }
+        return open;
     }
 
     /** Takes away what is mounted below its directories, and says where that was. */

@@ -6,16 +6,16 @@ import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import java.util.function.UnaryOperator;
 import org.awaitility.Awaitility;
 
-/** {@code homeostat run} that runs. */
-final class Agent {
-    private final Command command;
+/** {@code homeostat run} that runs: in this JVM, or as an {@link AgentProcess}. */
+class Agent {
+    private final RunningCommand command;
     private final UnaryOperator<Result> check;
 
     /** Whether the test has ended it, or seen it end. */
     private boolean ended;
 
     /** @param check of what it has said when it has ended */
-    Agent(Command command, UnaryOperator<Result> check) {
+    Agent(RunningCommand command, UnaryOperator<Result> check) {
         this.command = command;
         this.check = check;
     }
@@ -28,8 +28,8 @@ final class Agent {
         return this;
     }
 
-    long pid() {
-        return command.pid();
+    boolean is(RunningCommand other) {
+        return command == other;
     }
 
     boolean isRunning() {
@@ -56,28 +56,25 @@ final class Agent {
         assertTrue(ended || command.isRunning(), () -> "the agent has ended by itself: " + said());
     }
 
-    /** kill -9, which is what it has to survive. */
-    @CanIgnoreReturnValue
-    Result kill() {
-        ended = true;
-        return check.apply(command.kill());
-    }
-
     /** SIGTERM; it has to end by itself. */
     Result terminate() {
-        ended = true;
         command.terminate();
-        return check.apply(command.await(Patience.LONGEST));
+        return await();
     }
 
     /** Waits until it ends by itself. */
     Result await() {
+        return ended(command.await(Patience.LONGEST));
+    }
+
+    /** Checks what an agent has said that the test has ended. */
+    final Result ended(Result result) {
         ended = true;
-        return check.apply(command.await(Patience.LONGEST));
+        return check.apply(result);
     }
 
     /** SIGHUP. */
     void hangUp() {
-        Processes.signal("HUP", command.pid());
+        command.hangUp();
     }
 }

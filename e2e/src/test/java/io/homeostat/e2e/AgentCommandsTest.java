@@ -77,7 +77,7 @@ final class AgentCommandsTest {
     void statusSaysWhoEnforces() {
         homeostat.applied(web("exec sleep 1000"));
         assertTrue(homeostat.statuses().get("agent").isNull());
-        Agent agent = homeostat.agent();
+        AgentProcess agent = homeostat.agentProcess();
 
         JsonNode shown = homeostat.statuses().get("agent");
 
@@ -279,9 +279,9 @@ final class AgentCommandsTest {
 
         agent.terminate();
         awaitMore(logs);
-        agent = homeostat.agent();
+        AgentProcess next = homeostat.agentProcess();
         awaitMore(logs);
-        agent.kill();
+        next.kill();
         awaitMore(logs);
 
         List<String> lines = logs.kill().out().lines().toList();

@@ -10,8 +10,8 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 
-/** A command that runs. */
-final class Command {
+/** A command that runs as a process of its own. */
+final class Command implements RunningCommand {
     private final String words;
     private final Process process;
     private final Path out;
@@ -34,11 +34,13 @@ final class Command {
         return words.startsWith("run ");
     }
 
-    boolean isRunning() {
+    @Override
+    public boolean isRunning() {
         return process.isAlive();
     }
 
-    String soFar() {
+    @Override
+    public String soFar() {
         return text(out) + text(err);
     }
 
@@ -48,13 +50,19 @@ final class Command {
         return await(Duration.ofSeconds(30));
     }
 
-    /** SIGTERM. */
-    void terminate() {
+    @Override
+    public void terminate() {
         process.destroy();
     }
 
+    @Override
+    public void hangUp() {
+        Processes.signal("HUP", pid());
+    }
+
     /** Waits for its end. It is killed when that does not come, and the test fails. */
-    Result await(Duration patience) {
+    @Override
+    public Result await(Duration patience) {
         try {
             if (!process.waitFor(patience.toMillis(), TimeUnit.MILLISECONDS)) {
                 process.destroyForcibly().waitFor();

@@ -32,11 +32,26 @@ import org.junit.jupiter.api.extension.ExtensionContext;
 final class Commanded implements BeforeAllCallback, AfterAllCallback {
     private static final String RESOURCE = "projects/1/zones/z/instances/1";
 
+    private final boolean inProcesses;
     private final Homeostat homeostat = new Homeostat();
     private final Bucket bucket = new Bucket();
     private final Map<String, List<String>> stories = new TreeMap<>();
     private @Nullable FakeControlPlane plane;
     private @Nullable Agent agent;
+
+    private Commanded(boolean inProcesses) {
+        this.inProcesses = inProcesses;
+    }
+
+    /** One in this JVM. */
+    static Commanded here() {
+        return new Commanded(false);
+    }
+
+    /** One that is a process, for tests that kill or measure it. */
+    static Commanded inProcess() {
+        return new Commanded(true);
+    }
 
     @Override
     public void beforeAll(ExtensionContext context) throws IOException {
@@ -62,6 +77,11 @@ final class Commanded implements BeforeAllCallback, AfterAllCallback {
         return Objects.requireNonNull(agent, "there is one while tests run");
     }
 
+    /** The agent when it is a process. */
+    AgentProcess process() {
+        return (AgentProcess) agent();
+    }
+
     /** The agent's agent.yaml: nothing but the control plane declares anything. */
     AgentConfig config() {
         return AgentConfig.of(homeostat.desired())
@@ -73,8 +93,8 @@ final class Commanded implements BeforeAllCallback, AfterAllCallback {
     /** Starts one in the place of the former one, which has ended, and does not wait for it. */
     @CanIgnoreReturnValue
     Agent startAgent() {
-        agent = homeostat.startAgent(config());
-        return agent;
+        agent = inProcesses ? homeostat.startAgentProcess(config()) : homeostat.startAgent(config());
+        return agent();
     }
 
     /** Sends items in one message and waits until it is acknowledged. */

@@ -5,9 +5,11 @@ import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Predicate;
 
 /** The commands that one test has started. */
 final class Commands {
@@ -17,6 +19,7 @@ final class Commands {
     private final Path root;
     private final Path directory;
     private final List<Command> started = new ArrayList<>();
+    private final List<WarmAgent> agents = new ArrayList<>();
     private final Map<String, String> environment = new LinkedHashMap<>();
 
     /**
@@ -42,8 +45,7 @@ final class Commands {
                     .redirectInput(input.toFile())
                     .redirectOutput(out.toFile())
                     .redirectError(err.toFile());
-            builder.environment().put(MARK, root.toString());
-            builder.environment().putAll(environment);
+            builder.environment().putAll(ownVariables());
             Command command = new Command(String.join(" ", line.subList(1, line.size())), builder.start(), out, err);
             started.add(command);
             return command;
@@ -52,22 +54,49 @@ final class Commands {
         }
     }
 
+    private Map<String, String> variables() {
+        Map<String, String> variables = new HashMap<>(System.getenv());
+        variables.putAll(ownVariables());
+        return variables;
+    }
+
+    private Map<String, String> ownVariables() {
+        Map<String, String> own = new LinkedHashMap<>();
+        own.put(MARK, root.toString());
+        own.putAll(environment);
+        return own;
+    }
+
+    /** Starts a command in this JVM that runs until it is told to end. */
+    WarmAgent start(WarmProgram program, List<String> arguments) {
+        WarmAgent agent = program.start(directory, arguments, variables());
+        agents.add(agent);
+        return agent;
+    }
+
     /** Whether one of them was {@code homeostat run}. */
     boolean hadAgent() {
-        return started.stream().anyMatch(Command::isAgent);
+        return !agents.isEmpty() || started.stream().anyMatch(Command::isAgent);
     }
 
-    /** kill -9 for those that still run. */
-    void killAll() {
-        started.stream().filter(Command::isRunning).toList().forEach(Command::kill);
+    /** Ends those that still run: processes by kill -9, those in this JVM by SIGTERM. */
+    void endAll() {
+        end(each -> true);
     }
 
-    /** The same for all but one. */
-    void killAllBut(long pid) {
-        started.stream()
-                .filter(command -> command.isRunning() && command.pid() != pid)
-                .toList()
-                .forEach(Command::kill);
+    /** The same for all but an agent. */
+    void endAllBut(Agent agent) {
+        end(each -> !agent.is(each));
+    }
+
+    private void end(Predicate<RunningCommand> unwanted) {
+        started.stream().filter(unwanted).filter(Command::isRunning).forEach(Command::kill);
+        List<WarmAgent> ending =
+                agents.stream().filter(unwanted).filter(WarmAgent::isRunning).toList();
+        ending.forEach(WarmAgent::terminate);
+        for (WarmAgent agent : ending) {
+            Result _ = agent.await(Patience.LONGEST);
+        }
     }
 
     /** What came of them and lives, be it a command or what it has started. */

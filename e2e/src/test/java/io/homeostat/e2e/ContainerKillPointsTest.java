@@ -64,7 +64,7 @@ final class ContainerKillPointsTest {
     void aStartThatIsCutShortIsBroughtToItsEnd(String when, String point) {
         try (KillPoint kill = new KillPoint(point)) {
             homeostat.declare("guest.yaml", guest.sandbox());
-            Agent agent = homeostat.agent(kill);
+            AgentProcess agent = homeostat.agent(kill);
             homeostat.awaitRunning(SANDBOX);
             kill.arm();
             homeostat.declare("app.yaml", app("1"));
@@ -82,7 +82,7 @@ final class ContainerKillPointsTest {
     void aStartThatIsCutShortIsNotForgottenWhileTheGuestsAgentIsAway() throws Exception {
         try (KillPoint kill = new KillPoint(KATA + "GuestChanges.startContainer")) {
             homeostat.declare("guest.yaml", guest.sandbox());
-            Agent agent = homeostat.agent(kill);
+            AgentProcess agent = homeostat.agent(kill);
             homeostat.awaitRunning(SANDBOX);
             kill.arm();
             homeostat.declare("app.yaml", app("1"));
@@ -101,7 +101,7 @@ final class ContainerKillPointsTest {
     @Test
     void aStartThatHangsIsFreedByWhoeverComesNext() {
         homeostat.declare("guest.yaml", guest.sandbox());
-        Agent agent = homeostat.agent();
+        AgentProcess agent = homeostat.agentProcess();
         homeostat.awaitRunning(SANDBOX);
         guest.agent().endBeforeStart(true);
         homeostat.declare("app.yaml", app("1").with("start.timeout", "1h"));
@@ -120,7 +120,7 @@ final class ContainerKillPointsTest {
         try (KillPoint kill = new KillPoint(point)) {
             homeostat.declare("guest.yaml", guest.sandbox());
             homeostat.declare("app.yaml", app("1"));
-            Agent agent = homeostat.agent(kill);
+            AgentProcess agent = homeostat.agent(kill);
             homeostat.awaitRunning(APP);
             kill.arm();
             homeostat.declare("app.yaml", app("2"));
@@ -142,7 +142,7 @@ final class ContainerKillPointsTest {
                 guest.sandbox(),
                 Document.container("app", "guest", "trap 'echo bye; exit 7' USR1; while :; do sleep 0.1; done")
                         .with("restart.policy", "never"));
-        Agent agent = homeostat.agent();
+        AgentProcess agent = homeostat.agentProcess();
         homeostat.awaitRunning(APP);
 
         agent.kill();

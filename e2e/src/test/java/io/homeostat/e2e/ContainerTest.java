@@ -163,7 +163,7 @@ final class ContainerTest {
                         .with("execution.type", "oneShot")
                         .with("execution.triggers.startup", true)
                         .with("restart.policy", "never"));
-        Agent agent = homeostat.agent();
+        AgentProcess agent = homeostat.agentProcess();
         eventually().until(() -> homeostat.run("logs", APP).out().contains("begin"));
 
         agent.kill();

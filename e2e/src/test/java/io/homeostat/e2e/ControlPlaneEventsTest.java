@@ -15,7 +15,7 @@ import org.junit.jupiter.api.parallel.ResourceLock;
 @ResourceLock("the agent of ControlPlaneEventsTest")
 final class ControlPlaneEventsTest {
     @RegisterExtension
-    static final Commanded COMMANDED = new Commanded();
+    static final Commanded COMMANDED = Commanded.here();
 
     /** One thing that happens to a plugin, and what is told of it. */
     private record Happening(Cause cause, List<String> events) {}

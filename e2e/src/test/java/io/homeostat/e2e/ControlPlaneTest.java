@@ -35,7 +35,7 @@ import org.junit.jupiter.api.parallel.ResourceLock;
 @ResourceLock("the agent of ControlPlaneTest")
 final class ControlPlaneTest {
     @RegisterExtension
-    static final Commanded COMMANDED = new Commanded();
+    static final Commanded COMMANDED = Commanded.inProcess();
 
     private Stored archive;
 
@@ -111,7 +111,7 @@ final class ControlPlaneTest {
     @Test
     void row3And7WhatArrivesBeforeStartUpIsOverIsDoneAndAnsweredInFull() throws Exception {
         installed("row7");
-        COMMANDED.agent().kill();
+        COMMANDED.process().kill();
         Sent removal = COMMANDED.plane().send(Bodies.configure(Items.remove("row3-early", "1")));
         Sent request = COMMANDED.plane().ask(Bodies.listPluginStates());
 

@@ -62,7 +62,7 @@ final class CrashLoopTest {
     @Test
     void anAgentThatIsKilledInThePauseDoesNotBeginTheStormAnew() {
         homeostat.declare("web.yaml", Document.script("web", "exec sleep 1000").with("restart.initialDelay", "12s"));
-        Agent first = homeostat.agent();
+        AgentProcess first = homeostat.agentProcess();
         homeostat.awaitRunning("process/web");
         homeostat.kill("process/web");
         // Until the agent has recorded the crash, a plan counts from the moment at which the plan itself sees it.
@@ -90,7 +90,7 @@ final class CrashLoopTest {
     void whatIsGivenUpStaysSoUntilItIsDeclaredAnew() {
         Document web = Document.script("web", "exec sleep 1000").with("restart.giveUpAfter", 2);
         homeostat.declare("web.yaml", web);
-        Agent first = homeostat.agent();
+        AgentProcess first = homeostat.agentProcess();
         homeostat.awaitRunning("process/web");
         for (int i = 0; i < 2; i++) {
             homeostat.awaitAnother("process/web", homeostat.kill("process/web"));
@@ -113,7 +113,7 @@ final class CrashLoopTest {
 
     @Test
     void whatCanNotBeFetchedIsTriedAgainAfterAPauseThatOutlivesTheAgent() {
-        Agent agent = homeostat.agent();
+        AgentProcess agent = homeostat.agentProcess();
         for (int attempt = 1; ; attempt++) {
             assumeTrue(attempt <= MOST_ATTEMPTS, "agents start too slowly here to be seen waiting");
             String name = "run" + attempt;
@@ -127,7 +127,7 @@ final class CrashLoopTest {
 
             agent.kill();
             bucket.answer(archive, Bucket.whole(archive.content()));
-            agent = homeostat.agent();
+            agent = homeostat.agentProcess();
 
             // An agent that took longer to start than the pause shows nothing: then the same again.
             if (Instant.now().isBefore(until.minusSeconds(3))) {
@@ -147,7 +147,8 @@ final class CrashLoopTest {
         homeostat.keepsSecret(archive.signature());
         bucket.expire(archive);
         homeostat.declare("run.yaml", run("run", "1", archive));
-        Agent first = homeostat.agent(AgentConfig.of(homeostat.desired()).with("resync", "1s"));
+        AgentProcess first =
+                homeostat.agentProcess(AgentConfig.of(homeostat.desired()).with("resync", "1s"));
         JsonNode wait = awaitWait("process/run", "INSTALL_FAILED");
         assertTrue(wait.get("message").asText().contains("403"), wait::toString);
         int requests = bucket.requests(archive);

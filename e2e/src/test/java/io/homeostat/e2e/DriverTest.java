@@ -141,7 +141,7 @@ final class DriverTest {
     @Test
     void driverAndTaskOutliveAKilledAgentAndAreTakenOverByTheNext() {
         homeostat.declare("all.yaml", sample.local("runner", "1"), Document.task("web", "runner", "exec sleep 1000"));
-        Agent first = homeostat.agent();
+        AgentProcess first = homeostat.agentProcess();
         homeostat.awaitRunning(TASK);
         long driver = homeostat.pid(DRIVER);
         long task = homeostat.process(TASK);
@@ -270,7 +270,7 @@ final class DriverTest {
     @Test
     void whoAnswersInADriversPlaceIsNotTakenForIt() throws IOException {
         homeostat.declare("all.yaml", sample.local("runner", "1"), Document.task("web", "runner", "exec sleep 1000"));
-        Agent first = homeostat.agent();
+        AgentProcess first = homeostat.agentProcess();
         homeostat.awaitRunning(TASK);
         long driver = homeostat.pid(DRIVER);
         long task = homeostat.process(TASK);

@@ -9,6 +9,7 @@ import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.function.Supplier;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
@@ -37,16 +38,16 @@ final class ExecTest {
     /** @param faults of the driver */
     private void begin(boolean enforced, String... faults) {
         if (enforced) {
-            enforced(faults);
+            enforced(homeostat::agent, faults);
         } else {
             homeostat.applied(runner(faults), web());
         }
     }
 
     @CanIgnoreReturnValue
-    private Agent enforced(String... faults) {
+    private <A extends Agent> A enforced(Supplier<A> start, String... faults) {
         homeostat.declare("all.yaml", runner(faults), web());
-        Agent agent = homeostat.agent();
+        A agent = start.get();
         homeostat.awaitRunning(WEB);
         return agent;
     }
@@ -108,7 +109,7 @@ final class ExecTest {
         "kill -9 $AGENT, status 1, went away before it was done"
     })
     void aTerminalIsAsBeforeHoweverItEnds(String end, String status, String words) {
-        Agent agent = enforced();
+        AgentProcess agent = enforced(homeostat::agentProcess);
         homeostat.environment(
                 "DRIVER",
                 Long.toString(homeostat.processes("driver/runner").getFirst().pid()));

@@ -40,7 +40,7 @@ final class GoDriverTest {
     void itsTasksOutliveItAndTheAgentAndTheirEndsAreKnown() {
         homeostat.declare("driver.yaml", driver.document());
         homeostat.declare("web.yaml", web("echo I am $COLOUR; exec sleep 1000"));
-        Agent agent = homeostat.agent();
+        AgentProcess agent = homeostat.agentProcess();
         homeostat.awaitRunning(WEB);
         long pid = homeostat.process(WEB);
         eventually().until(() -> homeostat.run("logs", WEB).out().contains("I am blue"));

@@ -187,17 +187,65 @@ final class Homeostat implements BeforeEachCallback, AfterEachCallback {
         }
     }
 
-    /** Starts an agent with the directory {@link #desired} and without hope of a resync, and waits until it enforces. */
+    /** Starts an agent in this JVM with the directory {@link #desired} and without hope of a resync, and waits until it enforces. */
     Agent agent() {
         return agent(AgentConfig.of(desired()));
     }
 
-    /** The same, of one that can be stopped at a point; those that follow can't. */
-    Agent agent(KillPoint kill) {
-        environment("JAVA_TOOL_OPTIONS", kill.option());
-        Agent agent = agent();
-        environment("JAVA_TOOL_OPTIONS", "-Dnot=debugged");
+    /** The same with another configuration. */
+    Agent agent(AgentConfig config) {
+        return startAgent(config).awaitReady();
+    }
+
+    /** The same without waiting. */
+    Agent startAgent(AgentConfig config) {
+        List<String> line = withDirectories("run", "--config", configuration(config));
+        agent = new Agent(commands.start(warm(), line), this::checked);
         return agent;
+    }
+
+    /** Starts an agent as a process of its own, and waits until it enforces. */
+    AgentProcess agentProcess() {
+        return agentProcess(AgentConfig.of(desired()));
+    }
+
+    /** The same with another configuration. */
+    AgentProcess agentProcess(AgentConfig config) {
+        return startAgentProcess(config).awaitReady();
+    }
+
+    /** The same without waiting. */
+    AgentProcess startAgentProcess(AgentConfig config) {
+        return startAgent(Distribution.home(), config);
+    }
+
+    /** Starts an agent that can be stopped at a point, and waits until it enforces; those that follow can't be stopped. */
+    AgentProcess agent(KillPoint kill) {
+        environment("JAVA_TOOL_OPTIONS", kill.option());
+        AgentProcess stopped = agentProcess();
+        environment("JAVA_TOOL_OPTIONS", "-Dnot=debugged");
+        return stopped;
+    }
+
+    /** Starts an agent of a copy of the program, and waits until it enforces. */
+    AgentProcess agent(Path distribution) {
+        return startAgent(distribution).awaitReady();
+    }
+
+    /** The same without waiting. */
+    AgentProcess startAgent(Path distribution) {
+        return startAgent(distribution, AgentConfig.of(desired()));
+    }
+
+    private AgentProcess startAgent(Path distribution, AgentConfig config) {
+        List<String> line = here(distribution.resolve("bin/homeostat"), "run", "--config", configuration(config));
+        AgentProcess started = new AgentProcess(commands.start(line, NOTHING), this::checked);
+        agent = started;
+        return started;
+    }
+
+    private String configuration(AgentConfig config) {
+        return file("agent.yaml", config.toString()).toString();
     }
 
     /**
@@ -214,30 +262,6 @@ final class Homeostat implements BeforeEachCallback, AfterEachCallback {
     /** Removes a file that agents read. */
     void withdraw(String name) {
         assertTrue(desired().resolve(name).toFile().delete(), name);
-    }
-
-    Agent agent(AgentConfig config) {
-        return startAgent(config).awaitReady();
-    }
-
-    Agent startAgent(AgentConfig config) {
-        return startAgent(Distribution.home(), config);
-    }
-
-    /** The same with a copy of the program. */
-    Agent agent(Path distribution) {
-        return startAgent(distribution).awaitReady();
-    }
-
-    Agent startAgent(Path distribution) {
-        return startAgent(distribution, AgentConfig.of(desired()));
-    }
-
-    private Agent startAgent(Path distribution, AgentConfig config) {
-        Path file = file("agent.yaml", config.toString());
-        List<String> line = here(distribution.resolve("bin/homeostat"), "run", "--config", file.toString());
-        agent = new Agent(commands.start(line, NOTHING), this::checked);
-        return agent;
     }
 
     private List<String> here(String... arguments) {
@@ -279,8 +303,11 @@ final class Homeostat implements BeforeEachCallback, AfterEachCallback {
     }
 
     private Result inThisJvm(List<String> arguments) {
-        return checked(
-                Objects.requireNonNull(warm, "there is one while tests run").run(directory(), arguments));
+        return checked(warm().run(directory(), arguments));
+    }
+
+    private WarmProgram warm() {
+        return Objects.requireNonNull(warm, "there is one while tests run");
     }
 
     /** Runs a command on this state directory, as a process of its own. */
@@ -422,9 +449,14 @@ final class Homeostat implements BeforeEachCallback, AfterEachCallback {
         } catch (RuntimeException | AssertionError e) {
             wrong.add(String.valueOf(e.getMessage()));
         }
-        commands.killAll();
+        try {
+            commands.endAll();
+        } catch (AssertionError e) {
+            wrong.add(String.valueOf(e.getMessage()));
+        }
         List<Processes.Seen> left = aftermath.processes();
         left.forEach(process -> Processes.kill(process.pid()));
+        List<String> open = aftermath.openFiles();
         ControlGroups.removeEmpty(stateDir());
         List<String> mounted = aftermath.unmountAll();
         Trees.delete(root);
@@ -433,6 +465,9 @@ final class Homeostat implements BeforeEachCallback, AfterEachCallback {
         }
         if (!left.isEmpty()) {
             wrong.add("processes are left: " + left);
+        }
+        if (!open.isEmpty()) {
+            wrong.add("files are open: " + open);
         }
         // What went wrong in the test itself matters more, and may well be the reason.
         if (!wrong.isEmpty() && context.getExecutionException().isEmpty()) {

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.fasterxml.jackson.databind.JsonNode;
 import java.io.IOException;
 import java.util.List;
+import java.util.function.Supplier;
 import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
@@ -30,8 +31,12 @@ abstract class KataAgentContract {
     }
 
     Agent running(Document... documents) {
+        return running(homeostat::agent, documents);
+    }
+
+    private <A extends Agent> A running(Supplier<A> start, Document... documents) {
         homeostat.declare("all.yaml", documents);
-        Agent enforcing = homeostat.agent();
+        A enforcing = start.get();
         homeostat.awaitRunning(APP);
         return enforcing;
     }
@@ -89,7 +94,7 @@ abstract class KataAgentContract {
 
     @Test
     void oneOutlivesAnAgentOfOursThatIsKilled() throws IOException {
-        Agent first = running(agent.sandbox(), agent.container("app", IDLE));
+        AgentProcess first = running(homeostat::agentProcess, agent.sandbox(), agent.container("app", IDLE));
         eventually().until(() -> log().equals(List.of("ready")));
 
         first.kill();

@@ -32,7 +32,7 @@ final class KilledAgentTest {
         for (int kill = 1; kill <= KILLS; kill++) {
             boolean inItsStart = kill % 4 == 0;
             declare("filed", kill, archives);
-            Agent agent = homeostat.startAgent(AgentConfig.of(homeostat.desired()));
+            AgentProcess agent = homeostat.startAgentProcess(AgentConfig.of(homeostat.desired()));
             if (!inItsStart) {
                 agent.awaitReady();
             }

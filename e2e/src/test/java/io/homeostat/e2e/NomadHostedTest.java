@@ -22,7 +22,7 @@ final class NomadHostedTest {
     @RegisterExtension
     final Homeostat inner = new Homeostat();
 
-    private @Nullable Agent agent;
+    private @Nullable AgentProcess agent;
 
     /** Whatever the test came to, nobody may start anything any more. */
     @AfterEach
@@ -75,7 +75,7 @@ final class NomadHostedTest {
     void whatOurHostDeclaresRunsThroughOurDriverAndSurvivesBoth() {
         host.declare("driver.yaml", driver());
         host.declare("web.yaml", web("echo I am $COLOUR; exec sleep 1000"));
-        agent = host.agent();
+        agent = host.agentProcess();
         host.awaitRunning(WEB);
         long pid = innerPid();
 
@@ -89,7 +89,7 @@ final class NomadHostedTest {
 
         agent.kill();
         Processes.kill(host.pid(DRIVER));
-        agent = host.agent();
+        agent = host.agentProcess();
         host.awaitRunning(WEB);
         assertEquals(pid, innerPid());
 

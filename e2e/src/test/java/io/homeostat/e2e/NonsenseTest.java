@@ -27,7 +27,7 @@ final class NonsenseTest {
     private static final int FLOODS = 12;
 
     @RegisterExtension
-    static final Commanded COMMANDED = new Commanded();
+    static final Commanded COMMANDED = Commanded.inProcess();
 
     @Test
     void nonsenseAtFullSpeedHarmsNobody() throws Exception {
@@ -35,7 +35,7 @@ final class NonsenseTest {
         COMMANDED.configure(Items.greeter("well", "1", COMMANDED.bucket(), archive));
         COMMANDED.awaitEvents("well", "CONFIG_INSTALL 1", "STARTED 1", "INSTALLED 1");
         long plugin = COMMANDED.homeostat().pid("plugin/well");
-        long agent = COMMANDED.agent().pid();
+        long agent = COMMANDED.process().pid();
 
         List<Long> sizes = new ArrayList<>(List.of(flood(MESSAGES, agent)));
         do {
@@ -46,7 +46,7 @@ final class NonsenseTest {
         breakStreams();
         COMMANDED.awaitRunning("well", "1");
         assertEquals(plugin, COMMANDED.homeostat().pid("plugin/well"));
-        assertEquals(agent, COMMANDED.agent().pid());
+        assertEquals(agent, COMMANDED.process().pid());
         assertEquals(
                 List.of("well"),
                 COMMANDED.states().getDaemonPluginStatesList().stream()

@@ -81,7 +81,7 @@ final class OneShotTest {
                         "job",
                         "echo run >> " + runs + "; i=0; while [ ! -e " + go
                                 + " ] && [ $i -lt 3000 ]; do i=$((i+1)); sleep 0.1; done; echo no more; exit 7")));
-        Agent agent = homeostat.agent();
+        AgentProcess agent = homeostat.agentProcess();
         await().atMost(Patience.LONGEST)
                 .until(() -> homeostat.state("process/job").startsWith("RUNNING"));
 

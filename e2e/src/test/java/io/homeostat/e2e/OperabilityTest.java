@@ -172,7 +172,7 @@ final class OperabilityTest {
     @Test
     void thePageIsServedAsSoonAsTheConfigurationSaysSoAndGoneWithTheAgent() throws IOException {
         homeostat.run("ui").exits(1).says("no agent runs");
-        Agent agent = homeostat.agent(config());
+        AgentProcess agent = homeostat.agentProcess(config());
         homeostat.run("ui").exits(1).says("serves no page; write ui: {listen: ");
         homeostat.file("agent.yaml", config().with("ui.listen", "127.0.0.1:0").toString());
         agent.hangUp();
@@ -215,7 +215,7 @@ final class OperabilityTest {
                 "web.yaml",
                 Document.script("web", "echo it is $CODE | sed 's/hunter/h u n t e r /'; exec sleep 1000")
                         .with("env.CODE", "hunter2-of-e2e"));
-        Agent agent = homeostat.agent(config());
+        AgentProcess agent = homeostat.agentProcess(config());
         homeostat.awaitRunning("process/web");
 
         homeostat

@@ -24,7 +24,7 @@ final class PartitionTest {
     private static final int LONGEST_MILLIS = 400;
 
     @RegisterExtension
-    static final Commanded COMMANDED = new Commanded();
+    static final Commanded COMMANDED = Commanded.inProcess();
 
     @Test
     void row17WhatHappensWhileTheControlPlaneIsAwayIsToldAfterwardsInItsOrderAlsoByTheNextAgent() throws Exception {
@@ -39,7 +39,7 @@ final class PartitionTest {
 
         crash("one");
         crash("two");
-        COMMANDED.agent().kill();
+        COMMANDED.process().kill();
         COMMANDED.startAgent().awaitReady();
         crash("one");
         int queued = homeostat.events().size();
@@ -71,7 +71,7 @@ final class PartitionTest {
                     .send(Bodies.configure(Items.once(Items.greeter("killed", revision, COMMANDED.bucket(), broken))));
             // Not a sleep until something is there: the moment is meant to be any.
             LockSupport.parkNanos(random.nextInt(LONGEST_MILLIS) * 1_000_000L);
-            COMMANDED.agent().kill();
+            COMMANDED.process().kill();
             COMMANDED.startAgent();
 
             assertEquals(0, sent.awaitAcknowledgement(Patience.LONGEST).getCode());

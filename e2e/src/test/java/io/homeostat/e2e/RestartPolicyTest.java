@@ -73,7 +73,7 @@ final class RestartPolicyTest {
                         "job",
                         "echo run >> " + runs + "; i=0; while [ ! -e " + go
                                 + " ] && [ $i -lt 3000 ]; do i=$((i+1)); sleep 0.1; done")));
-        Agent agent = homeostat.agent();
+        AgentProcess agent = homeostat.agentProcess();
         homeostat.awaitRunning("process/job");
 
         agent.kill();

@@ -33,7 +33,7 @@ final class RestoredStateTest {
         Path copy = copyWithTheOldOne();
         homeostat.declare("web.yaml", web("new"));
         homeostat.declare("ghost.yaml", Document.script("ghost", SCRIPT));
-        Agent newer = homeostat.agent();
+        AgentProcess newer = homeostat.agentProcess();
         homeostat.awaitRunning("process/ghost");
         eventually().until(() -> runs("process/web", "new"));
         newer.kill();
@@ -245,12 +245,12 @@ final class RestoredStateTest {
     void aStopThatNobodyLivedToFinishIsFinishedByTheNextAgent() throws Exception {
         Path copy = copyWithTheOldOne();
         homeostat.declare("web.yaml", leavingADeafChild("60s"));
-        Agent newer = homeostat.agent();
+        AgentProcess newer = homeostat.agentProcess();
         eventually().until(() -> runs("process/web", "new"));
         newer.kill();
         restore(copy);
         long main = homeostat.pid("process/web");
-        Agent broken = homeostat.agent();
+        AgentProcess broken = homeostat.agentProcess();
         eventually().until(() -> !Processes.isAlive(main));
         broken.kill();
         List<Processes.Seen> left = homeostat.processes("process/web");

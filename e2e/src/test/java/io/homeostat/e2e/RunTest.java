@@ -84,7 +84,7 @@ final class RunTest {
 
     @Test
     void aSecondAgentNamesTheFirstAndRefuses() {
-        Agent first = homeostat.agent();
+        AgentProcess first = homeostat.agentProcess();
 
         Agent second = homeostat.startAgent(AgentConfig.of(homeostat.desired()));
 

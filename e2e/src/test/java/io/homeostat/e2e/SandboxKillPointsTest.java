@@ -73,7 +73,7 @@ final class SandboxKillPointsTest {
     @MethodSource("pointsOfAStart")
     void aStartThatIsCutShortIsBroughtToItsEnd(String when, String point) {
         try (KillPoint kill = new KillPoint(point)) {
-            Agent agent = homeostat.agent(kill);
+            AgentProcess agent = homeostat.agent(kill);
             kill.arm();
             homeostat.declare("guest.yaml", sandbox("one"));
             kill.await();
@@ -92,7 +92,7 @@ final class SandboxKillPointsTest {
     @MethodSource("pointsOfAStop")
     void aReplacementThatIsCutShortIsBroughtToItsEnd(String when, String point) {
         try (KillPoint kill = new KillPoint(point)) {
-            Agent agent = homeostat.agent(kill);
+            AgentProcess agent = homeostat.agent(kill);
             homeostat.declare("guest.yaml", sandbox("one"));
             homeostat.awaitRunning(SANDBOX);
             kill.arm();

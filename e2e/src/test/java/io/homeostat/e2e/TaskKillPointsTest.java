@@ -98,7 +98,7 @@ final class TaskKillPointsTest {
     void aStartThatIsCutShortIsBroughtToItsEnd(String when, String point, Killed killed) throws IOException {
         Path starts = homeostat.directory().resolve("starts");
         try (KillPoint kill = new KillPoint(point)) {
-            Agent agent = agent(kill);
+            AgentProcess agent = agent(kill);
             kill.arm();
             homeostat.declare("web.yaml", web(starts, "exec sleep 1000"));
             kill.await();
@@ -119,7 +119,7 @@ final class TaskKillPointsTest {
         Path starts = homeostat.directory().resolve("starts");
         long former;
         try (KillPoint kill = new KillPoint(point)) {
-            Agent agent = agent(kill);
+            AgentProcess agent = agent(kill);
             homeostat.declare("web.yaml", web(starts, "exec sleep 1000"));
             homeostat.awaitRunning(WEB);
             former = homeostat.process(WEB);
@@ -149,7 +149,7 @@ final class TaskKillPointsTest {
         Path go = homeostat.directory().resolve("go");
         long former;
         try (KillPoint kill = new KillPoint(point)) {
-            Agent agent = agent(kill);
+            AgentProcess agent = agent(kill);
             homeostat.declare(
                     "web.yaml", web(starts, "while [ ! -e " + go + " ]; do sleep 0.1; done; rm " + go + "; exit 7"));
             homeostat.awaitRunning(WEB);
@@ -171,9 +171,9 @@ final class TaskKillPointsTest {
         eventually().until(() -> homeostat.launches("tasks/web") == 1);
     }
 
-    private Agent agent(KillPoint kill) {
+    private AgentProcess agent(KillPoint kill) {
         homeostat.declare("driver.yaml", sample.local("runner", "1").with("env.JAVA_TOOL_OPTIONS", "-Dsample=driver"));
-        Agent agent = homeostat.agent(kill);
+        AgentProcess agent = homeostat.agent(kill);
         homeostat.awaitRunning(DRIVER);
         return agent;
     }
@@ -182,7 +182,7 @@ final class TaskKillPointsTest {
         return Document.task("web", "runner", "echo $$ >> " + starts + "; " + script);
     }
 
-    private void kill(Agent agent, Killed killed) {
+    private void kill(AgentProcess agent, Killed killed) {
         if (killed == Killed.ALL) {
             // Executors are sessions of their own; their tasks go on without them.
             Set<Long> executors = homeostat.processes(WEB).stream()

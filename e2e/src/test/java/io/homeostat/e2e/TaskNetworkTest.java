@@ -73,7 +73,7 @@ final class TaskNetworkTest {
     void withNoneATaskHasANetworkOfItsOwnWithNothingInIt() throws IOException {
         assumeTrue(Files.isWritable(Path.of("/proc/sys/kernel/hostname")), "only root makes network namespaces");
         homeostat.declare("all.yaml", runner(), web("none"));
-        Agent agent = homeostat.agent();
+        AgentProcess agent = homeostat.agentProcess();
 
         eventually().until(() -> log().contains("lo:"));
         assertEquals(
@@ -81,7 +81,7 @@ final class TaskNetworkTest {
         assertEquals(1, mounted().size());
         long pid = homeostat.process(WEB);
         agent.kill();
-        agent = homeostat.agent();
+        Agent next = homeostat.agent();
         homeostat.awaitRunning(WEB);
         assertEquals(pid, homeostat.process(WEB));
         Processes.kill(pid);
@@ -92,7 +92,7 @@ final class TaskNetworkTest {
         try (var left = Files.list(homeostat.runDir().resolve("networks"))) {
             assertEquals(0, left.count());
         }
-        assertTrue(agent.isRunning());
+        assertTrue(next.isRunning());
     }
 
     @Test
@@ -161,7 +161,7 @@ final class TaskNetworkTest {
         try (KillPoint kill = new KillPoint("io.homeostat.observe.driver.DriverSession.createNetwork")) {
             homeostat.declare("driver.yaml", maker());
             homeostat.environment("JAVA_TOOL_OPTIONS", kill.option());
-            Agent agent = homeostat.agent();
+            AgentProcess agent = homeostat.agentProcess();
             homeostat.environment("JAVA_TOOL_OPTIONS", "-Dnot=debugged");
             homeostat.awaitRunning(DRIVER);
             kill.arm();

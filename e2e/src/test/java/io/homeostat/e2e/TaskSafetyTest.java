@@ -159,7 +159,7 @@ final class TaskSafetyTest {
     @Test
     void whatADriverStartsAfterItsAgentWasKilledIsNoSecondCopy() {
         homeostat.declare("driver.yaml", runner());
-        Agent first = homeostat.agent();
+        AgentProcess first = homeostat.agentProcess();
         homeostat.awaitRunning(DRIVER);
         // Where output is the driver's own business, nothing that we have removed keeps it from starting the task.
         homeostat.declare(
@@ -188,7 +188,7 @@ final class TaskSafetyTest {
     @Test
     void whatIsStartedWhileNoAgentIsThereIsEndedAndStartedAgain() {
         homeostat.declare("driver.yaml", runner());
-        Agent first = homeostat.agent();
+        AgentProcess first = homeostat.agentProcess();
         homeostat.awaitRunning(DRIVER);
         homeostat.declare("web.yaml", web("exec sleep 1000").with("config.faults", List.of("slow-start=2000")));
         eventually().until(() -> homeostat.run("logs", DRIVER).out().contains("\"StartTask\""));
@@ -205,7 +205,7 @@ final class TaskSafetyTest {
     @Test
     void whatEndedBeforeALostDatabaseIsNotTakenUpAgainAndGoesWithTheNextLaunch() throws IOException {
         homeostat.declare("all.yaml", runner(), web("exec sleep 1000"));
-        Agent first = homeostat.agent();
+        AgentProcess first = homeostat.agentProcess();
         homeostat.awaitRunning(WEB);
         homeostat.run("pause", WEB, "--reason", "a look at what is left").exits(0);
         Processes.kill(homeostat.process(WEB));

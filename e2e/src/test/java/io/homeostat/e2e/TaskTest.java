@@ -444,7 +444,7 @@ final class TaskTest {
     void thereAreNeverTwoCopiesOfATaskWhateverIsKilled() throws IOException {
         Path starts = homeostat.directory().resolve("starts");
         homeostat.declare("all.yaml", runner(), web("echo $$ >> " + starts + "; exec sleep 1000"));
-        Agent first = homeostat.agent();
+        AgentProcess first = homeostat.agentProcess();
         homeostat.awaitRunning(WEB);
         long task = homeostat.process(WEB);
 
@@ -487,7 +487,7 @@ final class TaskTest {
                 runner(),
                 web("echo begun; while [ ! -e " + go + " ]; do sleep 0.1; done; rm " + go
                         + "; echo last words >&2; exit 7"));
-        Agent first = homeostat.agent();
+        AgentProcess first = homeostat.agentProcess();
         homeostat.awaitRunning(WEB);
         long pid = firstOf(WEB);
         eventually().until(() -> logs(WEB).contains("begun"));
@@ -515,7 +515,7 @@ final class TaskTest {
                 runner(),
                 web("echo before; while [ ! -e " + go + " ]; do sleep 0.1; done; echo meanwhile; rm " + go
                         + "; exec sleep 1000"));
-        Agent first = homeostat.agent();
+        AgentProcess first = homeostat.agentProcess();
         // Not earlier: what prints before its start is answered is started again.
         homeostat.awaitRunning(WEB);
         eventually().until(() -> logs(WEB).contains("before"));

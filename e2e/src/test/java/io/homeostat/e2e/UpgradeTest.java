@@ -83,7 +83,7 @@ final class UpgradeTest {
         homeostat.start(used, "version").await(Patience.LONGEST).exits(0);
         Path installed = homeostat.directory().resolve("opt");
         sh("cp -a '" + used + "' '" + installed + "'");
-        Agent agent = homeostat.agent(installed);
+        AgentProcess agent = homeostat.agent(installed);
         Set<Path> mapped = mapped(agent, installed);
         assertEquals(2, mapped.size(), mapped::toString);
 
@@ -101,7 +101,7 @@ final class UpgradeTest {
         }
     }
 
-    private static Set<Path> mapped(Agent agent, Path installed) throws IOException {
+    private static Set<Path> mapped(AgentProcess agent, Path installed) throws IOException {
         return Files.readAllLines(Path.of("/proc/" + agent.pid() + "/maps")).stream()
                 .filter(line -> line.contains(installed + "/"))
                 .map(line -> Path.of(line.substring(line.indexOf('/'))))
@@ -130,7 +130,7 @@ final class UpgradeTest {
     void anAgentWhoseFilesAreOverwrittenBeforeItEnforcesHasFailed() throws IOException, InterruptedException {
         Path installed = copy("opt");
         Files.createDirectories(homeostat.stateDir());
-        Agent agent;
+        AgentProcess agent;
         try (FileChannel lock = FileChannel.open(
                         homeostat.stateDir().resolve("lock"), StandardOpenOption.CREATE, StandardOpenOption.WRITE);
                 FileLock _ = lock.lock()) {

@@ -1,62 +1,44 @@
 package io.homeostat.e2e;
 
 import java.io.ByteArrayOutputStream;
-import java.io.IOException;
 import java.io.OutputStream;
 import java.io.PrintStream;
-import java.io.UncheckedIOException;
-import java.lang.reflect.Constructor;
-import java.lang.reflect.InvocationTargetException;
-import java.lang.reflect.Method;
-import java.lang.reflect.RecordComponent;
-import java.net.URL;
-import java.net.URLClassLoader;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Deque;
 import java.util.List;
 import java.util.Map;
-import java.util.stream.Stream;
+import java.util.logging.LogManager;
+import java.util.logging.Logger;
 
 /**
- * The built program once more, in a class loader of its own in this JVM. A process costs half a second of processor time for a question
- * and more than one for an apply. What belongs to the process, such as streams, signals, its exit status and its working directory, is
- * tested with processes.
+ * The built program in class loaders of this JVM: one for commands, and one for each agent that runs at the same time. A process costs
+ * half a second of processor time for a question, more than one for an apply or an agent. What belongs to the process, such as streams,
+ * signals, its exit status and its working directory, is tested with processes.
  */
 final class WarmProgram {
-    private final ClassLoader classes;
-    private final Method run;
-    private final Record outside;
-    private final Object noInterrupts;
+    private final Path distribution;
+    private final ClassLoader libraries;
+    private final ProgramClasses commands;
     private final ByteArrayOutputStream logged = new ByteArrayOutputStream();
+
+    /** Classes that an agent has used and another one may use; guarded by this. */
+    private final Deque<ProgramClasses> free = new ArrayDeque<>();
+
+    /** Agents that have not ended; guarded by this. */
+    private final List<WarmAgent> agents = new ArrayList<>();
 
     /** @param distribution the directory that the build leaves */
     WarmProgram(Path distribution) {
+        this.distribution = distribution;
+        this.libraries = ProgramClasses.libraries(distribution);
+        this.commands = new ProgramClasses(distribution, libraries);
         keepLog();
-        try (Stream<Path> libraries = Files.list(distribution.resolve("lib"))) {
-            List<URL> jars = new ArrayList<>();
-            for (Path jar : libraries.toList()) {
-                jars.add(jar.toUri().toURL());
-            }
-            classes = new URLClassLoader(jars.toArray(URL[]::new), ClassLoader.getPlatformClassLoader());
-            Class<?> environment = classes.loadClass("io.homeostat.reconcile.command.environment.Environment");
-            run = classes.loadClass("io.homeostat.reconcile.cli.Homeostat")
-                    .getDeclaredMethod("run", String[].class, environment);
-            run.setAccessible(true);
-            Method here =
-                    classes.loadClass("io.homeostat.reconcile.cli.ThisProcess").getDeclaredMethod("environment");
-            here.setAccessible(true);
-            outside = (Record) here.invoke(null);
-            noInterrupts = classes.loadClass(environment.getName() + "$Interrupts")
-                    .getMethod("none")
-                    .invoke(null);
-        } catch (IOException e) {
-            throw new UncheckedIOException("no program in " + distribution + "; was it built with mvn package?", e);
-        } catch (ReflectiveOperationException e) {
-            throw new IllegalStateException("the program is begun in another way than here", e);
-        }
+        Thread.setDefaultUncaughtExceptionHandler(this::uncaught);
     }
 
     /** Whether any command has logged this, or anything else in this JVM: the log goes to standard error, whoever runs the command. */
@@ -85,55 +67,64 @@ final class WarmProgram {
                 StandardCharsets.UTF_8));
     }
 
+    /** A thread of an agent that dies is a defect of the program, and is reported by the agent as its process would. */
+    private synchronized void uncaught(Thread thread, Throwable problem) {
+        String words = "homeostat: " + thread.getName() + ": " + problem + "; this is a defect of homeostat";
+        agents.stream().filter(agent -> agent.isOf(thread)).forEach(agent -> agent.say(words));
+        System.err.println(words);
+        problem.printStackTrace();
+    }
+
     /** Runs a command to its end. */
     Result run(Path directory, List<String> arguments) {
         ByteArrayOutputStream out = new ByteArrayOutputStream();
         ByteArrayOutputStream err = new ByteArrayOutputStream();
-        Thread thread = Thread.currentThread();
-        ClassLoader ours = thread.getContextClassLoader();
-        thread.setContextClassLoader(classes);
         long before = System.nanoTime();
-        try {
-            Object environment = with(Map.of(
-                    "workingDirectory",
-                    directory,
-                    "interrupts",
-                    noInterrupts,
-                    "out",
-                    new PrintStream(out, false, StandardCharsets.UTF_8),
-                    "err",
-                    new PrintStream(err, false, StandardCharsets.UTF_8),
-                    "outIsTerminal",
-                    false,
-                    "errIsTerminal",
-                    false));
-            int exit = (int) run.invoke(null, arguments.toArray(String[]::new), environment);
-            return new Result(
-                    String.join(" ", arguments) + " (in this JVM)",
-                    exit,
-                    out.toString(StandardCharsets.UTF_8),
-                    err.toString(StandardCharsets.UTF_8),
-                    Duration.ofNanos(System.nanoTime() - before));
-        } catch (InvocationTargetException e) {
-            throw new IllegalStateException(arguments + " failed: " + err.toString(StandardCharsets.UTF_8), e);
-        } catch (ReflectiveOperationException e) {
-            throw new IllegalStateException(e);
-        } finally {
-            thread.setContextClassLoader(ours);
-        }
+        int exit = commands.run(
+                arguments,
+                Map.of(
+                        "workingDirectory",
+                        directory,
+                        "interrupts",
+                        commands.noInterrupts(),
+                        "out",
+                        new PrintStream(out, false, StandardCharsets.UTF_8),
+                        "err",
+                        new PrintStream(err, false, StandardCharsets.UTF_8),
+                        "outIsTerminal",
+                        false,
+                        "errIsTerminal",
+                        false));
+        return new Result(
+                String.join(" ", arguments) + " (in this JVM)",
+                exit,
+                out.toString(StandardCharsets.UTF_8),
+                err.toString(StandardCharsets.UTF_8),
+                Duration.ofNanos(System.nanoTime() - before));
     }
 
-    /** The environment of this process, but for some components. */
-    private Object with(Map<String, Object> others) throws ReflectiveOperationException {
-        RecordComponent[] components = outside.getClass().getRecordComponents();
-        Class<?>[] types = new Class<?>[components.length];
-        Object[] values = new Object[components.length];
-        for (int i = 0; i < components.length; i++) {
-            types[i] = components[i].getType();
-            Object other = others.get(components[i].getName());
-            values[i] = other != null ? other : components[i].getAccessor().invoke(outside);
-        }
-        Constructor<?> constructor = outside.getClass().getDeclaredConstructor(types);
-        return constructor.newInstance(values);
+    /**
+     * Starts a command that runs until it is told to end.
+     *
+     * @param variables the environment variables that it has
+     */
+    synchronized WarmAgent start(Path directory, List<String> arguments, Map<String, String> variables) {
+        ProgramClasses classes = free.isEmpty() ? new ProgramClasses(distribution, libraries) : free.pop();
+        WarmAgent agent = new WarmAgent(classes, directory, arguments, variables, this::ended);
+        agents.add(agent);
+        agent.start();
+        return agent;
+    }
+
+    private synchronized void ended(WarmAgent agent) {
+        agents.remove(agent);
+        // The last one first: its classes are compiled.
+        free.push(agent.classes());
+        // Each agent takes over what libraries log by java.util.logging, and gives it back to whoever had it before,
+        // who may have ended.
+        Logger root = LogManager.getLogManager().getLogger("");
+        Arrays.stream(root.getHandlers())
+                .filter(handler -> free.stream().anyMatch(classes -> classes.isOf(handler)))
+                .forEach(root::removeHandler);
     }
 }
