@@ -33,7 +33,8 @@ final class HclParser {
         Expression expression = parser.within(false, parser::expression);
         HclToken next = parser.within(false, parser::peek);
         if (!next.is(Kind.END)) {
-            throw HclException.of("goes on after the end of the expression, at character " + next.position());
+            throw HclException.at(
+                    next.position(), "goes on after the end of the expression, at character " + next.position());
         }
         return expression;
     }
@@ -108,7 +109,7 @@ final class HclParser {
 
     static HclException unexpected(HclToken token, String wanted) {
         String place = token.is(Kind.END) ? "at the end" : "at character " + token.position();
-        return HclException.of("is not a valid expression: " + wanted + " should stand " + place);
+        return HclException.at(token.position(), "is not a valid expression: " + wanted + " should stand " + place);
     }
 
     Expression expression() {
@@ -225,7 +226,8 @@ final class HclParser {
 
     private static Expression number(HclToken token) {
         return new Expression.Literal(HclValue.of(HclNumber.parse(token.text())
-                .orElseThrow(() -> HclException.of("has a malformed number at character " + token.position()))));
+                .orElseThrow(() ->
+                        HclException.at(token.position(), "has a malformed number at character " + token.position()))));
     }
 
     private Expression term() {

@@ -86,7 +86,7 @@ final class HclScanner {
     }
 
     private HclException unexpected(String what) {
-        return HclException.of(what + " at character " + (at + 1));
+        return HclException.at(at + 1, what + " at character " + (at + 1));
     }
 
     private boolean isAt(String text) {

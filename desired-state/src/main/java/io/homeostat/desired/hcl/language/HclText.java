@@ -112,6 +112,7 @@ final class HclText {
     }
 
     private static HclException escapeError(String remedy, int position) {
-        return HclException.of("has a backslash at character " + position + " that escapes nothing: " + remedy);
+        return HclException.at(
+                position, "has a backslash at character " + position + " that escapes nothing: " + remedy);
     }
 }

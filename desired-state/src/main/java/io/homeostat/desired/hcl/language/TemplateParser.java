@@ -91,7 +91,8 @@ final class TemplateParser {
     private boolean sequenceEnd() {
         HclToken close = parser.read();
         if (!close.is(Kind.SEQUENCE_END)) {
-            throw HclException.of(
+            throw HclException.at(
+                    close.position(),
                     "has a sequence begun with \"${\" or \"%{\" that is not closed by a brace before character "
                             + close.position() + "; to mean these characters, write \"$${\" or \"%%{\"");
         }
