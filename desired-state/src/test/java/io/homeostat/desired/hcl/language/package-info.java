@@ -1,0 +1,4 @@
+@NullMarked
+package io.homeostat.desired.hcl.language;
+
+import org.jspecify.annotations.NullMarked;
