@@ -31,7 +31,7 @@ public final class UnreachableGuest extends IOException {
 
     private final Reason reason;
 
-    UnreachableGuest(Reason reason, String message, @Nullable Throwable cause) {
+    public UnreachableGuest(Reason reason, String message, @Nullable Throwable cause) {
         super(message, cause);
         this.reason = reason;
     }

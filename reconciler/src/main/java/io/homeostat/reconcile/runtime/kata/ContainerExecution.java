@@ -92,7 +92,7 @@ final class ContainerExecution implements Execution {
             ContainerExecution execution = new ContainerExecution(
                     guest, guest.streams().channel(), identity.containerId(), request.terminal());
             try (CommandTurn _ = CommandTurn.take(
-                    notes.turnFile(instance), instance, containers.guests().ticker(), timeout)) {
+                    notes.turnFile(instance), instance, containers.guests().timing(), timeout)) {
                 if (notes.given(instance).filter(InPlace::frozen).isPresent()) {
                     throw refused(instance.workload().brief()
                             + " is frozen, and its guest would hang for ever; declare frozen: false first");

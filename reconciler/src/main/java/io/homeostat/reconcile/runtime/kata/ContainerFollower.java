@@ -30,10 +30,6 @@ import java.time.Duration;
 import java.time.InstantSource;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.ExecutionException;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -74,7 +70,9 @@ final class ContainerFollower implements AutoCloseable {
     private final InstantSource clock;
     private final Thread thread;
     private final Thread errors;
-    private final CountDownLatch outOfMemory = new CountDownLatch(1);
+
+    /** Completed once an event tells that it has run out of memory. */
+    private final CompletableFuture<Boolean> outOfMemory = new CompletableFuture<>();
 
     /** How it has ended; empty when nobody there knows of it any more. */
     private final CompletableFuture<Optional<Exit>> end = new CompletableFuture<>();
@@ -129,7 +127,7 @@ final class ContainerFollower implements AutoCloseable {
 
     /** A process of it was killed by the kernel. */
     void outOfMemory() {
-        outOfMemory.countDown();
+        boolean _ = outOfMemory.complete(true);
         try {
             LaunchDirectories.mark(notes.outOfMemoryFile(instance), instance);
         } catch (ActuationFailure e) {
@@ -154,14 +152,7 @@ final class ContainerFollower implements AutoCloseable {
 
     /** Whether it has ended before a time is over. */
     boolean awaitEnd(Duration timeout) throws InterruptedException {
-        try {
-            Optional<Exit> _ = end.get(timeout.toNanos(), TimeUnit.NANOSECONDS);
-            return true;
-        } catch (TimeoutException e) {
-            return false;
-        } catch (ExecutionException e) {
-            throw new IllegalStateException(e);
-        }
+        return guest.timing().await(end, timeout);
     }
 
     private void run() {
@@ -204,9 +195,9 @@ final class ContainerFollower implements AutoCloseable {
                     if (isTheEnd(GuestFailure.of(e))) {
                         return true;
                     }
-                    Thread.sleep(PAUSE);
+                    guest.timing().sleep(PAUSE);
                 } catch (UnreachableGuest e) {
-                    Thread.sleep(PAUSE);
+                    guest.timing().sleep(PAUSE);
                 }
             }
         } catch (InterruptedException e) {
@@ -288,9 +279,9 @@ final class ContainerFollower implements AutoCloseable {
                             ? Optional.empty()
                             : Optional.of(new Exit(null, null, Exit.Reason.UNKNOWN, clock.instant()));
                 }
-                Thread.sleep(PAUSE);
+                guest.timing().sleep(PAUSE);
             } catch (UnreachableGuest e) {
-                Thread.sleep(PAUSE);
+                guest.timing().sleep(PAUSE);
             }
         }
     }
@@ -303,12 +294,12 @@ final class ContainerFollower implements AutoCloseable {
     }
 
     private Exit.Reason reason(int status, @Nullable Integer signal) throws InterruptedException {
-        if (outOfMemory.getCount() == 0 || Files.exists(notes.outOfMemoryFile(instance))) {
+        if (outOfMemory.isDone() || Files.exists(notes.outOfMemoryFile(instance))) {
             return Exit.Reason.OOM_KILLED;
         }
         Optional<Long> limit = status == KILLED && !isSignalled() ? memoryLimit() : Optional.empty();
         if (limit.isPresent()) {
-            if (outOfMemory.await(EVENT_WITHIN.toNanos(), TimeUnit.NANOSECONDS)) {
+            if (guest.timing().await(outOfMemory, EVENT_WITHIN)) {
                 return Exit.Reason.OOM_KILLED;
             }
             if (hasUsed(limit.get())) {

@@ -155,7 +155,7 @@ final class ContainerObserver implements InstanceObserver {
         if (machine.adopts()) {
             return false;
         }
-        long end = containers.guests().ticker().read() + NEWS.toNanos();
+        long end = containers.guests().timing().read() + NEWS.toNanos();
         do {
             if (notes.exit(instance).isPresent()
                     || Files.exists(launches.of(instance).endedFile())
@@ -165,8 +165,8 @@ final class ContainerObserver implements InstanceObserver {
                                     .isPresent())) {
                 return true;
             }
-            Thread.sleep(POLL);
-        } while (containers.guests().ticker().read() - end < 0);
+            containers.guests().timing().sleep(POLL);
+        } while (containers.guests().timing().read() - end < 0);
         return false;
     }
 

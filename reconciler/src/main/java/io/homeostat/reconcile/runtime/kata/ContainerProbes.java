@@ -1,6 +1,5 @@
 package io.homeostat.reconcile.runtime.kata;
 
-import com.github.benmanes.caffeine.cache.Ticker;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSortedMap;
 import io.homeostat.actuate.ActuationFailure;
@@ -36,11 +35,12 @@ final class ContainerProbes implements AutoCloseable {
     private final Machine machine;
     private final Containers containers;
     private final ProbeHealth probes;
-    private final Ticker ticker = Ticker.systemTicker();
+    private final Timing timing;
 
     ContainerProbes(Machine machine, Containers containers) {
         this.machine = machine;
         this.containers = containers;
+        this.timing = containers.guests().timing();
         this.probes = new ProbeHealth(
                 machine.clock(),
                 new PortOwners(machine.layout(), machine.procFs(), new LimitObserver(machine.cgroups())));
@@ -71,7 +71,7 @@ final class ContainerProbes implements AutoCloseable {
     private Health within(Instance instance, ImmutableList<String> command, Duration timeout, SecretMask mask)
             throws InterruptedException {
         String what = "the probe's command " + command.getFirst();
-        long end = ticker.read() + timeout.toNanos();
+        long end = timing.read() + timeout.toNanos();
         ByteArrayOutputStream said = new ByteArrayOutputStream();
         ContainerExecution execution;
         try {
@@ -80,13 +80,13 @@ final class ContainerProbes implements AutoCloseable {
         } catch (ActuationFailure e) {
             return notRun(what, e);
         }
-        if (ticker.read() - end >= 0) {
+        if (timing.read() - end >= 0) {
             execution.closeLater();
             return failed(Verdict.DEGRADED, what + " could not be begun in time");
         }
         try {
             while (true) {
-                Optional<Execution.Event> event = execution.next(Duration.ofNanos(end - ticker.read()));
+                Optional<Execution.Event> event = execution.next(Duration.ofNanos(end - timing.read()));
                 if (event.isEmpty()) {
                     return failed(Verdict.HUNG, what + " did not end within " + timeout.toMillis() + " ms");
                 }

@@ -348,7 +348,7 @@ final class ContainerRuntime implements KindRuntime, Configurable, Signalable, E
         if (wanted.frozen()) {
             // In this order, so that nobody begins a command in it that would never end.
             try (CommandTurn _ = CommandTurn.take(
-                    notes.turnFile(instance), instance, containers.guests().ticker(), TIMEOUT)) {
+                    notes.turnFile(instance), instance, containers.guests().timing(), TIMEOUT)) {
                 notes.writeGiven(instance, wanted);
                 pause(changes, id);
             }

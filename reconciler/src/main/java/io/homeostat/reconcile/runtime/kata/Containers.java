@@ -37,8 +37,13 @@ final class Containers implements AutoCloseable {
     private volatile boolean closed;
 
     Containers(Machine machine) {
+        this(machine, new Guests(machine, Kind.CONTAINER));
+    }
+
+    /** @param guests closed with this */
+    Containers(Machine machine, Guests guests) {
         this.machine = machine;
-        this.guests = new Guests(machine, Kind.CONTAINER);
+        this.guests = guests;
         this.notes = new ContainerNotes(machine.layout());
         this.logs = new LogAppends(machine.layout(), machine.logTurns());
         this.launches = new LaunchDirectories(machine.layout(), machine.procFs());

@@ -31,13 +31,15 @@ final class GuestLogs implements AutoCloseable {
 
     private final GuestConnection.Dialer dialer;
     private final LogAppends logs;
+    private final Timing timing;
 
     /** By launch id. */
     private final Map<String, Reader> readers = new ConcurrentHashMap<>();
 
-    GuestLogs(GuestConnection.Dialer dialer, LogAppends logs) {
+    GuestLogs(GuestConnection.Dialer dialer, LogAppends logs, Timing timing) {
         this.dialer = dialer;
         this.logs = logs;
+        this.timing = timing;
     }
 
     /** Begins to read, unless somebody does already. A guest on this machine has no such port. */
@@ -103,7 +105,7 @@ final class GuestLogs implements AutoCloseable {
                         LOG.debug("[{}] {}", id.brief(), e.getMessage());
                     }
                     failures++;
-                    Thread.sleep(BACKOFF.delay(failures, FLOOR, RandomGenerator.getDefault()));
+                    all.timing.sleep(BACKOFF.delay(failures, FLOOR, RandomGenerator.getDefault()));
                 }
             } catch (InterruptedException e) {
                 Thread.currentThread().interrupt();

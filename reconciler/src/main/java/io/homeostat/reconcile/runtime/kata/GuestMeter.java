@@ -6,6 +6,7 @@ import io.homeostat.desired.state.Instance;
 import io.homeostat.observe.usage.Meter;
 import java.time.Duration;
 import java.util.Optional;
+import java.util.concurrent.Executor;
 import org.jspecify.annotations.Nullable;
 
 /** Measures by what the agent of a guest counts. It is asked in the background: the answer is what the next measurement tells. */
@@ -31,13 +32,24 @@ final class GuestMeter implements Meter {
     private record Answer(String launchId, long at, Use use) {}
 
     private final Question question;
-    private final Ticker ticker = Ticker.systemTicker();
+    private final Ticker ticker;
+    private final Executor executor;
     private @Nullable Answer told;
     private volatile @Nullable Answer answer;
     private volatile boolean asking;
 
     GuestMeter(Question question) {
+        this(
+                question,
+                Ticker.systemTicker(),
+                command -> Thread.ofVirtual().name("usage of a guest").start(command));
+    }
+
+    /** @param executor runs the question */
+    GuestMeter(Question question, Ticker ticker, Executor executor) {
         this.question = question;
+        this.ticker = ticker;
+        this.executor = executor;
     }
 
     @Override
@@ -45,9 +57,7 @@ final class GuestMeter implements Meter {
         Instance launch = launches.getLast();
         if (!asking) {
             asking = true;
-            Thread _ = Thread.ofVirtual()
-                    .name("usage of " + launch.workload().brief())
-                    .start(() -> ask(launch));
+            executor.execute(() -> ask(launch));
         }
         Answer now = answer;
         Answer before = told;

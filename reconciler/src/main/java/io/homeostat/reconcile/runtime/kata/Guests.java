@@ -1,6 +1,5 @@
 package io.homeostat.reconcile.runtime.kata;
 
-import com.github.benmanes.caffeine.cache.Ticker;
 import com.google.common.collect.ImmutableList;
 import io.homeostat.actuate.ActuationFailure;
 import io.homeostat.actuate.launch.LogAppends;
@@ -19,8 +18,10 @@ import java.time.InstantSource;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.function.BooleanSupplier;
+import java.util.function.Function;
 import java.util.random.RandomGenerator;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -31,12 +32,12 @@ final class Guests implements AutoCloseable {
 
     private static final Duration POLL = Duration.ofMillis(100);
 
-    private final Ticker ticker = Ticker.systemTicker();
     private final ScheduledThreadPoolExecutor timer;
     private final InstantSource clock;
     private final SandboxNotes notes;
     private final Kind kind;
-    private final GuestDialer dialer;
+    private final GuestConnection.Dialer dialer;
+    private final Timing timing;
     private final GuestLogs logs;
     private final Map<GuestEndpoint, Guest> guests = new ConcurrentHashMap<>();
     private final Map<String, Contact> contacts = new ConcurrentHashMap<>();
@@ -50,14 +51,24 @@ final class Guests implements AutoCloseable {
      * @param kind of what is looked at and changed by way of these
      */
     Guests(Machine machine, Kind kind) {
+        this(machine, kind, timer -> new GuestDialer(timer)::connect, Timing.SYSTEM);
+    }
+
+    /** @param dialer made with the timer for time limits */
+    Guests(
+            Machine machine,
+            Kind kind,
+            Function<ScheduledExecutorService, GuestConnection.Dialer> dialer,
+            Timing timing) {
         this.kind = kind;
+        this.timing = timing;
         notes = new SandboxNotes(machine.layout());
         timer = new ScheduledThreadPoolExecutor(
                 1, Thread.ofPlatform().daemon().name("guests").factory());
         timer.setRemoveOnCancelPolicy(true);
         clock = machine.clock();
-        dialer = new GuestDialer(timer);
-        logs = new GuestLogs(dialer::connect, new LogAppends(machine.layout(), machine.logTurns()));
+        this.dialer = dialer.apply(timer);
+        logs = new GuestLogs(this.dialer, new LogAppends(machine.layout(), machine.logTurns()), timing);
     }
 
     /** What their agents log. */
@@ -65,8 +76,8 @@ final class Guests implements AutoCloseable {
         return logs;
     }
 
-    Ticker ticker() {
-        return ticker;
+    Timing timing() {
+        return timing;
     }
 
     Guest at(GuestEndpoint endpoint) {
@@ -152,11 +163,15 @@ final class Guests implements AutoCloseable {
         }
 
         private GuestConnection connection(GuestEndpoint to) {
-            return new GuestConnection(to, dialer::connect, timer, ticker::read, RandomGenerator.getDefault());
+            return new GuestConnection(to, dialer, timer, timing::read, RandomGenerator.getDefault());
         }
 
         GuestEndpoint endpoint() {
             return endpoint;
+        }
+
+        Timing timing() {
+            return timing;
         }
 
         GuestConnection looks() {
@@ -182,7 +197,7 @@ final class Guests implements AutoCloseable {
          * @param goesOn whether it is worth to wait
          */
         boolean awaitAgent(Duration within, BooleanSupplier goesOn) throws UnreachableGuest, InterruptedException {
-            long end = ticker.read() + within.toNanos();
+            long end = timing.read() + within.toNanos();
             while (true) {
                 try {
                     var _ = looks.channel();
@@ -192,11 +207,11 @@ final class Guests implements AutoCloseable {
                     if (!SandboxObserver.isGone(e)) {
                         throw e;
                     }
-                    if (ticker.read() - end >= 0 || !goesOn.getAsBoolean()) {
+                    if (timing.read() - end >= 0 || !goesOn.getAsBoolean()) {
                         return false;
                     }
                 }
-                Thread.sleep(POLL);
+                timing.sleep(POLL);
             }
         }
 

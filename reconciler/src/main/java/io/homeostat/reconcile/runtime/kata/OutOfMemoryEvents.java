@@ -61,9 +61,9 @@ final class OutOfMemoryEvents implements AutoCloseable {
                             || failure.kind() == GuestFailure.Kind.DENIED) {
                         return;
                     }
-                    Thread.sleep(PAUSE);
+                    guest.timing().sleep(PAUSE);
                 } catch (UnreachableGuest e) {
-                    Thread.sleep(PAUSE);
+                    guest.timing().sleep(PAUSE);
                 }
             } while (wanted.getAsBoolean());
         } catch (InterruptedException e) {

@@ -123,7 +123,7 @@ final class SandboxRuntime implements KindRuntime, Configurable {
 
     private void awaitAgent(WorkloadId id, Guest guest, Duration timeout)
             throws ActuationFailure, InterruptedException {
-        long end = guests.ticker().read() + timeout.toNanos();
+        long end = guests.timing().read() + timeout.toNanos();
         while (true) {
             String why;
             try {
@@ -139,21 +139,21 @@ final class SandboxRuntime implements KindRuntime, Configurable {
             } catch (UnreachableGuest e) {
                 why = String.valueOf(e.getMessage());
             }
-            if (guests.ticker().read() >= end) {
+            if (guests.timing().read() >= end) {
                 throw new ActuationFailure(
                         FailureCause.Kind.NO_CONNECTION,
                         "the guest of " + id.brief() + " can't be used, " + Notation.text(timeout)
                                 + " after it was first tried: " + why,
                         false);
             }
-            Thread.sleep(POLL);
+            guests.timing().sleep(POLL);
         }
     }
 
     /** Nothing that is in it is anybody's, and it stands in the way of another. */
     private void endLost(WorkloadId id, Guest guest, Duration timeout) throws ActuationFailure, InterruptedException {
         LOG.info("[{}] its guest is back with the sandbox that was given up, which is destroyed", id.brief());
-        long end = guests.ticker().read() + timeout.toNanos();
+        long end = guests.timing().read() + timeout.toNanos();
         GuestChanges.attempt("could not end the former sandbox of " + id.brief(), () -> {
             TtrpcChannel connection = guest.looks().channel();
             askToEnd(guest.changes(timeout));
@@ -399,7 +399,7 @@ final class SandboxRuntime implements KindRuntime, Configurable {
             return "had ended with its guest";
         }
         Guest guest = guests.of(identity);
-        long end = guests.ticker().read() + how.timeout().toNanos();
+        long end = guests.timing().read() + how.timeout().toNanos();
         try {
             TtrpcChannel connection = guest.looks().channel();
             if (guest.probes(TIMEOUT).hasSandbox() instanceof Observation.Seen<Boolean>(Boolean there) && !there) {
@@ -446,15 +446,15 @@ final class SandboxRuntime implements KindRuntime, Configurable {
      */
     private boolean awaitEnd(Guest guest, TtrpcChannel connection, long end) throws InterruptedException {
         return await(() -> !connection.isOpen() || !isThere(guest), end)
-                && await(() -> !connection.isOpen(), guests.ticker().read() + AGENT_ENDS.toNanos());
+                && await(() -> !connection.isOpen(), guests.timing().read() + AGENT_ENDS.toNanos());
     }
 
     private boolean await(BooleanSupplier condition, long end) throws InterruptedException {
         while (!condition.getAsBoolean()) {
-            if (guests.ticker().read() - end >= 0) {
+            if (guests.timing().read() - end >= 0) {
                 return false;
             }
-            Thread.sleep(POLL);
+            guests.timing().sleep(POLL);
         }
         return true;
     }
@@ -517,13 +517,13 @@ final class SandboxRuntime implements KindRuntime, Configurable {
         guests.writeUnanswered();
         boolean goesOn = upkeeps++ > 0;
         boolean jumped =
-                hostClock.hasJumped(machine.clock().instant(), guests.ticker().read());
+                hostClock.hasJumped(machine.clock().instant(), guests.timing().read());
         for (Contact contact : guests.contacts()) {
             contact.scrapesToWrite().ifPresent(known -> write(known.instance(), known.count()));
             contact.lossToWrite().ifPresent(this::writeLoss);
             if (goesOn) {
                 contact.reached().ifPresent(this::followLog);
-                contact.leftOver(leftOvers, guests.ticker().read())
+                contact.leftOver(leftOvers, guests.timing().read())
                         .ifPresent(instance -> Thread.ofVirtual()
                                 .name("left over in " + instance.workload().brief())
                                 .start(() -> removeLeftOver(instance)));
