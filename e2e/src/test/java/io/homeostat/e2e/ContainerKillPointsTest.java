@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.fasterxml.jackson.databind.JsonNode;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Order;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.parallel.Execution;
@@ -19,6 +20,7 @@ import org.junit.jupiter.params.provider.MethodSource;
  * kill -9 of the agent at each point of a container's life between two effects: after that there is one container, none was started twice,
  * and nothing is left of those before. One at a time: a program that is debugged starts slowly.
  */
+@Tag("nightly")
 @Execution(ExecutionMode.SAME_THREAD)
 final class ContainerKillPointsTest {
     private static final String SANDBOX = "sandbox/guest";

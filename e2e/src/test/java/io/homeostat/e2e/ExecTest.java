@@ -11,6 +11,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.function.Supplier;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
@@ -80,6 +81,7 @@ final class ExecTest {
         shell("$HS exec task/web -- yes | head -n 1").exits(0).says("y");
     }
 
+    @Tag("nightly")
     @ParameterizedTest
     @ValueSource(booleans = {true, false})
     void megabytesGoInAndOutUnchanged(boolean agent) {
@@ -184,6 +186,7 @@ final class ExecTest {
         shell("$HS exec -i task/web -- cat").exits(1).says("UNIMPLEMENTED");
     }
 
+    @Tag("nightly")
     @Test
     void anEndThatADriverDoesNotTellIsNoSuccess() {
         begin(false, "exec-without-end");
@@ -191,6 +194,7 @@ final class ExecTest {
         shell("$HS exec task/web -- echo out").exits(1).says("out").says("was ended before the command has");
     }
 
+    @Tag("nightly")
     @Test
     void aDriverThatDiesOfACommandIsSaid() {
         begin(false, "crash-on-exec");
@@ -198,6 +202,7 @@ final class ExecTest {
         shell("$HS exec task/web -- ls").exits(1).says("the driver runner did not run it to its end");
     }
 
+    @Tag("nightly")
     @Test
     void aCommandIsNotWaitedForAfterTheEndOfItsTask() {
         begin(true, "hang-exec-streaming");
@@ -209,6 +214,7 @@ final class ExecTest {
         call.await(Patience.LONGEST).exits(1).says("the task has ended, and it does not say how the command has");
     }
 
+    @Tag("nightly")
     @Test
     void aDriverThatHangsIsNotWaitedForForEver() {
         begin(true);

@@ -6,11 +6,13 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import java.nio.file.Path;
 import java.util.List;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 
 /** That a driver which is written in Go, over the library that all drivers of Nomad use, is hosted as the sample driver is. */
+@Tag("nightly")
 final class GoDriverTest {
     private static final String DRIVER = "driver/go";
     private static final String WEB = "task/web";

@@ -47,6 +47,7 @@ import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** Our own agent of a guest, with containers that a real runtime runs: what it promises beyond what any agent does. */
@@ -142,6 +143,7 @@ final class GuestServerTest extends KataAgentContract {
         }
     }
 
+    @Tag("nightly")
     @Test
     void aCrashOfItOrOfItsAgentLosesNothing() throws IOException {
         try (GuestCalls calls = new GuestCalls(agent)) {
@@ -185,6 +187,7 @@ final class GuestServerTest extends KataAgentContract {
         }
     }
 
+    @Tag("nightly")
     @Test
     void aRemovalThatWasBrokenOffIsFinished() throws IOException {
         Path containers = agent.root().resolve("state/guest/containers");
@@ -218,6 +221,7 @@ final class GuestServerTest extends KataAgentContract {
         assertEquals(text.length(), taken.getLen());
     }
 
+    @Tag("nightly")
     @Test
     void terminalsAndCommandsAreTalkedTo() throws IOException {
         try (GuestCalls calls = new GuestCalls(agent)) {
@@ -314,6 +318,7 @@ final class GuestServerTest extends KataAgentContract {
                 .build();
     }
 
+    @Tag("nightly")
     @Test
     void limitsHoldOrAreRefused() throws IOException {
         try (GuestCalls calls = new GuestCalls(agent)) {
@@ -344,6 +349,7 @@ final class GuestServerTest extends KataAgentContract {
         }
     }
 
+    @Tag("nightly")
     @Test
     void theFirstEndForWantOfMemoryIsToldToo() throws IOException {
         homeostat.declare(
@@ -360,6 +366,7 @@ final class GuestServerTest extends KataAgentContract {
                         homeostat.status(APP).at("/lastExit/reason").asText().equals("OOM_KILLED"));
     }
 
+    @Tag("nightly")
     @Test
     void whatIsWrongIsRefusedAndLeavesNothing() throws IOException {
         try (GuestCalls calls = new GuestCalls(agent)) {
@@ -430,6 +437,7 @@ final class GuestServerTest extends KataAgentContract {
         }
     }
 
+    @Tag("nightly")
     @Test
     void filesAndStoragesAreInItsContainers() throws IOException {
         try (GuestCalls calls = new GuestCalls(agent)) {
@@ -482,6 +490,7 @@ final class GuestServerTest extends KataAgentContract {
         }
     }
 
+    @Tag("nightly")
     @Test
     void whatSeveralContainersShareIsMountedAsLongAsOneOfThemIsThere() throws IOException {
         Storage shared = Storage.newBuilder()
@@ -531,6 +540,7 @@ final class GuestServerTest extends KataAgentContract {
                         RemoveContainerRequest.newBuilder().setContainerId(id).build());
     }
 
+    @Tag("nightly")
     @Test
     void itsNetworkIsMadeAsDeclared() {
         homeostat.applied(agent.sandbox()
@@ -553,6 +563,7 @@ final class GuestServerTest extends KataAgentContract {
         homeostat.run("plan", "--detailed-exitcode").exits(0);
     }
 
+    @Tag("nightly")
     @Test
     void nothingIsLeftAfterAnotherBoot() throws IOException {
         Document[] all = {agent.sandbox(), agent.container("app", IDLE)};
@@ -568,6 +579,7 @@ final class GuestServerTest extends KataAgentContract {
         assertEquals(1, declaredInTheGuest());
     }
 
+    @Tag("nightly")
     @Test
     void callsThatAreRepeatedUntilTheyAreAnsweredDoTheirWorkHoweverOftenItIsKilled() throws IOException {
         List<String> ids = List.of("first", "second", "third");
@@ -643,6 +655,7 @@ final class GuestServerTest extends KataAgentContract {
         }
     }
 
+    @Tag("nightly")
     @Test
     void itEndsWithItsSandbox() throws IOException {
         try (GuestCalls calls = new GuestCalls(agent)) {

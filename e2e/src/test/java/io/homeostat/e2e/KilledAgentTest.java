@@ -8,10 +8,12 @@ import io.homeostat.e2e.Bucket.Stored;
 import java.util.List;
 import java.util.Random;
 import java.util.concurrent.locks.LockSupport;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** kill -9 of the agent at any moment, in the middle of whatever it does: the next one goes on from what is there. */
+@Tag("nightly")
 final class KilledAgentTest {
     private static final int KILLS = Boolean.getBoolean("nightly") ? 20 : 6;
     private static final int SEED = 20261121;

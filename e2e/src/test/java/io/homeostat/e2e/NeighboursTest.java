@@ -11,6 +11,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.stream.IntStream;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
@@ -27,6 +28,7 @@ final class NeighboursTest {
     @RegisterExtension
     final Bucket bucket = new Bucket();
 
+    @Tag("nightly")
     @Test
     void aWorkloadBesideADownloadThatNeverEndsIsServedAtOnce() {
         byte[] archive = TarGz.ofScript("exec sleep 1000");
@@ -56,6 +58,7 @@ final class NeighboursTest {
         }
     }
 
+    @Tag("nightly")
     @Test
     void aWorkloadBesideStopsThatHangIsServedAtOnce() {
         Stored archive = bucket.put("greeter.tar.gz", Bucket.greeter());
@@ -99,6 +102,7 @@ final class NeighboursTest {
         assertGoodIsServedAtOnce();
     }
 
+    @Tag("nightly")
     @Test
     void oneOfManyIsServedAtOnce() {
         List<Document> crowd = IntStream.range(0, CROWD)

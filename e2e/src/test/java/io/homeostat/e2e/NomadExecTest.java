@@ -23,10 +23,12 @@ import java.nio.file.attribute.PosixFilePermissions;
 import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** What a Nomad client executes beside a task: as whom, and for how long. */
+@Tag("nightly")
 class NomadExecTest {
     private static final String FOREVER = "trap 'exit 0' TERM; while :; do sleep 0.1; done";
     private static final int MOST_OUTPUT = 2 << 20;

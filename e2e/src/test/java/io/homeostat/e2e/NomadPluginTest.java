@@ -49,6 +49,7 @@ import java.util.Objects;
 import java.util.concurrent.BlockingQueue;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.function.Executable;
@@ -139,6 +140,7 @@ class NomadPluginTest {
         assertTrue(homeostat.statuses().get("workloads").isEmpty());
     }
 
+    @Tag("nightly")
     @Test
     void startingItAgainIsTheSameTask() {
         TaskConfig task = nomad.script(FOREVER);
@@ -174,6 +176,7 @@ class NomadPluginTest {
         nomad.destroy(task.getId(), true);
     }
 
+    @Tag("nightly")
     @Test
     void whatHasEndedIsNotRecoveredNorStarted() {
         TaskConfig task = nomad.script("echo once; exit 5");
@@ -189,6 +192,7 @@ class NomadPluginTest {
         assertEquals("once\n", DriverTasks.stdout(task));
     }
 
+    @Tag("nightly")
     @Test
     void anAgentThatIsKilledIsStartedAgainAndTheTaskStays() {
         TaskConfig task = nomad.script(FOREVER);
@@ -205,6 +209,7 @@ class NomadPluginTest {
         nomad.destroy(task.getId(), true);
     }
 
+    @Tag("nightly")
     @Test
     void afterAllWasKilledTheEndIsKnown() {
         TaskConfig task = nomad.script(FOREVER);
@@ -222,6 +227,7 @@ class NomadPluginTest {
         nomad.destroy(task.getId(), true);
     }
 
+    @Tag("nightly")
     @Test
     void theEndOfWhatEndedWhileNobodyWasThereIsToldOnce() {
         TaskConfig task = nomad.script("echo once; sleep 1; exit 5");
@@ -243,6 +249,7 @@ class NomadPluginTest {
         nomad.destroy(task.getId(), true);
     }
 
+    @Tag("nightly")
     @Test
     void anotherStartOfATaskTakesThePlaceOfTheFormer() {
         TaskConfig first = nomad.script(FOREVER);
@@ -259,6 +266,7 @@ class NomadPluginTest {
         nomad.destroy(second.getId(), true);
     }
 
+    @Tag("nightly")
     @Test
     void anAgentThatDiesWhileATaskIsStartedChangesNothing() throws IOException {
         Path archive = Files.write(homeostat.directory().resolve("a.tar.gz"), TarGz.ofScript(FOREVER));
@@ -285,6 +293,7 @@ class NomadPluginTest {
         nomad.destroy(other.getId(), true);
     }
 
+    @Tag("nightly")
     @Test
     void whoGivesUpStartingLeavesNothing() throws IOException {
         try (ServerSocket silent = new ServerSocket(0)) {
@@ -308,6 +317,7 @@ class NomadPluginTest {
         }
     }
 
+    @Tag("nightly")
     @Test
     void aStopThatWasBrokenOffIsOver() {
         TaskConfig task = nomad.script("trap '' TERM; echo ready; while :; do sleep 0.1; done");
@@ -354,6 +364,7 @@ class NomadPluginTest {
         nomad.destroy(task.getId(), false);
     }
 
+    @Tag("nightly")
     @Test
     void whatDoesNotEndInTimeIsKilled() {
         TaskConfig task = nomad.script("trap '' TERM; echo ready; while :; do sleep 0.1; done");
@@ -366,6 +377,7 @@ class NomadPluginTest {
         nomad.destroy(task.getId(), false);
     }
 
+    @Tag("nightly")
     @Test
     void whatRunsIsDestroyedByForceOnly() {
         TaskConfig task = nomad.script(FOREVER);
@@ -384,6 +396,7 @@ class NomadPluginTest {
         assertFalse(Processes.isAlive(pid));
     }
 
+    @Tag("nightly")
     @Test
     void whoGivesUpWaitingLeavesItRunning() {
         TaskConfig task = nomad.script(FOREVER);
@@ -401,11 +414,13 @@ class NomadPluginTest {
         nomad.destroy(task.getId(), false);
     }
 
+    @Tag("nightly")
     @Test
     void whoStartsItByHandIsToldThatItIsADriver() {
         homeostat.runProcessExactly("nomad-driver").exits(1).says("plugin_dir");
     }
 
+    @Tag("nightly")
     @Test
     void beforeInitNothingIsTouched() {
         nomad.close();
@@ -433,6 +448,7 @@ class NomadPluginTest {
         }
     }
 
+    @Tag("nightly")
     @Test
     void aConfigurationThatIsNoneIsRefused() {
         ByteString relative = NomadPlugin.converted(
@@ -455,6 +471,7 @@ class NomadPluginTest {
         assertTrue(String.valueOf(refused.getDescription()).contains("state_dir"), refused::toString);
     }
 
+    @Tag("nightly")
     @Test
     void anArchiveIsVerifiedAndUnpackedByHomeostat() throws IOException {
         Path archive = Files.write(homeostat.directory().resolve("a.tar.gz"), TarGz.ofScript("echo unpacked; exit 0"));
@@ -492,6 +509,7 @@ class NomadPluginTest {
         assertTrue(homeostat.statuses().get("workloads").isEmpty(), "nothing of it is left");
     }
 
+    @Tag("nightly")
     @Test
     void aTaskThatMakesNoSenseIsRefused() {
         for (Map<String, ?> config : List.of(
@@ -510,6 +528,7 @@ class NomadPluginTest {
         }
     }
 
+    @Tag("nightly")
     @Test
     void whatNomadLeavesToHomeostatIsRestartedAndNomadIsTold() {
         TaskConfig task =
@@ -538,6 +557,7 @@ class NomadPluginTest {
         nomad.destroy(task.getId(), false);
     }
 
+    @Tag("nightly")
     @Test
     void itsProcessGetsSignalsThatThereAre() throws IOException {
         TaskConfig task = nomad.script("trap 'echo caught' HUP; echo ready; while :; do sleep 0.1; done");
@@ -558,6 +578,7 @@ class NomadPluginTest {
         nomad.destroy(task.getId(), true);
     }
 
+    @Tag("nightly")
     @Test
     void whatItUsesIsMeasured() {
         TaskConfig task = nomad.script("while :; do :; done");
@@ -578,6 +599,7 @@ class NomadPluginTest {
         nomad.destroy(task.getId(), true);
     }
 
+    @Tag("nightly")
     @Test
     void whatNomadReadsIsAPipeThatMayComeAndGo() throws Exception {
         TaskConfig plain = nomad.script("i=0; while :; do i=$((i+1)); echo line $i; sleep 0.05; done");
@@ -606,6 +628,7 @@ class NomadPluginTest {
         }
     }
 
+    @Tag("nightly")
     @Test
     void anyTextIsTheValueOfAVariable() {
         String value = "\u007f\u0085\u009f\u2028é\ud83d\ude00\\u0085\"";
@@ -619,6 +642,7 @@ class NomadPluginTest {
         nomad.destroy(task.getId(), true);
     }
 
+    @Tag("nightly")
     @Test
     void commandsAreExecutedBesideIt() {
         TaskConfig task = nomad.script(FOREVER).toBuilder().putEnv("WHO", "me").build();
@@ -638,6 +662,7 @@ class NomadPluginTest {
         nomad.destroy(task.getId(), true);
     }
 
+    @Tag("nightly")
     @Test
     void aCommandTalksWithTheClient() throws InterruptedException {
         TaskConfig task = nomad.script(FOREVER);
@@ -653,6 +678,7 @@ class NomadPluginTest {
         nomad.destroy(task.getId(), true);
     }
 
+    @Tag("nightly")
     @Test
     void aCommandHasATerminalWhenItIsToHaveOne() throws InterruptedException {
         TaskConfig task = nomad.script(FOREVER);
@@ -670,6 +696,7 @@ class NomadPluginTest {
         nomad.destroy(task.getId(), true);
     }
 
+    @Tag("nightly")
     @Test
     void outOfMemoryIsToldAsTheCause() {
         TaskConfig task = nomad.script("sleep 0.5; exec tail /dev/zero").toBuilder()
@@ -689,6 +716,7 @@ class NomadPluginTest {
         nomad.destroy(task.getId(), false);
     }
 
+    @Tag("nightly")
     @Test
     void aPluginIsStartedAndStoppedByItsProtocol() throws IOException {
         TaskConfig task = nomad.task(Map.of(

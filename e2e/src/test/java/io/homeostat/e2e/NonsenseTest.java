@@ -13,10 +13,12 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** A control plane that sends nonsense as fast as it is read: the agent stays small and alive, and what runs well is left alone. */
+@Tag("nightly")
 final class NonsenseTest {
     private static final int SEED = 20261121;
     private static final int MESSAGES = Boolean.getBoolean("nightly") ? 5_000 : 1_500;

@@ -12,11 +12,13 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
 import java.util.concurrent.locks.LockSupport;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.parallel.ResourceLock;
 
 /** A control plane that is away, and an agent that is killed: nothing is lost, and nothing done twice. */
+@Tag("nightly")
 @ResourceLock("the agent of PartitionTest")
 final class PartitionTest {
     private static final int SEED = 20261121;

@@ -12,12 +12,14 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** The plugins of examples/plugins, which are built as the page on plugins says, and live as it promises. */
+@Tag("nightly")
 final class PluginExamplesTest {
     private static final String PAGE = "docs/plugins.md";
     private static final String PLUGIN = "plugin/greeter";

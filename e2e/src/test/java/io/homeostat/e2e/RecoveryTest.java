@@ -21,6 +21,7 @@ import java.util.Random;
 import java.util.TreeSet;
 import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
@@ -36,6 +37,7 @@ final class RecoveryTest {
     @RegisterExtension
     final Bucket bucket = new Bucket();
 
+    @Tag("nightly")
     @Test
     void anApplyThatIsKilledAtAnyMomentIsFinishedByTheNext() throws IOException {
         Random random = new Random(SEED);

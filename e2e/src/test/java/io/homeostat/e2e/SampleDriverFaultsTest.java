@@ -40,6 +40,7 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.api.io.TempDir;
@@ -48,6 +49,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.msgpack.value.ValueFactory;
 
 /** That the sample driver misbehaves as it is told to, and in no other way. */
+@Tag("nightly")
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class SampleDriverFaultsTest {
     private static final int CRASH = 42;

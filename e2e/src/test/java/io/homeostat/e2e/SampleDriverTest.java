@@ -64,12 +64,14 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.api.io.TempDir;
 import org.msgpack.value.ValueFactory;
 
 /** That the sample driver, well-behaved, does what drivers of Nomad do: only then do tests with it mean something. */
+@Tag("nightly")
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class SampleDriverTest {
     private static final int SIGKILL = 9;

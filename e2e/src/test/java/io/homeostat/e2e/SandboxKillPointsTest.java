@@ -9,6 +9,7 @@ import java.util.Map;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Order;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
@@ -20,6 +21,7 @@ import org.junit.jupiter.params.provider.MethodSource;
  * kill -9 of the agent at each point of a sandbox's life between two effects: the next agent goes on from what the guest says, and in no boot
  * is a guest asked twice for a sandbox. One at a time: a program that is debugged starts slowly.
  */
+@Tag("nightly")
 @Execution(ExecutionMode.SAME_THREAD)
 final class SandboxKillPointsTest {
     private static final String SANDBOX = "sandbox/guest";

@@ -15,6 +15,7 @@ import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.api.parallel.Execution;
@@ -27,6 +28,7 @@ import org.junit.jupiter.params.provider.MethodSource;
  * kill -9 of the agent, or of the agent, the driver and its executors at once, at each point of a task's life between two effects: the next
  * agent goes on from what is there. The task runs once, and its end is known. One at a time: a program that is debugged starts slowly.
  */
+@Tag("nightly")
 @Execution(ExecutionMode.SAME_THREAD)
 final class TaskKillPointsTest {
     private static final String DRIVER = "driver/runner";

@@ -22,10 +22,12 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.awaitility.Awaitility;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** Another version of the program is put on a machine whose agent runs. */
+@Tag("nightly")
 final class UpgradeTest {
     private static final String GUIDE = "examples/agent/README.md";
     private static final String INSTALLATION = "Homeostat as a service";
