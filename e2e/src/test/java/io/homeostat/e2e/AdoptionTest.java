@@ -9,6 +9,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import io.homeostat.e2e.Bucket.Stored;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -46,6 +47,7 @@ final class AdoptionTest {
         homeostat.awaitRunning("plugin/greeter");
     }
 
+    @Tag("nightly")
     @ParameterizedTest
     @ValueSource(booleans = {true, false})
     void whatAFormerVersionLaunchedIsTakenOverAsItIs(boolean withDatabase) throws Exception {

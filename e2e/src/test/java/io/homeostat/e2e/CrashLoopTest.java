@@ -15,6 +15,7 @@ import java.util.Map;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
@@ -59,6 +60,7 @@ final class CrashLoopTest {
         }
     }
 
+    @Tag("nightly")
     @Test
     void anAgentThatIsKilledInThePauseDoesNotBeginTheStormAnew() {
         homeostat.declare("web.yaml", Document.script("web", "exec sleep 1000").with("restart.initialDelay", "12s"));

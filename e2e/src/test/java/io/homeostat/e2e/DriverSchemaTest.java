@@ -10,6 +10,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
@@ -162,6 +163,7 @@ final class DriverSchemaTest {
         assertFalse(Files.exists(homeostat.stateDir()));
     }
 
+    @Tag("nightly")
     @Test
     void aDriverThatDoesNotAnswerHoldsUpNoValidation() {
         homeostat.applied(runner());
@@ -179,6 +181,7 @@ final class DriverSchemaTest {
         }
     }
 
+    @Tag("nightly")
     @Test
     void tasksOfADriverThatIsToBecomeAnotherOneAreNotCheckedByTheFormer() {
         homeostat.applied(runner());
@@ -234,6 +237,7 @@ final class DriverSchemaTest {
                 json.at("/explanations/1/fields/1").toString());
     }
 
+    @Tag("nightly")
     @Test
     void anAgentIsNoHindranceToThat() {
         homeostat.declare("all.yaml", runner());

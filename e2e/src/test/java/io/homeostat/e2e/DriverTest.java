@@ -15,6 +15,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
@@ -138,6 +139,7 @@ final class DriverTest {
         homeostat.awaitAnother(TASK, task);
     }
 
+    @Tag("nightly")
     @Test
     void driverAndTaskOutliveAKilledAgentAndAreTakenOverByTheNext() {
         homeostat.declare("all.yaml", sample.local("runner", "1"), Document.task("web", "runner", "exec sleep 1000"));
@@ -176,6 +178,7 @@ final class DriverTest {
         homeostat.run("plan", "--detailed-exitcode").exits(0);
     }
 
+    @Tag("nightly")
     @Test
     void aRevisionOfADriverThatCanNotTakeUpItsTasksIsUndone() {
         Document web = Document.task("web", "runner", "exec sleep 1000");
@@ -267,6 +270,7 @@ final class DriverTest {
         assertFalse(homeostat.run("describe", TASK, "-o", "json").json().has("driver"));
     }
 
+    @Tag("nightly")
     @Test
     void whoAnswersInADriversPlaceIsNotTakenForIt() throws IOException {
         homeostat.declare("all.yaml", sample.local("runner", "1"), Document.task("web", "runner", "exec sleep 1000"));

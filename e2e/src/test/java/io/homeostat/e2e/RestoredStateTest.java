@@ -9,6 +9,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
@@ -103,6 +104,7 @@ final class RestoredStateTest {
         homeostat.run("status").exits(0);
     }
 
+    @Tag("nightly")
     @Test
     void soDoesAStopOfAll() throws Exception {
         homeostat.applied(web("old"));
@@ -115,6 +117,7 @@ final class RestoredStateTest {
         assertEquals(List.of(), homeostat.everyProcess());
     }
 
+    @Tag("nightly")
     @Test
     void whereTheStateWasDeletedWhatRunsIsShownAndAStopOfAllEndsIt() throws Exception {
         homeostat.applied(web("old"), Document.script("ghost", SCRIPT));
@@ -147,6 +150,7 @@ final class RestoredStateTest {
     }
 
     /** Nobody who makes it anew has to know what the machine was called. */
+    @Tag("nightly")
     @Test
     void whereTheStateWasDeletedTheNextAgentEndsWhatAnotherIdLaunched() throws Exception {
         launchedUnderAnotherId();
@@ -165,6 +169,7 @@ final class RestoredStateTest {
     }
 
     /** Somebody has made the directory again meanwhile. */
+    @Tag("nightly")
     @Test
     void whereTheStateWasEmptiedTheNextApplyEndsWhatAnotherIdLaunched() throws Exception {
         launchedUnderAnotherId();
@@ -176,6 +181,7 @@ final class RestoredStateTest {
         assertConverges(before);
     }
 
+    @Tag("nightly")
     @Test
     void whereTheStateWasEmptiedWhatRunsIsShownAndAStopOfAllEndsIt() throws Exception {
         launchedUnderAnotherId();
@@ -191,6 +197,7 @@ final class RestoredStateTest {
     }
 
     /** What is set aside belongs to a machine that may be back, and is not unknown. */
+    @Tag("nightly")
     @Test
     void whatAnotherIdLaunchedIsLeftAloneWhileItsStateIsSetAside() throws Exception {
         launchedUnderAnotherId();
@@ -227,6 +234,7 @@ final class RestoredStateTest {
     }
 
     /** As the removal of a package does it. */
+    @Tag("nightly")
     @Test
     void statusListsItAndAStopByNameEndsIt() throws Exception {
         homeostat.applied(web("old"));
@@ -241,6 +249,7 @@ final class RestoredStateTest {
         assertEquals(2, homeostat.processes("process/web").size(), "nobody has named it");
     }
 
+    @Tag("nightly")
     @Test
     void aStopThatNobodyLivedToFinishIsFinishedByTheNextAgent() throws Exception {
         Path copy = copyWithTheOldOne();

@@ -11,6 +11,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
@@ -69,6 +70,7 @@ final class TaskNetworkTest {
                 .toList();
     }
 
+    @Tag("nightly")
     @Test
     void withNoneATaskHasANetworkOfItsOwnWithNothingInIt() throws IOException {
         assumeTrue(Files.isWritable(Path.of("/proc/sys/kernel/hostname")), "only root makes network namespaces");
@@ -124,6 +126,7 @@ final class TaskNetworkTest {
         eventually().until(() -> calls("DestroyNetwork") == 3);
     }
 
+    @Tag("nightly")
     @Test
     void whatADriverDoesNotOfferIsRefusedBeforeAnythingIsStopped() {
         homeostat.applied(runner(), web("host"));
@@ -139,6 +142,7 @@ final class TaskNetworkTest {
         assertEquals(pid, homeostat.process(WEB));
     }
 
+    @Tag("nightly")
     @Test
     void aNetworkThatCanNotBeMadeIsAFailedLaunchAndOneThatCanNotBeRemovedHoldsNobodyUp() {
         homeostat
@@ -155,6 +159,7 @@ final class TaskNetworkTest {
         eventually().until(() -> !homeostat.run("status").out().contains(WEB));
     }
 
+    @Tag("nightly")
     @Test
     void aNetworkThatWasAboutToBeMadeWhenTheAgentDiedIsRemovedWithItsTask() throws IOException {
         Path note;

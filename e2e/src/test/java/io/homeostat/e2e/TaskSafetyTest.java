@@ -12,6 +12,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
@@ -66,6 +67,7 @@ final class TaskSafetyTest {
         homeostat.run("status").exits(0);
     }
 
+    @Tag("nightly")
     @Test
     void aTaskInNoneOfOurGroupsIsNotStartedTwiceWhenItsDriverIsWithdrawn() {
         Document web = web("exec sleep 1000").with("config.faults", List.of("no-groups"));
@@ -111,6 +113,7 @@ final class TaskSafetyTest {
         assertFalse(homeostat.status(WEB).get("state").asText().equals("RUNNING"));
     }
 
+    @Tag("nightly")
     @Test
     void aDriverThatFailsOneStartAfterTheOtherSaysSoInItsOwnWordsAndWhatRunsGoesOn() {
         Document web = web("exec sleep 1000");
@@ -140,6 +143,7 @@ final class TaskSafetyTest {
         assertEquals(pid, homeostat.process(WEB));
     }
 
+    @Tag("nightly")
     @Test
     void ofTasksThatAreDeletedNothingIsHeldAgainstTheirDriver() {
         homeostat.apply(runner(), failing("a"), failing("b"), failing("c")).exits(1);
@@ -156,6 +160,7 @@ final class TaskSafetyTest {
                 .with("start.attempts", 1);
     }
 
+    @Tag("nightly")
     @Test
     void whatADriverStartsAfterItsAgentWasKilledIsNoSecondCopy() {
         homeostat.declare("driver.yaml", runner());
@@ -185,6 +190,7 @@ final class TaskSafetyTest {
         assertEquals(0, homeostat.status(WEB).get("restarts").asInt());
     }
 
+    @Tag("nightly")
     @Test
     void whatIsStartedWhileNoAgentIsThereIsEndedAndStartedAgain() {
         homeostat.declare("driver.yaml", runner());
@@ -202,6 +208,7 @@ final class TaskSafetyTest {
         homeostat.awaitRunning(WEB);
     }
 
+    @Tag("nightly")
     @Test
     void whatEndedBeforeALostDatabaseIsNotTakenUpAgainAndGoesWithTheNextLaunch() throws IOException {
         homeostat.declare("all.yaml", runner(), web("exec sleep 1000"));

@@ -16,6 +16,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
@@ -75,6 +76,7 @@ final class TaskTest {
         assertEquals(0, homeostat.status(DRIVER).get("restarts").asInt());
     }
 
+    @Tag("nightly")
     @Test
     void whatATaskOutsideOfThemUsesItsDriverCounts() {
         homeostat.declare(
@@ -93,6 +95,7 @@ final class TaskTest {
         homeostat.run("describe", WEB).exits(0).says("% of one core");
     }
 
+    @Tag("nightly")
     @Test
     void aDriverThatDiesOfCountingIsNotAskedAThirdTime() {
         homeostat.declare(
@@ -119,6 +122,7 @@ final class TaskTest {
         assertTrue(usage(WEB).isNull() || usage(WEB).isMissingNode());
     }
 
+    @Tag("nightly")
     @Test
     void whatADriverTellsOfATaskIsAnEventUpToABudget() {
         homeostat.declare(
@@ -138,6 +142,7 @@ final class TaskTest {
         assertTrue(told(DRIVER).getFirst().endsWith("were dropped, because there were too many"));
     }
 
+    @Tag("nightly")
     @Test
     void whatADriverTellsOfATaskHasNoSecrets() {
         homeostat.keepsSecret("hunter2-hunter2");
@@ -191,6 +196,7 @@ final class TaskTest {
         assertEquals("True", Homeostat.condition(homeostat.status(WEB), "RolledBack"));
     }
 
+    @Tag("nightly")
     @Test
     void aProbeThatHangsIsThatOfOneTask() {
         Document hanging = web("exec sleep 1000")
@@ -210,6 +216,7 @@ final class TaskTest {
         assertEquals("True", Homeostat.condition(homeostat.status("task/other"), "Healthy"));
     }
 
+    @Tag("nightly")
     @Test
     void aProbeThatItsDriverCanNotRunIsRefusedBeforeAnythingIsStopped() {
         Document driver = runner().with("config.faults", List.of("no-exec"));
@@ -225,6 +232,7 @@ final class TaskTest {
         assertEquals(pid, homeostat.process(WEB));
     }
 
+    @Tag("nightly")
     @Test
     void aStartThatIsRefusedForGoodIsUndoneAtOnceAndOneThatMayWorkUsesItsAttempts() {
         Document web = web("exec sleep 1000").with("revision", "7").with("start.attempts", 3);
@@ -440,6 +448,7 @@ final class TaskTest {
         }
     }
 
+    @Tag("nightly")
     @Test
     void thereAreNeverTwoCopiesOfATaskWhateverIsKilled() throws IOException {
         Path starts = homeostat.directory().resolve("starts");
@@ -479,6 +488,7 @@ final class TaskTest {
         return alive.size() == 1 && alive.getFirst().pid() != former;
     }
 
+    @Tag("nightly")
     @Test
     void howATaskEndedWhileNoAgentWasThereIsKnownAndItsOutputOfThatTimeIsLogged() {
         Path go = homeostat.directory().resolve("go");
@@ -530,6 +540,7 @@ final class TaskTest {
         assertEquals(List.of("before", "meanwhile"), words(logs(WEB)));
     }
 
+    @Tag("nightly")
     @Test
     void whatLeavesTheSessionOfATaskIsKilledWithIt() throws IOException {
         homeostat.applied(runner(), web("setsid sleep 1234 > /dev/null 2>&1 & exec sleep 1000"));
@@ -584,6 +595,7 @@ final class TaskTest {
         assertTrue(said.stream().anyMatch(line -> line.startsWith("PATH=")), said::toString);
     }
 
+    @Tag("nightly")
     @Test
     void aTaskThatCanNotBeStartedIsToldWithItsDriversWordsAndLeavesNoProcess() {
         Result applied = homeostat.apply(
@@ -611,6 +623,7 @@ final class TaskTest {
                 .with("start.attempts", 1);
     }
 
+    @Tag("nightly")
     @Test
     void aTaskWhoseStartIsNeverAnsweredDelaysNoOther() {
         homeostat.declare("all.yaml", runner(), faulty("hangs", "hang-start").with("start.timeout", "20s"));
@@ -627,6 +640,7 @@ final class TaskTest {
         assertEquals(List.of(), homeostat.processes("task/hangs"));
     }
 
+    @Tag("nightly")
     @Test
     void whatADriverStartsTooLateIsNoSecondCopy() {
         homeostat.agent();
@@ -701,6 +715,7 @@ final class TaskTest {
         assertTrue(started.indexOf(DRIVER) < started.indexOf(WEB), started::toString);
     }
 
+    @Tag("nightly")
     @Test
     void whyADriverRunsNoTaskIsSaidOfTheTask() {
         homeostat
