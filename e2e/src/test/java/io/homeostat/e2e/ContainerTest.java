@@ -118,18 +118,6 @@ final class ContainerTest {
     }
 
     @Test
-    void anEndOfWhichAnAgentIsAboutToHearIsNotOneThatNobodyKnows() {
-        Agent _ = running(app("sleep 3; exit 7").with("restart.policy", "never"));
-        guest.fake().faults().delay("WaitProcess", Duration.ofMillis(700));
-
-        eventually().until(() -> {
-            String status = homeostat.run("status", APP, "-o", "json").out();
-            assertFalse(status.contains("UNKNOWN"), status);
-            return homeostat.status(APP).at("/lastExit/code").asInt() == 7;
-        });
-    }
-
-    @Test
     void whoeverReadsItsInputComesToTheEndOfIt() {
         homeostat.applied(guest.sandbox(), app("cat; echo read it all; sleep 1000"));
 

@@ -1,5 +1,6 @@
 package io.homeostat.actuate.launch;
 
+import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
@@ -294,11 +295,14 @@ class DriverProtocolTest {
 
         assertTrue(ProcessHandle.of(child).orElseThrow().isAlive());
         assertInstanceOf(Liveness.Ended.class, look(instance));
-        ImmutableList<ObservedInstance> whole = TestBed.seen(bed.observer.look(ID, ImmutableList.of(instance)));
-        assertEquals(
-                2,
-                assertInstanceOf(Liveness.Orphaned.class, whole.getFirst().liveness())
-                        .survivors());
+        // The mv of its script may be ending still.
+        await().atMost(LONG).untilAsserted(() -> {
+            ImmutableList<ObservedInstance> whole = TestBed.seen(bed.observer.look(ID, ImmutableList.of(instance)));
+            assertEquals(
+                    2,
+                    assertInstanceOf(Liveness.Orphaned.class, whole.getFirst().liveness())
+                            .survivors());
+        });
     }
 
     @Test

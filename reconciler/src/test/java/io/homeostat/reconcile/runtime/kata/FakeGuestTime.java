@@ -14,7 +14,7 @@ import java.util.concurrent.locks.LockSupport;
  * Time that stands still until a test moves it. A thread that sleeps goes on after a moment; only sleeps of the test's own thread move the
  * time, and only after {@link #pass}.
  */
-final class FakeTiming implements Timing {
+final class FakeGuestTime implements GuestTime {
     /** A real moment, in which other threads run. */
     private static final long MOMENT = 200_000;
 

@@ -8,12 +8,12 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
 /** Time as it passes for code that waits for a guest: a ticker that nobody sets, and the ways to wait by it. */
-interface Timing extends Ticker {
+interface GuestTime extends Ticker {
     /** The time of this machine. */
-    Timing SYSTEM = new Timing() {
+    GuestTime SYSTEM = new GuestTime() {
         @Override
         public long read() {
-            return System.nanoTime();
+            return Ticker.systemTicker().read();
         }
 
         @Override
