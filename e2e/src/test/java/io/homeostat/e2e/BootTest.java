@@ -28,7 +28,7 @@ final class BootTest {
         homeostat.declare("critical.yaml", critical);
         try (FakeNotifySocket manager = new FakeNotifySocket(socket.toString())) {
             homeostat.environment("NOTIFY_SOCKET", socket.toString());
-            Agent agent = homeostat.startAgent(AgentConfig.of(homeostat.desired()));
+            AgentProcess agent = homeostat.startAgentProcess(AgentConfig.of(homeostat.desired()));
 
             assertEquals(Optional.of("READY=1"), manager.receive(Patience.LONGEST));
             long pid = homeostat.pid("process/critical");

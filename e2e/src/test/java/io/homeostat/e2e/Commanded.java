@@ -25,7 +25,7 @@ import org.junit.jupiter.api.extension.BeforeAllCallback;
 import org.junit.jupiter.api.extension.ExtensionContext;
 
 /**
- * An agent under a control plane, for all tests of a class, since each of them would cost a JVM: each test has plugins of its own. What
+ * An agent under a control plane, for all tests of a class, so that it is started once: each test has plugins of its own. What
  * is waited for is what the control plane is told. Afterwards all plugins are removed, and nothing may have been told of any that no
  * test expected.
  */

@@ -99,6 +99,14 @@ final class Commands {
         }
     }
 
+    /** Returns what the agents in this JVM have said that have ended. */
+    List<Result> agents() {
+        return agents.stream()
+                .filter(agent -> !agent.isRunning())
+                .map(agent -> agent.await(Patience.LONGEST))
+                .toList();
+    }
+
     /** What came of them and lives, be it a command or what it has started. */
     List<Processes.Seen> processes() {
         return Processes.of(MARK + "=" + root, root);

@@ -451,6 +451,7 @@ final class Homeostat implements BeforeEachCallback, AfterEachCallback {
         }
         try {
             commands.endAll();
+            commands.agents().forEach(this::checked);
         } catch (AssertionError e) {
             wrong.add(String.valueOf(e.getMessage()));
         }
