@@ -10,6 +10,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.function.Executable;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class BudgetTest {
     private final Budget budget = new Budget();
@@ -64,11 +65,12 @@ class BudgetTest {
         assertEquals("limit", HclCase.outcome(() -> HclCase.expression(source)));
     }
 
-    @Test
-    void levelsAreLeftWhenAPartEnds() {
-        String source = "[" + "[(1), {a = -1}, \"${1}x\", [1][0], {a = 1}.a],".repeat(100) + "]";
+    @ParameterizedTest
+    @ValueSource(strings = {"[1]", "(1)", "{a = 1}", "-1", "\"${1}x\"", "[1][0]", "{a = 1}.a", "<<E\na\nE\n"})
+    void levelsAreLeftWhenAPartEnds(String part) {
+        String source = "[" + (part + ",").repeat(260) + "]";
 
-        assertEquals(100, HclCase.expression(source).size());
+        assertEquals(260, HclCase.expression(source).size());
     }
 
     @Test

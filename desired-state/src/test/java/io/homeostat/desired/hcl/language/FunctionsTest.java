@@ -30,9 +30,9 @@ class FunctionsTest {
 
     @Test
     void levelsAreLeftWhenAPartEnds() {
-        String source = "[" + "upper(1),".repeat(200) + "]";
+        String source = "[" + "upper(1),".repeat(260) + "]";
 
-        assertEquals(200, HclCase.expression(source).size());
+        assertEquals(260, HclCase.expression(source).size());
     }
 
     @Test

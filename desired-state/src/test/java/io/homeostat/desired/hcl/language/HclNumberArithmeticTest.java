@@ -147,6 +147,41 @@ class HclNumberArithmeticTest {
         assertFalse(shorter.isSame(number("0.2")));
     }
 
+    /** To 64 bits, as whole numbers of the program are kept; the digits are those that no shorter number rounds to. */
+    @ParameterizedTest
+    @CsvSource({
+        "2, 3, 0.6666666666666666667",
+        "1, 6, 0.16666666666666666667",
+        "5, 6, 0.8333333333333333333",
+        "1, 7, 0.14285714285714285714",
+        "2, 7, 0.28571428571428571428",
+        "22, 7, 3.1428571428571428572",
+        "1, 9, 0.11111111111111111111",
+        "8, 9, 0.8888888888888888889",
+        "1, 11, 0.09090909090909090909",
+        "10, 11, 0.90909090909090909093",
+        "1, 13, 0.07692307692307692308",
+        "100, 3, 33.333333333333333332",
+        "1000, 7, 142.85714285714285714",
+        "1, 1000, 0.001",
+        "1, 1024, 0.0009765625",
+        "3, 1000, 0.003",
+        "123456789, 1000, 123456.789",
+        "999, 1000, 0.999",
+        "1, 99, 0.01010101010101010101",
+        "98, 99, 0.989898989898989899",
+        "1000000000000000, 3, 333333333333333.33334",
+        "100000000000000000, 7, 14285714285714285.714",
+        "1000000000000000000, 3, 333333333333333333.34",
+        "7, 10000000000, 0.0000000007",
+    })
+    void aQuotientIsWrittenWithTheFewestDigits(long dividend, long divisor, String text) {
+        HclNumber quotient = HclNumber.of(dividend).dividedBy(HclNumber.of(divisor));
+
+        assertEquals(text, quotient.text());
+        assertEquals("-" + text, quotient.negated().text());
+    }
+
     @Test
     void theResultIsRounded() {
         HclNumber large = number("1p600");

@@ -29,8 +29,8 @@ class LoopsTest {
 
     @Test
     void levelsAreLeftWhenAPartEnds() {
-        String source = "[" + "[for x in [1]: x], {for x in [1]: x => 1},".repeat(100) + "]";
+        String source = "[" + "[for x in [1]: x], {for x in [1]: x => 1},".repeat(130) + "]";
 
-        assertEquals(200, HclCase.expression(source).size());
+        assertEquals(260, HclCase.expression(source).size());
     }
 }

@@ -29,8 +29,8 @@ class OperatorsTest {
 
     @Test
     void levelsAreLeftWhenAPartEnds() {
-        String source = "[" + "1 + 1 + 1 == 3 ? -1 : 2,".repeat(200) + "]";
+        String source = "[" + "1 + 1 + 1 == 3 ? -1 : 2,".repeat(260) + "]";
 
-        assertEquals(200, HclCase.expression(source).size());
+        assertEquals(260, HclCase.expression(source).size());
     }
 }
