@@ -41,6 +41,8 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 
 /** Calls of the API over real sockets: how they end, and who waits for whom. */
 @Timeout(value = 60, unit = TimeUnit.SECONDS)
@@ -280,6 +282,32 @@ class ApiServerTest {
             ApiException e = assertThrows(ApiException.class, () -> client.run(chosen, new Reading()));
             assertEquals(Kind.REFUSED, e.kind());
             assertTrue(e.getMessage().contains("may ignore --tail; restart the agent"), e.getMessage());
+        } finally {
+            server.shutdownNow();
+            transport.close();
+        }
+    }
+
+    /** Whichever of the two a server sends that does not wait any longer for what it still answers. */
+    @ParameterizedTest
+    @EnumSource(
+            value = Status.Code.class,
+            names = {"CANCELLED", "UNAVAILABLE"})
+    void anAgentThatEndsInTheMiddleOfAnAnswerIsLost(Status.Code code) throws Exception {
+        AgentGrpc.AgentImplBase ending = new AgentGrpc.AgentImplBase() {
+            @Override
+            public void run(CommandRequest request, StreamObserver<Output> answer) {
+                answer.onNext(Output.getDefaultInstance());
+                answer.onError(code.toStatus().asException());
+            }
+        };
+        LocalTransport transport = new LocalTransport();
+        Server server = transport
+                .server(socket, new LocalTransport.PeerGuard(user -> true, 10), ending)
+                .start();
+        try (ApiClient client = new ApiClient(socket, PATIENCE)) {
+            ApiException e = assertThrows(ApiException.class, () -> client.run(Reading.REQUEST, new Reading()));
+            assertEquals(Kind.LOST, e.kind());
         } finally {
             server.shutdownNow();
             transport.close();
