@@ -21,7 +21,11 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** Every command that a README or a page of the documentation shows does and prints what the page says; e2e/README.md has the rules. */
+/**
+ * Every command that a README or a page of the documentation shows does and prints what the page says; e2e/README.md has the rules. Each
+ * command is a process, so without {@code -Pnightly} only the pages for newcomers are run, or with {@code -Dpage=WORDS} those with these
+ * words in their paths.
+ */
 final class DocsTest {
     /** Commands that only look: they are repeated until they print what is shown, or patience ends. */
     private static final List<String> LOOKS = List.of(
@@ -38,6 +42,10 @@ final class DocsTest {
             "curl ",
             "cat ");
 
+    /** Pages for newcomers. */
+    private static final List<String> FIRST =
+            List.of("README.md", "docs/get-started.md", "docs/write-a-workload.md", "examples/quickstart/README.md");
+
     @RegisterExtension
     final Homeostat homeostat = new Homeostat();
 
@@ -51,7 +59,13 @@ final class DocsTest {
         return DocPage.allWithReadmes().stream()
                 .filter(page -> page.blocks().stream()
                         .anyMatch(block -> block.language().equals("console")))
-                .map(DocPage::name);
+                .map(DocPage::name)
+                .filter(DocsTest::isWanted);
+    }
+
+    private static boolean isWanted(String page) {
+        String words = System.getProperty("page", "");
+        return words.isEmpty() ? Boolean.getBoolean("nightly") || FIRST.contains(page) : page.contains(words);
     }
 
     @BeforeEach
