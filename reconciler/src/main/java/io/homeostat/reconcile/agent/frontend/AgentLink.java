@@ -45,7 +45,7 @@ import java.util.function.Predicate;
  * The agent that enforces what a front end declares. When none runs on the state directory one is started, in a session of its own: it
  * outlives this process, as it would any other that has started it.
  */
-public final class AgentLink {
+public final class AgentLink implements WorkloadAgent {
     private static final Duration START = Duration.ofSeconds(30);
     private static final Duration REMOVAL = Duration.ofSeconds(60);
     private static final Duration LOOK = Duration.ofMillis(20);
@@ -60,7 +60,51 @@ public final class AgentLink {
     private final Optional<Path> config;
     private final Path program;
     private final Consumer<String> say;
+    private final Surroundings surroundings;
     private final String log;
+
+    /** The machine outside of this process: agents, processes and time. */
+    interface Surroundings {
+        /** Returns the agent that runs on the state directory of this layout, if any. */
+        Optional<AgentFile> running(Layout layout);
+
+        /** Starts an agent. */
+        Process start(ProcessBuilder builder) throws IOException;
+
+        /**
+         * Calls the agent that listens at this socket; returns the exit status of the command.
+         *
+         * @throws ApiException when there is none
+         */
+        int run(Path socket, CommandRequest request, ApiClient.Reader reader) throws InterruptedException;
+
+        /** Waits before the next attempt. */
+        void pause(Duration pause) throws InterruptedException;
+    }
+
+    private static final Surroundings MACHINE = new Surroundings() {
+        @Override
+        public Optional<AgentFile> running(Layout layout) {
+            return AgentFile.running(layout);
+        }
+
+        @Override
+        public Process start(ProcessBuilder builder) throws IOException {
+            return builder.start();
+        }
+
+        @Override
+        public int run(Path socket, CommandRequest request, ApiClient.Reader reader) throws InterruptedException {
+            try (ApiClient client = new ApiClient(socket, ApiClient.PATIENCE)) {
+                return client.run(request, reader);
+            }
+        }
+
+        @Override
+        public void pause(Duration pause) throws InterruptedException {
+            Thread.sleep(pause);
+        }
+    };
 
     /**
      * @param config of an agent that is started; empty: the usual one
@@ -68,6 +112,17 @@ public final class AgentLink {
      * @param say told when one has been found or started
      */
     public AgentLink(FrontEnd frontEnd, Layout layout, Optional<Path> config, Path program, Consumer<String> say) {
+        this(frontEnd, layout, config, program, say, MACHINE);
+    }
+
+    AgentLink(
+            FrontEnd frontEnd,
+            Layout layout,
+            Optional<Path> config,
+            Path program,
+            Consumer<String> say,
+            Surroundings surroundings) {
+        this.surroundings = surroundings;
         this.frontEnd = frontEnd;
         this.layout = layout;
         this.config = config;
@@ -76,6 +131,7 @@ public final class AgentLink {
         this.log = frontEnd.command() + "-agent.log";
     }
 
+    @Override
     public Layout layout() {
         return layout;
     }
@@ -114,14 +170,14 @@ public final class AgentLink {
      * @throws CommandFailure when none could be started
      */
     synchronized AgentFile ensure() throws InterruptedException {
-        Optional<AgentFile> running = AgentFile.running(layout);
+        Optional<AgentFile> running = surroundings.running(layout);
         if (running.isPresent()) {
             return running.get();
         }
         try {
             Process agent = start();
             for (long looks = START.dividedBy(LOOK); looks > 0; looks--) {
-                running = AgentFile.running(layout);
+                running = surroundings.running(layout);
                 if (running.isPresent()) {
                     say.accept("an agent enforces what is declared in " + layout.stateDir() + ", pid "
                             + running.get().identity().pid());
@@ -129,13 +185,14 @@ public final class AgentLink {
                 }
                 if (!agent.isAlive() && agent.exitValue() != ExitStatus.OK) {
                     // Another one may have been started at the same moment, and this one has made way for it.
-                    Thread.sleep(LOOK);
-                    return AgentFile.running(layout)
+                    surroundings.pause(LOOK);
+                    return surroundings
+                            .running(layout)
                             .orElseThrow(() -> new CommandFailure("the agent on " + layout.stateDir()
                                     + " ended with exit status " + agent.exitValue() + "; "
                                     + layout.stateDir().resolve(log) + " says why"));
                 }
-                Thread.sleep(LOOK);
+                surroundings.pause(LOOK);
             }
         } catch (IOException e) {
             throw new CommandFailure("cannot start " + program + " run: " + CommandFailure.reason(e), e);
@@ -173,10 +230,11 @@ public final class AgentLink {
         builder.environment().keySet().removeAll(HostEnvironment.WITHHELD);
         // Another Homeostat that has launched the driver would take the agent for a process of it.
         builder.environment().keySet().removeAll(LaunchMarks.ALL);
-        return builder.start();
+        return surroundings.start(builder);
     }
 
     /** What is declared of other origins that are the same up to their last slash; starts an agent when none runs. */
+    @Override
     public List<WorkloadLook> former(String task) throws InterruptedException {
         List<WorkloadLook> looks = new ArrayList<>();
         follow(FrontEndCommand.former(frontEnd, task), looks::add);
@@ -184,6 +242,7 @@ public final class AgentLink {
     }
 
     /** How a workload is; starts an agent when none runs. */
+    @Override
     public WorkloadLook look(WorkloadId workload) throws InterruptedException {
         List<WorkloadLook> looks = new ArrayList<>();
         follow(FrontEndCommand.about(frontEnd, ImmutableList.of(workload), false), looks::add);
@@ -198,6 +257,7 @@ public final class AgentLink {
      *
      * @param goesOn whether the reader wants more
      */
+    @Override
     public void follow(ImmutableList<WorkloadId> workloads, Predicate<WorkloadLook> goesOn)
             throws InterruptedException {
         follow(FrontEndCommand.about(frontEnd, workloads, true), goesOn);
@@ -231,6 +291,7 @@ public final class AgentLink {
      *
      * @param origin what it comes from, as whoever asks the front end for it calls that
      */
+    @Override
     public void declare(String origin, String document) throws InterruptedException {
         run(FrontEndCommand.declare(frontEnd, origin, document));
     }
@@ -240,13 +301,14 @@ public final class AgentLink {
      *
      * @throws CommandFailure also when something is after a minute
      */
+    @Override
     public void withdraw(WorkloadId workload) throws InterruptedException {
         run(FrontEndCommand.withdraw(frontEnd, workload));
         for (long looks = REMOVAL.dividedBy(LOOK); looks > 0; looks--) {
             if (!look(workload).known()) {
                 return;
             }
-            Thread.sleep(LOOK);
+            surroundings.pause(LOOK);
         }
         throw new CommandFailure(workload + " is withdrawn, and not gone after " + REMOVAL.toSeconds() + " s");
     }
@@ -274,8 +336,8 @@ public final class AgentLink {
         command.write(request);
         ByteArrayOutputStream errors = new ByteArrayOutputStream();
         int status;
-        try (ApiClient client = new ApiClient(ensure().socket(), ApiClient.PATIENCE)) {
-            status = client.run(request.build(), new ApiClient.Reader() {
+        try {
+            status = surroundings.run(ensure().socket(), request.build(), new ApiClient.Reader() {
                 private boolean more = true;
 
                 @Override

@@ -47,8 +47,19 @@ public final class BoundedCommand {
      */
     public static Outcome run(ProcessBuilder builder, Duration timeout, Ticker ticker, BooleanSupplier isCancelled)
             throws IOException, InterruptedException {
+        return run(ProcessBuilder::start, builder, timeout, ticker, isCancelled);
+    }
+
+    /** Runs a command in the same way, by a process that this starter starts. */
+    public static Outcome run(
+            ProcessStarter starter,
+            ProcessBuilder builder,
+            Duration timeout,
+            Ticker ticker,
+            BooleanSupplier isCancelled)
+            throws IOException, InterruptedException {
         long began = ticker.read();
-        Process process = builder.start();
+        Process process = starter.start(builder);
         boolean finished = false;
         try {
             process.getOutputStream().close();

@@ -1,17 +1,15 @@
 package io.homeostat.reconcile.agent.guest;
 
-import com.github.benmanes.caffeine.cache.Ticker;
 import com.google.protobuf.ByteString;
 import io.grpc.Context;
 import io.homeostat.actuate.LocalDisk;
-import io.homeostat.actuate.stop.Signals;
 import io.homeostat.desired.state.Identity.ProcessIdentity;
 import io.homeostat.observe.process.PipeEnd;
 import io.homeostat.observe.process.ProcFs;
 import io.homeostat.proto.kata.CgroupStats;
 import io.homeostat.proto.kata.ExecProcessRequest;
 import io.homeostat.proto.kata.LinuxResources;
-import io.homeostat.reconcile.agent.frontend.AgentLink;
+import io.homeostat.reconcile.agent.frontend.WorkloadAgent;
 import io.homeostat.reconcile.agent.guest.OciRuntime.State;
 import io.homeostat.reconcile.command.environment.CommandFailure;
 import java.io.IOException;
@@ -38,20 +36,25 @@ final class ContainerOperations {
     private static final long PAGE = 64 << 10;
 
     private final HostedContainers containers;
-    private final AgentLink agent;
+    private final WorkloadAgent agent;
     private final OciRuntime runtime;
     private final RequestChecks checks;
-    private final Ticker ticker;
-    private final ProcFs procFs = new ProcFs();
+    private final GuestSystem system;
+    private final ProcFs procFs;
     private final LocalDisk disk = new LocalDisk();
 
     ContainerOperations(
-            HostedContainers containers, AgentLink agent, OciRuntime runtime, RequestChecks checks, Ticker ticker) {
+            HostedContainers containers,
+            WorkloadAgent agent,
+            OciRuntime runtime,
+            RequestChecks checks,
+            GuestSystem system) {
         this.containers = containers;
         this.agent = agent;
         this.runtime = runtime;
         this.checks = checks;
-        this.ticker = ticker;
+        this.system = system;
+        this.procFs = system.procFs();
     }
 
     /**
@@ -178,6 +181,7 @@ final class ContainerOperations {
                 Path log = directory.resolve("log");
                 Files.writeString(process, OciJson.process(request.getProcess()).toString());
                 return HostedExec.begin(
+                        system,
                         runtime.command(List.of(
                                 "--log",
                                 log.toString(),
@@ -235,7 +239,7 @@ final class ContainerOperations {
         disk.replace(container.stdinClosedFile(), new byte[0]);
         ProcessIdentity process = process(container);
         if (process != null) {
-            boolean _ = new Signals(procFs).send(process.pid(), process.startTicks(), SIGUSR1);
+            boolean _ = system.signals().send(process.pid(), process.startTicks(), SIGUSR1);
         }
     }
 
@@ -246,15 +250,15 @@ final class ContainerOperations {
         }
         Optional<Path> terminal = terminal(process.pid());
         if (terminal.isPresent()) {
-            Tools.run(
-                    ticker,
-                    "stty",
-                    "-F",
-                    terminal.get().toString(),
-                    "rows",
-                    Integer.toString(rows),
-                    "columns",
-                    Integer.toString(columns));
+            String _ = system.tools()
+                    .run(
+                            "stty",
+                            "-F",
+                            terminal.get().toString(),
+                            "rows",
+                            Integer.toString(rows),
+                            "columns",
+                            Integer.toString(columns));
         }
     }
 

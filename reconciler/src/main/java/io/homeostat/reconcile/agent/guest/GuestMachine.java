@@ -1,13 +1,11 @@
 package io.homeostat.reconcile.agent.guest;
 
-import com.github.benmanes.caffeine.cache.Ticker;
 import com.google.common.base.Splitter;
 import com.google.common.base.Throwables;
 import io.homeostat.actuate.LocalDisk;
 import io.homeostat.actuate.SecureDirectories;
-import io.homeostat.observe.process.ProcFs;
 import io.homeostat.proto.kata.CreateSandboxRequest;
-import io.homeostat.reconcile.agent.frontend.AgentLink;
+import io.homeostat.reconcile.agent.frontend.WorkloadAgent;
 import io.homeostat.reconcile.agent.frontend.WorkloadLook;
 import io.homeostat.reconcile.command.environment.CommandFailure;
 import io.homeostat.reconcile.command.environment.Version;
@@ -19,7 +17,6 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
-import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
@@ -54,8 +51,8 @@ final class GuestMachine {
     private final ContainerOperations operations;
     private final MachineFiles files;
     private final MachineNetwork network;
-    private final Ticker ticker;
-    private final InstantSource clock;
+    private final GuestSystem system;
+    private final Storages storages;
     private final LocalDisk disk = new LocalDisk();
     private final CountDownLatch end = new CountDownLatch(1);
 
@@ -70,25 +67,24 @@ final class GuestMachine {
      * @throws IOException when its directory can't be read or written
      * @throws CommandFailure when what was declared before the boot can't be withdrawn
      */
-    GuestMachine(GuestPaths paths, AgentLink agent, OciRuntime runtime, Ticker ticker, InstantSource clock)
+    GuestMachine(GuestPaths paths, WorkloadAgent agent, OciRuntime runtime, GuestSystem system)
             throws IOException, InterruptedException {
         this.paths = paths;
         this.runtime = runtime;
-        this.ticker = ticker;
-        this.clock = clock;
+        this.system = system;
+        this.storages = new Storages(paths, system);
         SecureDirectories.create(paths.root(), SecureDirectories.OURS);
-        Storages storages = new Storages(paths, ticker);
-        forgetFormerBoot(agent, storages);
-        this.sandbox = new HostedSandbox(paths, storages, ticker);
+        forgetFormerBoot(agent);
+        this.sandbox = new HostedSandbox(paths, storages, system);
         RequestChecks checks = new RequestChecks(paths, runtime);
-        this.containers = new HostedContainers(paths, agent, runtime, storages, sandbox, checks, ticker);
-        this.operations = new ContainerOperations(containers, agent, runtime, checks, ticker);
+        this.containers = new HostedContainers(paths, agent, runtime, storages, sandbox, checks, system);
+        this.operations = new ContainerOperations(containers, agent, runtime, checks, system);
         this.files = new MachineFiles(paths);
-        this.network = new MachineNetwork(ticker);
+        this.network = new MachineNetwork(system.tools());
     }
 
-    private void forgetFormerBoot(AgentLink agent, Storages storages) throws IOException, InterruptedException {
-        String now = new ProcFs().bootId();
+    private void forgetFormerBoot(WorkloadAgent agent) throws IOException, InterruptedException {
+        String now = system.procFs().bootId();
         Path file = paths.root().resolve("boot");
         if (Files.exists(file) && Files.readString(file).strip().equals(now)) {
             return;
@@ -103,7 +99,7 @@ final class GuestMachine {
             runtime.delete(container);
         }
         storages.unmountBelow(paths.root());
-        Storages.requireNothingMounted(paths.root());
+        storages.requireNothingMounted(paths.root());
         empty();
         disk.replace(file, now.getBytes(StandardCharsets.US_ASCII));
     }
@@ -161,7 +157,7 @@ final class GuestMachine {
             removeContainers();
             sandbox.destroy();
             Path shared = paths.real(GuestPaths.SHARED);
-            Storages.requireNothingMounted(shared);
+            storages.requireNothingMounted(shared);
             disk.deleteTree(shared);
             Files.deleteIfExists(scrapesFile());
             destroyed = true;
@@ -215,7 +211,7 @@ final class GuestMachine {
                 .append(scrapes)
                 .append("\n# TYPE kata_guest_cpu_time gauge\n");
         String[] names = {"user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal", "guest", "guest_nice"};
-        for (String line : Files.readAllLines(Path.of("/proc/stat"))) {
+        for (String line : Files.readAllLines(system.file("/proc/stat"))) {
             List<String> words = BLANKS.splitToList(line.strip());
             if (words.get(0).startsWith("cpu")) {
                 String cpu = words.get(0).equals("cpu") ? "total" : words.get(0).substring("cpu".length());
@@ -231,7 +227,7 @@ final class GuestMachine {
             }
         }
         text.append("# TYPE kata_guest_meminfo gauge\n");
-        for (String line : Files.readAllLines(Path.of("/proc/meminfo"))) {
+        for (String line : Files.readAllLines(system.file("/proc/meminfo"))) {
             List<String> words = BLANKS.splitToList(line.replace(':', ' '));
             // MemAvailable is mem_available there.
             String item = words.get(0).replaceAll("([a-z])([A-Z])", "$1_$2").toLowerCase(Locale.ROOT);
@@ -258,17 +254,17 @@ final class GuestMachine {
     /** Sets the clock of this machine, unless it is right. */
     void setClock(long seconds, long micros) throws IOException, InterruptedException {
         Instant wanted = Instant.ofEpochSecond(seconds, micros * NANOS_PER_MICRO);
-        if (Duration.between(clock.instant(), wanted).abs().compareTo(CLOCK_ACCURACY) >= 0) {
-            String _ = Tools.run(ticker, "date", "--utc", "--set=" + wanted);
+        if (Duration.between(system.clock().instant(), wanted).abs().compareTo(CLOCK_ACCURACY) >= 0) {
+            String _ = system.tools().run("date", "--utc", "--set=" + wanted);
             LOG.info("the clock was set to {}", wanted);
         }
     }
 
     /** Bytes in which memory is plugged in; 0 where that can't be. */
-    static long memoryBlock() throws IOException {
+    long memoryBlock() throws IOException {
         try {
             return Long.parseLong(
-                    Files.readString(Path.of("/sys/devices/system/memory/block_size_bytes"))
+                    Files.readString(system.file("/sys/devices/system/memory/block_size_bytes"))
                             .strip(),
                     HEXADECIMAL);
         } catch (NoSuchFileException e) {

@@ -94,10 +94,11 @@ public final class GuestServer {
         try (StateLock _ = StateLock.acquire(lock, "guest", PATIENCE, environment.clock(), LOG::info)) {
             // The kernel tells mounts by real paths.
             GuestPaths paths = new GuestPaths(layout.stateDir().toRealPath().resolve("guest"));
-            OciRuntime runtime = new OciRuntime(runtime(), paths.runtime(), environment.ticker());
+            GuestSystem system = GuestSystem.real(environment.ticker(), environment.clock());
+            OciRuntime runtime = new OciRuntime(runtime(), paths.runtime(), system.starter(), system.ticker());
             AgentLink agent = new AgentLink(
                     FrontEnd.GUEST, layout, agentConfig(layout, directories), AgentLink.program(), LOG::info);
-            GuestMachine machine = new GuestMachine(paths, agent, runtime, environment.ticker(), environment.clock());
+            GuestMachine machine = new GuestMachine(paths, agent, runtime, system);
             serve(endpoint, machine);
             return ExitStatus.OK;
         } catch (InterruptedException e) {
@@ -106,7 +107,8 @@ public final class GuestServer {
         }
     }
 
-    private void serve(GuestEndpoint endpoint, GuestMachine machine) throws IOException, InterruptedException {
+    /** Serves a machine at an endpoint, and returns when its sandbox was destroyed. */
+    static void serve(GuestEndpoint endpoint, GuestMachine machine) throws IOException, InterruptedException {
         ScheduledThreadPoolExecutor timer = new ScheduledThreadPoolExecutor(
                 1, Thread.ofPlatform().daemon().name("deadlines").factory());
         timer.setRemoveOnCancelPolicy(true);
@@ -148,7 +150,12 @@ public final class GuestServer {
         Thread.sleep(LAST_ANSWER);
     }
 
-    private GuestEndpoint endpoint() {
+    /**
+     * Returns the endpoint that was typed or configured.
+     *
+     * @throws UsageException when nobody can listen there
+     */
+    GuestEndpoint endpoint() {
         String configured = environment.variable(ADDRESS);
         boolean isTyped = settings.listen().isPresent() || configured.isEmpty();
         String address = settings.listen().orElse(configured.isEmpty() ? USUAL : configured);

@@ -319,7 +319,7 @@ final class GuestService extends AgentServiceImplBase {
                     .addAllStorageHandlers(Storages.drivers());
             return GuestDetailsResponse.newBuilder()
                     .setAgentDetails(agent)
-                    .setMemBlockSizeBytes(request.getMemBlockSize() ? GuestMachine.memoryBlock() : 0)
+                    .setMemBlockSizeBytes(request.getMemBlockSize() ? machine.memoryBlock() : 0)
                     .build();
         });
     }

@@ -12,7 +12,7 @@ import io.homeostat.observe.limits.CgroupLayout;
 import io.homeostat.observe.process.ProcFs;
 import io.homeostat.proto.kata.CreateContainerRequest;
 import io.homeostat.proto.kata.Storage;
-import io.homeostat.reconcile.agent.frontend.AgentLink;
+import io.homeostat.reconcile.agent.frontend.WorkloadAgent;
 import io.homeostat.reconcile.agent.frontend.WorkloadLook;
 import io.homeostat.reconcile.agent.frontend.WorkloadWatch;
 import io.homeostat.reconcile.command.FrontEnd;
@@ -48,13 +48,14 @@ final class HostedContainers {
 
     private final GuestPaths paths;
     private final Layout layout;
-    private final AgentLink agent;
+    private final WorkloadAgent agent;
     private final OciRuntime runtime;
     private final Storages storages;
     private final HostedSandbox sandbox;
     private final Ticker ticker;
     private final RequestChecks checks;
-    private final ProcFs procFs = new ProcFs();
+    private final Tools tools;
+    private final ProcFs procFs;
     private final LocalDisk disk = new LocalDisk();
     private final Map<String, HostedContainer> containers = new ConcurrentHashMap<>();
     private final OutOfMemoryWatch memory;
@@ -67,12 +68,12 @@ final class HostedContainers {
      */
     HostedContainers(
             GuestPaths paths,
-            AgentLink agent,
+            WorkloadAgent agent,
             OciRuntime runtime,
             Storages storages,
             HostedSandbox sandbox,
             RequestChecks checks,
-            Ticker ticker)
+            GuestSystem system)
             throws IOException {
         this.paths = paths;
         this.layout = agent.layout();
@@ -81,7 +82,9 @@ final class HostedContainers {
         this.storages = storages;
         this.sandbox = sandbox;
         this.checks = checks;
-        this.ticker = ticker;
+        this.ticker = system.ticker();
+        this.tools = system.tools();
+        this.procFs = system.procFs();
         this.watch = WorkloadWatch.begin(agent, this::followed, this::seen, LOG::warn);
         this.memory = OutOfMemoryWatch.begin(runtime, this::all);
         // Last: what is finished of it by other threads needs the rest.
@@ -267,8 +270,8 @@ final class HostedContainers {
                             .toString()
                             .getBytes(StandardCharsets.UTF_8));
             disk.write(unfinished.resolve("request"), request.toByteArray());
-            Tools.run(
-                    ticker, "mkfifo", "--mode=600", unfinished.resolve("stdin").toString());
+            String _ = tools.run(
+                    "mkfifo", "--mode=600", unfinished.resolve("stdin").toString());
             disk.syncTree(unfinished);
             disk.rename(unfinished, container.directory());
             made = true;

@@ -2,7 +2,6 @@ package io.homeostat.reconcile.agent.guest;
 
 import com.google.protobuf.ByteString;
 import io.grpc.Context;
-import io.homeostat.actuate.stop.Signals;
 import io.homeostat.observe.process.ProcFs;
 import io.homeostat.observe.process.PseudoTerminal;
 import io.homeostat.reconcile.agent.frontend.BoundedCommand;
@@ -41,7 +40,7 @@ final class HostedExec {
     private final OutputBuffer stdout = new OutputBuffer();
     private final OutputBuffer stderr = new OutputBuffer();
     private final CompletableFuture<Integer> end = new CompletableFuture<>();
-    private final ProcFs procFs = new ProcFs();
+    private final GuestSystem system;
     private final ThreadPoolExecutor inputs = new ThreadPoolExecutor(
             0,
             1,
@@ -51,7 +50,8 @@ final class HostedExec {
             Thread.ofPlatform().daemon().name("exec input").factory());
     private ProcFs.@Nullable ProcessKey key;
 
-    private HostedExec(Process process, @Nullable PseudoTerminal terminal, Path pidFile) {
+    private HostedExec(GuestSystem system, Process process, @Nullable PseudoTerminal terminal, Path pidFile) {
+        this.system = system;
         this.process = process;
         this.terminal = terminal;
         this.pidFile = pidFile;
@@ -64,7 +64,7 @@ final class HostedExec {
      * @param log what the runtime writes of a failure
      * @throws io.grpc.StatusRuntimeException when the runtime can't start it
      */
-    static HostedExec begin(List<String> command, boolean hasTerminal, Path pidFile, Path log)
+    static HostedExec begin(GuestSystem system, List<String> command, boolean hasTerminal, Path pidFile, Path log)
             throws IOException, InterruptedException {
         List<String> whole = new ArrayList<>(List.of("setsid"));
         if (hasTerminal) {
@@ -78,10 +78,11 @@ final class HostedExec {
             File device = new File(pty.device());
             try {
                 exec = new HostedExec(
-                        builder.redirectInput(device)
-                                .redirectOutput(device)
-                                .redirectError(device)
-                                .start(),
+                        system,
+                        system.starter()
+                                .start(builder.redirectInput(device)
+                                        .redirectOutput(device)
+                                        .redirectError(device)),
                         pty,
                         pidFile);
             } catch (IOException e) {
@@ -89,7 +90,7 @@ final class HostedExec {
                 throw e;
             }
         } else {
-            exec = new HostedExec(builder.start(), null, pidFile);
+            exec = new HostedExec(system, system.starter().start(builder), null, pidFile);
         }
         exec.serve();
         exec.awaitStart(log);
@@ -159,24 +160,24 @@ final class HostedExec {
     }
 
     private void awaitStart(Path log) throws IOException, InterruptedException {
-        boolean started = false;
-        for (long left = START.toMillis() / LOOK; left > 0 && !started; left--) {
+        long deadline = system.ticker().read() + START.toNanos();
+        while (true) {
             // In this order: one that has ended has written its number before.
             boolean ended = end.isDone();
-            started = Files.exists(pidFile);
-            if (ended && !started) {
+            if (Files.exists(pidFile)) {
+                break;
+            }
+            if (ended) {
                 abandon();
                 String said = Files.exists(log) ? Files.readString(log) : "";
                 throw Refusals.internal(
                         OciRuntime.failure(said).orElse("the runtime has ended with exit status " + end.getNow(-1)));
             }
-            if (!started) {
-                Thread.sleep(LOOK);
+            if (system.ticker().read() - deadline >= 0) {
+                abandon();
+                throw Refusals.internal("the runtime has not started it after " + START.toSeconds() + " s");
             }
-        }
-        if (!started) {
-            abandon();
-            throw Refusals.internal("the runtime has not started it after " + START.toSeconds() + " s");
+            Thread.sleep(LOOK);
         }
         noteProcess();
     }
@@ -184,7 +185,10 @@ final class HostedExec {
     /** Before its number may be given to another process: it is written after it was started. */
     private void noteProcess() throws IOException {
         String pid = Files.readString(pidFile).strip();
-        key = procFs.stat(Long.parseLong(pid)).map(ProcFs.ProcessKey::of).orElse(null);
+        key = system.procFs()
+                .stat(Long.parseLong(pid))
+                .map(ProcFs.ProcessKey::of)
+                .orElse(null);
         if (end.isDone()) {
             key = null;
         }
@@ -211,7 +215,7 @@ final class HostedExec {
     /** False when it has ended. */
     boolean signal(int number) throws IOException {
         ProcFs.ProcessKey to = key;
-        return to != null && !end.isDone() && new Signals(procFs).send(to.pid(), to.startTicks(), number);
+        return to != null && !end.isDone() && system.signals().send(to.pid(), to.startTicks(), number);
     }
 
     /**

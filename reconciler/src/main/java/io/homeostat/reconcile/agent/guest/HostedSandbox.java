@@ -1,6 +1,5 @@
 package io.homeostat.reconcile.agent.guest;
 
-import com.github.benmanes.caffeine.cache.Ticker;
 import com.google.common.collect.ImmutableList;
 import io.homeostat.actuate.LocalDisk;
 import io.homeostat.actuate.SecureDirectories;
@@ -24,11 +23,10 @@ final class HostedSandbox {
     /** Sets the name in the namespace that unshare(1) has made. */
     private static final String NAME = "printf %s \"$1\" >/proc/sys/kernel/hostname";
 
-    private static final Path RESOLVER = Path.of("/etc/resolv.conf");
-
     private final GuestPaths paths;
     private final Storages storages;
-    private final Ticker ticker;
+    private final Tools tools;
+    private final Path systemResolver;
     private final LocalDisk disk = new LocalDisk();
 
     /**
@@ -36,10 +34,11 @@ final class HostedSandbox {
      *
      * @throws IOException when that can't be
      */
-    HostedSandbox(GuestPaths paths, Storages storages, Ticker ticker) throws IOException, InterruptedException {
+    HostedSandbox(GuestPaths paths, Storages storages, GuestSystem system) throws IOException, InterruptedException {
         this.paths = paths;
         this.storages = storages;
-        this.ticker = ticker;
+        this.tools = system.tools();
+        this.systemResolver = system.file("/etc/resolv.conf");
         if (!isThere()) {
             undo();
         }
@@ -101,18 +100,17 @@ final class HostedSandbox {
         for (KernelModule module : request.getKernelModulesList()) {
             List<String> command = new ArrayList<>(List.of("modprobe", "--", module.getName()));
             command.addAll(module.getParametersList());
-            String _ = Tools.run(ticker, command.toArray(String[]::new));
+            String _ = tools.run(command.toArray(String[]::new));
         }
         var _ = storages.mount(request.getStoragesList());
         if (request.getDnsCount() > 0) {
             disk.replace(resolver(), (String.join("\n", request.getDnsList()) + "\n").getBytes(StandardCharsets.UTF_8));
             // Whoever resolves names has to be able to read it, whatever our umask is.
             boolean _ = resolver().toFile().setReadable(true, false);
-            storages.bind(resolver(), RESOLVER.toRealPath());
+            storages.bind(resolver(), systemResolver.toRealPath());
         }
         SecureDirectories.create(paths.namespaces(), SecureDirectories.OURS);
-        String _ = Tools.run(
-                ticker,
+        String _ = tools.run(
                 "unshare",
                 "--ipc=" + Files.createFile(paths.namespace("ipc")),
                 "--uts=" + Files.createFile(paths.namespace("uts")),
@@ -136,8 +134,8 @@ final class HostedSandbox {
             storages.unmount(paths.namespace(type));
             Files.deleteIfExists(paths.namespace(type));
         }
-        if (Files.exists(resolver()) && Files.isSameFile(resolver(), RESOLVER)) {
-            storages.unmount(RESOLVER.toRealPath());
+        if (Files.exists(resolver()) && Files.isSameFile(resolver(), systemResolver)) {
+            storages.unmount(systemResolver.toRealPath());
         }
         Files.deleteIfExists(resolver());
         Optional<CreateSandboxRequest> asked = asked();

@@ -2,7 +2,6 @@ package io.homeostat.reconcile.agent.guest;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
-import com.github.benmanes.caffeine.cache.Ticker;
 import com.google.common.net.InetAddresses;
 import io.homeostat.proto.kata.Interfaces;
 import io.homeostat.proto.kata.Routes;
@@ -27,16 +26,16 @@ final class MachineNetwork {
     /** RTNH_F_ONLINK of rtnetlink(7). */
     private static final int ON_LINK = 4;
 
-    private final Ticker ticker;
+    private final Tools tools;
 
-    MachineNetwork(Ticker ticker) {
-        this.ticker = ticker;
+    MachineNetwork(Tools tools) {
+        this.tools = tools;
     }
 
     private JsonNode ask(String... arguments) throws IOException, InterruptedException {
         List<String> command = new ArrayList<>(List.of("ip", "-json"));
         command.addAll(List.of(arguments));
-        String answer = Tools.run(ticker, command.toArray(String[]::new));
+        String answer = tools.run(command.toArray(String[]::new));
         // It says nothing where there is nothing.
         return answer.isBlank() ? MAPPER.createArrayNode() : MAPPER.readTree(answer);
     }
@@ -44,7 +43,7 @@ final class MachineNetwork {
     private void tell(List<String> arguments) throws IOException, InterruptedException {
         List<String> command = new ArrayList<>(List.of("ip"));
         command.addAll(arguments);
-        String _ = Tools.run(ticker, command.toArray(String[]::new));
+        String _ = tools.run(command.toArray(String[]::new));
     }
 
     Interfaces interfaces() throws IOException, InterruptedException {

@@ -10,6 +10,7 @@ import com.google.common.collect.Streams;
 import io.grpc.Context;
 import io.grpc.StatusRuntimeException;
 import io.homeostat.reconcile.agent.frontend.BoundedCommand;
+import io.homeostat.reconcile.agent.frontend.ProcessStarter;
 import java.io.File;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -36,6 +37,7 @@ final class OciRuntime {
 
     private final Path program;
     private final Path root;
+    private final ProcessStarter starter;
     private final Ticker ticker;
     private final ImmutableSet<String> capabilities;
     private final boolean seccomp;
@@ -55,11 +57,14 @@ final class OciRuntime {
      * @param root what it keeps of containers
      * @throws IOException when it is none, or can't be started
      */
-    OciRuntime(Path program, Path root, Ticker ticker) throws IOException, InterruptedException {
+    OciRuntime(Path program, Path root, ProcessStarter starter, Ticker ticker)
+            throws IOException, InterruptedException {
         this.program = program;
         this.root = root;
+        this.starter = starter;
         this.ticker = ticker;
-        BoundedCommand.Outcome outcome = BoundedCommand.run(builder(List.of("features")), TIMEOUT, ticker, () -> false);
+        BoundedCommand.Outcome outcome =
+                BoundedCommand.run(starter, builder(List.of("features")), TIMEOUT, ticker, () -> false);
         if (!(outcome instanceof BoundedCommand.Ended ended) || ended.exitStatus() != 0) {
             throw new IOException(program + " is no runtime that tells its features, as runc does from version 1.1 on");
         }
@@ -99,7 +104,7 @@ final class OciRuntime {
 
     private byte[] run(BooleanSupplier isCancelled, String... arguments) throws InterruptedException {
         try {
-            return switch (BoundedCommand.run(builder(List.of(arguments)), TIMEOUT, ticker, isCancelled)) {
+            return switch (BoundedCommand.run(starter, builder(List.of(arguments)), TIMEOUT, ticker, isCancelled)) {
                 case BoundedCommand.Ended ended
                 when ended.exitStatus() == 0 -> ended.stdout().toByteArray();
                 case BoundedCommand.Ended ended ->

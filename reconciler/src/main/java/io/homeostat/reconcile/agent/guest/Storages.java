@@ -1,6 +1,5 @@
 package io.homeostat.reconcile.agent.guest;
 
-import com.github.benmanes.caffeine.cache.Ticker;
 import com.google.common.base.Splitter;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
@@ -40,12 +39,14 @@ final class Storages {
     private static final Pattern OCTAL = Pattern.compile("\\\\([0-7]{3})");
 
     private final GuestPaths paths;
-    private final Ticker ticker;
+    private final Tools tools;
+    private final Path mountTable;
     private final LocalDisk disk = new LocalDisk();
 
-    Storages(GuestPaths paths, Ticker ticker) {
+    Storages(GuestPaths paths, GuestSystem system) {
         this.paths = paths;
-        this.ticker = ticker;
+        this.tools = system.tools();
+        this.mountTable = system.file("/proc/self/mountinfo");
     }
 
     /** The drivers that there are, as an agent tells them. */
@@ -124,8 +125,7 @@ final class Storages {
         String source = storage.getSource().startsWith("/")
                 ? paths.real(storage.getSource()).toString()
                 : storage.getSource();
-        Tools.run(
-                ticker,
+        String _ = tools.run(
                 "mount",
                 "-t",
                 type,
@@ -138,7 +138,7 @@ final class Storages {
 
     /** Binds a file over another one. */
     void bind(Path file, Path over) throws IOException, InterruptedException {
-        Tools.run(ticker, "mount", "--bind", "--", file.toString(), over.toString());
+        String _ = tools.run("mount", "--bind", "--", file.toString(), over.toString());
     }
 
     /** Unmounts what has just been mounted. */
@@ -177,7 +177,7 @@ final class Storages {
         }
         Path real = point.toRealPath();
         while (isMounted(real)) {
-            String _ = Tools.run(ticker, "umount", "--lazy", "--", real.toString());
+            String _ = tools.run("umount", "--lazy", "--", real.toString());
         }
         if (noted().contains(real.toString())) {
             note(Sets.difference(noted(), ImmutableSet.of(real.toString())));
@@ -185,7 +185,7 @@ final class Storages {
     }
 
     /** @throws IOException when something is: deleting what is there would delete what is elsewhere */
-    static void requireNothingMounted(Path directory) throws IOException {
+    void requireNothingMounted(Path directory) throws IOException {
         for (Path point : mounted()) {
             if (point.startsWith(directory)) {
                 throw new FileSystemException(
@@ -203,13 +203,13 @@ final class Storages {
         }
     }
 
-    private static boolean isMounted(Path point) throws IOException {
+    private boolean isMounted(Path point) throws IOException {
         return mounted().contains(point.toRealPath());
     }
 
     /** In the order in which it was mounted: proc_pid_mountinfo(5), where blanks are written as octal numbers. */
-    private static ImmutableList<Path> mounted() throws IOException {
-        return new String(Files.readAllBytes(Path.of("/proc/self/mountinfo")), SystemCharset.get())
+    private ImmutableList<Path> mounted() throws IOException {
+        return new String(Files.readAllBytes(mountTable), SystemCharset.get())
                 .lines()
                 .map(line -> FIELDS.limit(POINT + 2).splitToList(line).get(POINT))
                 .map(point -> Path.of(OCTAL.matcher(point)

@@ -36,7 +36,7 @@ class OciRuntimeTest {
                 directory.resolve("runtime"),
                 PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
         Files.writeString(program, "#!/bin/sh\nshift 4\n" + script);
-        return new OciRuntime(program, root, Ticker.systemTicker());
+        return new OciRuntime(program, root, ProcessBuilder::start, Ticker.systemTicker());
     }
 
     private OciRuntime answering(String script) throws IOException, InterruptedException {
