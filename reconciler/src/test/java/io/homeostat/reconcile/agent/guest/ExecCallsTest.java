@@ -1,0 +1,434 @@
+package io.homeostat.reconcile.agent.guest;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.google.protobuf.ByteString;
+import io.grpc.Context;
+import io.grpc.Status;
+import io.homeostat.proto.kata.CloseStdinRequest;
+import io.homeostat.proto.kata.ExecProcessRequest;
+import io.homeostat.proto.kata.LinuxCapabilities;
+import io.homeostat.proto.kata.Process;
+import io.homeostat.proto.kata.ReadStreamRequest;
+import io.homeostat.proto.kata.RemoveContainerRequest;
+import io.homeostat.proto.kata.SignalProcessRequest;
+import io.homeostat.proto.kata.StringUser;
+import io.homeostat.proto.kata.TtyWinResizeRequest;
+import io.homeostat.proto.kata.WaitProcessRequest;
+import io.homeostat.proto.kata.WriteStreamRequest;
+import io.homeostat.reconcile.agent.frontend.ScriptedProcess;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.Executor;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** ExecProcess, and the calls about the commands that it starts. */
+@Timeout(value = 60, unit = TimeUnit.SECONDS)
+class ExecCallsTest {
+    private static final Duration LONGEST = Duration.ofSeconds(30);
+    private static final Executor THREADS = work -> Thread.ofVirtual().start(work);
+    private static final String APP = "app";
+    private static final long PID = 2_000_000_555;
+
+    @TempDir
+    private Path directory;
+
+    private TestGuest guest;
+    private GuestService service;
+
+    /** Commands that were started. */
+    private final List<ScriptedProcess> processes = new CopyOnWriteArrayList<>();
+
+    @BeforeEach
+    void prepare() throws IOException, InterruptedException {
+        guest = new TestGuest(directory);
+        guest.commands.install("setsid", command -> {
+            Files.writeString(Path.of(option(command, "--pid-file")), PID + "\n");
+            ScriptedProcess process = new ScriptedProcess();
+            processes.add(process);
+            return process;
+        });
+        guest.write("proc/" + PID + "/stat", PID + " (sh) S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 999 20 21 22");
+        service = guest.serve();
+        guest.start(service, APP);
+        guest.commands.forgetLines();
+    }
+
+    @AfterEach
+    void close() throws IOException {
+        guest.close();
+    }
+
+    private static String option(List<String> command, String name) {
+        return command.get(command.indexOf(name) + 1);
+    }
+
+    private static ExecProcessRequest.Builder exec(String id) {
+        return ExecProcessRequest.newBuilder()
+                .setContainerId(APP)
+                .setExecId(id)
+                .setProcess(Process.newBuilder().addArgs("ls"));
+    }
+
+    private ScriptedProcess begin(String id) {
+        Answer.of(service::execProcess, exec(id).build());
+        return processes.getLast();
+    }
+
+    private Status refused(ExecProcessRequest.Builder request) {
+        return Answer.failure(service::execProcess, request.build());
+    }
+
+    private static WaitProcessRequest waiting(String id) {
+        return WaitProcessRequest.newBuilder().setContainerId(APP).setExecId(id).build();
+    }
+
+    private int await(String id) {
+        return Answer.of(service::waitProcess, waiting(id)).getStatus();
+    }
+
+    private String read(String id, boolean isError) {
+        ReadStreamRequest request =
+                ReadStreamRequest.newBuilder().setContainerId(APP).setExecId(id).build();
+        return (isError ? Answer.of(service::readStderr, request) : Answer.of(service::readStdout, request))
+                .getData()
+                .toStringUtf8();
+    }
+
+    private static WriteStreamRequest input(String id, String text) {
+        return WriteStreamRequest.newBuilder()
+                .setContainerId(APP)
+                .setExecId(id)
+                .setData(ByteString.copyFromUtf8(text))
+                .build();
+    }
+
+    @Test
+    void aCommandIsStartedByTheRuntimeInASessionOfItsOwn() throws IOException {
+        String[] process = new String[1];
+        guest.commands.replaceNext("setsid", command -> {
+            process[0] = Files.readString(Path.of(option(command, "--process")));
+            Files.writeString(Path.of(option(command, "--pid-file")), PID + "\n");
+            return new ScriptedProcess();
+        });
+
+        Answer.of(service::execProcess, exec("one").build());
+
+        List<String> line = List.of(guest.commands.lines("setsid").getFirst().split(" "));
+        assertEquals(
+                List.of("setsid", "/fake/runc", "--root", guest.paths.runtime().toString(), "--log-format", "json"),
+                line.subList(0, 6));
+        assertEquals(APP, line.getLast());
+        assertTrue(process[0].contains("\"args\":[\"ls\"]"), process[0]);
+        assertNoFilesAreLeft();
+    }
+
+    /** The files that a command is started with may be secret. */
+    private void assertNoFilesAreLeft() throws IOException {
+        try (Stream<Path> files = Files.list(guest.paths.container(APP))) {
+            assertTrue(files.noneMatch(file -> file.getFileName().toString().startsWith("exec")));
+        }
+    }
+
+    @Test
+    void outputsAreReadToTheirEndsAndTheExitStatusIsTold() {
+        ScriptedProcess process = begin("one");
+        process.print("out");
+        process.printError("err");
+
+        assertEquals("out", read("one", false));
+        assertEquals("err", read("one", true));
+        process.end(3);
+        assertEquals("", read("one", false));
+        assertEquals("", read("one", true));
+        assertEquals(3, await("one"));
+        assertEquals(3, await("one"));
+    }
+
+    @Test
+    void aWaitIsAnsweredWhenTheCommandEndsAndForgetsItsOutput() {
+        ScriptedProcess process = begin("one");
+        process.print("never read");
+        CompletableFuture<Integer> waiting = CompletableFuture.supplyAsync(() -> await("one"), THREADS);
+
+        process.end(7);
+
+        assertEquals(7, waiting.join());
+        assertEquals("", read("one", false));
+    }
+
+    @Test
+    void inputIsWrittenAndClosed() {
+        ScriptedProcess process = begin("one");
+
+        int taken = Answer.of(service::writeStdin, input("one", "hello")).getLen();
+        assertFalse(process.isInputClosed());
+        Answer.of(
+                service::closeStdin,
+                CloseStdinRequest.newBuilder()
+                        .setContainerId(APP)
+                        .setExecId("one")
+                        .build());
+
+        assertEquals(5, taken);
+        assertEquals("hello", process.input());
+        assertTrue(process.isInputClosed());
+    }
+
+    private Status.Code refusedToWrite(String text) {
+        return Answer.refusal(service::writeStdin, input("one", text));
+    }
+
+    @Test
+    void inputThatACommandDoesNotReadIsGivenUpWithItsCaller() {
+        ScriptedProcess process = begin("one");
+        process.readNothing();
+        Context.CancellableContext call = Context.ROOT.withCancellation();
+        call.cancel(null);
+
+        call.run(() -> assertEquals(Status.Code.CANCELLED, refusedToWrite("x")));
+        call.run(() -> assertEquals(Status.Code.CANCELLED, refusedToWrite("y"), "the first one is still being taken"));
+
+        process.readAgain();
+        Awaitility.await().atMost(LONGEST).until(() -> process.input().equals("x"));
+        process.end(0);
+    }
+
+    @Test
+    void inputThatACommandDoesNotReadFailsWhenItEnds() {
+        ScriptedProcess process = begin("one");
+        process.readNothing();
+        CompletableFuture<Status.Code> writing = CompletableFuture.supplyAsync(() -> refusedToWrite("x"), THREADS);
+
+        process.end(0);
+
+        assertEquals(Status.Code.INTERNAL, writing.join());
+        process.readAgain();
+    }
+
+    @Test
+    void inputThatNobodyCanReadAnyMoreIsAFailure() {
+        ScriptedProcess process = begin("one");
+        process.breakInput();
+
+        assertEquals(Status.Code.INTERNAL, refusedToWrite("x"));
+        process.end(0);
+    }
+
+    @Test
+    void aSignalGoesToTheProcessInTheContainer() {
+        ScriptedProcess process = begin("one");
+        SignalProcessRequest request = SignalProcessRequest.newBuilder()
+                .setContainerId(APP)
+                .setExecId("one")
+                .setSignal(15)
+                .build();
+
+        Answer.of(service::signalProcess, request);
+        assertEquals(List.of(PID + ":999:15"), guest.signals);
+        process.end(143);
+        await("one");
+
+        assertEquals(Status.Code.NOT_FOUND, Answer.refusal(service::signalProcess, request));
+        assertEquals(1, guest.signals.size());
+    }
+
+    @Test
+    void aCommandWhoseProcessHasGoneGetsNoSignal() throws IOException {
+        Files.delete(guest.root.resolve("proc/" + PID + "/stat"));
+        ScriptedProcess process = begin("one");
+
+        assertEquals(
+                Status.Code.NOT_FOUND,
+                Answer.refusal(
+                        service::signalProcess,
+                        SignalProcessRequest.newBuilder()
+                                .setContainerId(APP)
+                                .setExecId("one")
+                                .setSignal(9)
+                                .build()));
+        process.end(0);
+    }
+
+    @Test
+    void oneIdIsOneCommand() {
+        ScriptedProcess first = begin("one");
+
+        assertEquals(Status.Code.INTERNAL, refused(exec("one")).getCode());
+
+        assertEquals(1, processes.size());
+        assertFalse(first.isKilled());
+        first.end(0);
+        await("one");
+        assertEquals(Status.Code.INTERNAL, refused(exec("one")).getCode(), "it is remembered");
+    }
+
+    @Test
+    void theSecondOfTwoCommandsAtOnceWithOneIdIsKilled() {
+        guest.commands.replaceNext("setsid", command -> {
+            begin("one");
+            Files.writeString(Path.of(option(command, "--pid-file")), PID + "\n");
+            ScriptedProcess slow = new ScriptedProcess();
+            processes.add(slow);
+            return slow;
+        });
+
+        assertEquals(Status.Code.INTERNAL, refused(exec("one")).getCode());
+
+        assertEquals(2, processes.size());
+        assertFalse(processes.getFirst().isKilled());
+        assertTrue(processes.getLast().isKilled());
+    }
+
+    @Test
+    void theOldestCommandsThatHaveEndedAreForgotten() {
+        ScriptedProcess running = begin("running");
+        for (int i = 0; i < 21; i++) {
+            begin("x" + i).end(i);
+            await("x" + i);
+        }
+        assertEquals(Status.Code.NOT_FOUND, Answer.refusal(service::waitProcess, waiting("x0")));
+        assertEquals(1, await("x1"));
+        assertFalse(running.isKilled());
+        running.end(5);
+        assertEquals(5, await("running"));
+    }
+
+    @Test
+    void aCommandThatTheRuntimeCanNotStartIsAFailureWithItsWords() throws IOException {
+        guest.commands.replaceNext("setsid", command -> {
+            Files.writeString(Path.of(option(command, "--log")), "{\"level\": \"error\", \"msg\": \"no such file\"}\n");
+            return ScriptedProcess.ended(255, "", "");
+        });
+        Status said = refused(exec("one"));
+        guest.commands.replaceNext("setsid", command -> ScriptedProcess.ended(254, "", ""));
+        Status silent = refused(exec("one"));
+        guest.commands.refuseNext("setsid");
+        Status none = refused(exec("one"));
+
+        assertEquals(Status.Code.INTERNAL, said.getCode());
+        assertEquals("no such file", said.getDescription());
+        assertEquals(Status.Code.INTERNAL, silent.getCode());
+        assertTrue(String.valueOf(silent.getDescription()).contains("254"), silent::toString);
+        assertEquals(Status.Code.INTERNAL, none.getCode());
+        assertNoFilesAreLeft();
+        begin("one");
+    }
+
+    @Test
+    void aCommandThatDoesNotStartInTimeIsKilled() {
+        ScriptedProcess slow = new ScriptedProcess();
+        guest.commands.replaceNext("setsid", command -> slow);
+        guest.ticker.advanceWithEachRead(Duration.ofSeconds(1));
+
+        assertEquals(Status.Code.INTERNAL, refused(exec("one")).getCode());
+
+        assertTrue(slow.isKilled());
+    }
+
+    @Test
+    void aCommandHasTimeToStart() throws IOException {
+        Path[] pid = new Path[1];
+        guest.commands.replaceNext("setsid", command -> {
+            pid[0] = Path.of(option(command, "--pid-file"));
+            ScriptedProcess process = new ScriptedProcess();
+            processes.add(process);
+            return process;
+        });
+        CompletableFuture<ScriptedProcess> beginning = CompletableFuture.supplyAsync(() -> begin("one"), THREADS);
+        Awaitility.await().atMost(LONGEST).until(() -> !processes.isEmpty());
+        guest.ticker.advance(Duration.ofSeconds(29));
+        assertFalse(beginning.isDone());
+
+        Files.writeString(pid[0], Long.toString(PID));
+
+        assertFalse(beginning.join().isKilled());
+    }
+
+    @Test
+    void aCommandIsRefusedInWhatDoesNotRun() {
+        guest.runtime.set(APP, "paused");
+        assertEquals(Status.Code.INTERNAL, refused(exec("one")).getCode());
+        guest.runtime.set(APP, "stopped");
+        assertEquals(Status.Code.INTERNAL, refused(exec("one")).getCode());
+        assertEquals(
+                Status.Code.INTERNAL,
+                refused(exec("one").setContainerId("none")).getCode());
+
+        assertEquals(List.of(), guest.commands.lines("setsid"));
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"", "x", "../x", "-xx"})
+    void aCommandHasAProperId(String id) {
+        assertEquals(Status.Code.INTERNAL, refused(exec(id)).getCode());
+        assertEquals(List.of(), guest.commands.lines("setsid"));
+    }
+
+    @Test
+    void whatCommandsCanNotHaveIsRefused() {
+        Status.Code unsupported = Status.Code.UNIMPLEMENTED;
+        assertEquals(
+                unsupported,
+                refused(exec("one").setStringUser(StringUser.getDefaultInstance()))
+                        .getCode());
+        assertEquals(unsupported, refused(exec("one").setStdinPort(1)).getCode());
+        assertEquals(unsupported, refused(exec("one").setStdoutPort(1)).getCode());
+        assertEquals(
+                Status.Code.INTERNAL,
+                refused(exec("one").setProcess(Process.getDefaultInstance())).getCode());
+        assertEquals(
+                Status.Code.INTERNAL,
+                refused(exec("one")
+                                .setProcess(Process.newBuilder()
+                                        .addArgs("ls")
+                                        .setCapabilities(
+                                                LinuxCapabilities.newBuilder().addEffective("CAP_NONSENSE"))))
+                        .getCode());
+        assertEquals(List.of(), guest.commands.lines("setsid"));
+    }
+
+    @Test
+    void commandsEndWithTheirContainer() {
+        ScriptedProcess process = begin("one");
+
+        Answer.of(
+                service::removeContainer,
+                RemoveContainerRequest.newBuilder().setContainerId(APP).build());
+
+        assertTrue(process.isKilled());
+    }
+
+    @Test
+    void aCommandWithoutATerminalHasNoSize() {
+        ScriptedProcess process = begin("one");
+
+        assertEquals(
+                Status.Code.UNAVAILABLE,
+                Answer.refusal(
+                        service::ttyWinResize,
+                        TtyWinResizeRequest.newBuilder()
+                                .setContainerId(APP)
+                                .setExecId("one")
+                                .setRow(24)
+                                .setColumn(80)
+                                .build()));
+        process.end(0);
+    }
+}
