@@ -1,8 +1,10 @@
 package io.homeostat.reconcile.agent.guest;
 
+import io.grpc.StatusRuntimeException;
 import java.io.IOException;
 import java.nio.file.FileSystemException;
 import java.nio.file.Files;
+import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 
 /**
@@ -31,12 +33,25 @@ record GuestPaths(Path root) {
         if (path.startsWith(NAMESPACES)) {
             return below(root.resolve("sandbox-ns"), path.substring(NAMESPACES.length()), path);
         }
-        return Path.of(path);
+        try {
+            return Path.of(path);
+        } catch (InvalidPathException e) {
+            throw noPath(path, e);
+        }
+    }
+
+    private static StatusRuntimeException noPath(String path, InvalidPathException e) {
+        return Refusals.internal("'" + path + "' is no path: " + e.getReason());
     }
 
     private static Path below(Path directory, String rest, String path) {
-        Path result = directory.resolve(rest).normalize();
-        if (rest.startsWith("/") || rest.indexOf(0) >= 0 || !result.startsWith(directory)) {
+        Path result;
+        try {
+            result = directory.resolve(rest).normalize();
+        } catch (InvalidPathException e) {
+            throw noPath(path, e);
+        }
+        if (rest.startsWith("/") || !result.startsWith(directory)) {
             throw Refusals.internal(path + " leads out of its directory");
         }
         return result;

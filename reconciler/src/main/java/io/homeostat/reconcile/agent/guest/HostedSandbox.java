@@ -71,6 +71,8 @@ final class HostedSandbox {
         if (!request.getGuestHookPath().isEmpty()) {
             throw Refusals.unsupported("no hooks are run; leave out guest_hook_path");
         }
+        // What is written down has to be what can be undone, by another instance, too.
+        storages.check(request.getStoragesList());
         disk.replace(request(), request.toByteArray());
         boolean made = false;
         try {
@@ -134,7 +136,7 @@ final class HostedSandbox {
             storages.unmount(paths.namespace(type));
             Files.deleteIfExists(paths.namespace(type));
         }
-        if (Files.exists(resolver()) && Files.isSameFile(resolver(), systemResolver)) {
+        if (Files.exists(resolver()) && Files.exists(systemResolver) && Files.isSameFile(resolver(), systemResolver)) {
             storages.unmount(systemResolver.toRealPath());
         }
         Files.deleteIfExists(resolver());

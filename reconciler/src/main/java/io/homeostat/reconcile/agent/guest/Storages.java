@@ -61,15 +61,7 @@ final class Storages {
      * @throws IOException when one can't be
      */
     synchronized ImmutableList<Path> mount(List<Storage> storages) throws IOException, InterruptedException {
-        for (Storage one : storages) {
-            if (!drivers().contains(one.getDriver())) {
-                throw Refusals.unsupported("storages of driver '" + one.getDriver() + "' are not supported; these are: "
-                        + String.join(", ", drivers()));
-            }
-            if (!one.getMountPoint().startsWith("/") || one.getMountPoint().indexOf('\n') >= 0) {
-                throw Refusals.internal("the mount point '" + one.getMountPoint() + "' is no absolute path");
-            }
-        }
+        check(storages);
         List<Path> done = new ArrayList<>();
         boolean complete = false;
         try {
@@ -90,6 +82,24 @@ final class Storages {
             }
         }
         return ImmutableList.copyOf(done);
+    }
+
+    /**
+     * Rejects storages that can never be mounted here. Nothing is done.
+     *
+     * @throws io.grpc.StatusRuntimeException when there is one
+     */
+    void check(List<Storage> storages) {
+        for (Storage one : storages) {
+            if (!drivers().contains(one.getDriver())) {
+                throw Refusals.unsupported("storages of driver '" + one.getDriver() + "' are not supported; these are: "
+                        + String.join(", ", drivers()));
+            }
+            if (!one.getMountPoint().startsWith("/") || one.getMountPoint().indexOf('\n') >= 0) {
+                throw Refusals.internal("the mount point '" + one.getMountPoint() + "' is no absolute path");
+            }
+            Path _ = paths.real(one.getMountPoint());
+        }
     }
 
     private Path notes() {

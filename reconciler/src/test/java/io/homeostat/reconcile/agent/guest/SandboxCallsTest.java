@@ -47,6 +47,13 @@ class SandboxCallsTest {
         guest.close();
     }
 
+    /** The guest agent starts again. */
+    private void restart() throws IOException, InterruptedException {
+        guest = new TestGuest(directory);
+        machine = guest.boot();
+        service = new GuestService(machine);
+    }
+
     private Path state(String file) {
         return guest.paths.root().resolve(file);
     }
@@ -201,6 +208,32 @@ class SandboxCallsTest {
         machine = guest.boot();
 
         assertNothingIsLeft();
+    }
+
+    /** These lead out of their directory, or can be no path. */
+    @ParameterizedTest
+    @ValueSource(
+            strings = {"/run/kata-containers/../../etc", "/run/sandbox-ns/../x", "/a\0b", "relative", "/two\nlines"})
+    void aStorageWithoutAPlaceIsRefusedAndHarmsNoLaterSandbox(String point) throws IOException, InterruptedException {
+        CreateSandboxRequest.Builder wrong = CreateSandboxRequest.newBuilder()
+                .addStorages(Storage.newBuilder().setDriver("ephemeral").setMountPoint(point));
+        assertEquals(Status.Code.INTERNAL, refused(wrong));
+        assertNothingIsLeft();
+
+        restart();
+        create(whole());
+        assertTrue(machine.sandbox().isThere());
+    }
+
+    @Test
+    void aMachineWithoutAResolverIsLeftAsItWas() throws IOException, InterruptedException {
+        Files.delete(guest.root.resolve("etc/resolv.conf"));
+        assertEquals(Status.Code.INTERNAL, refused(whole()));
+        assertNothingIsLeft();
+
+        restart();
+        create(whole().clearDns());
+        assertTrue(machine.sandbox().isThere());
     }
 
     @Test
