@@ -71,8 +71,9 @@ final class Storages {
                 if (!one.getDriver().equals(LOCAL) && !isMounted(point)) {
                     // Before it is: what is not noted is not ours to unmount.
                     note(Sets.union(noted(), ImmutableSet.of(point.toRealPath().toString())));
-                    mount(one, point);
+                    // A failure takes its note away, too: what is mounted there later is not ours.
                     done.add(point);
+                    mount(one, point);
                 }
             }
             complete = true;
