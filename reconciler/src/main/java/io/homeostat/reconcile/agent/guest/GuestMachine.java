@@ -15,6 +15,7 @@ import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.time.DateTimeException;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -253,7 +254,12 @@ final class GuestMachine {
 
     /** Sets the clock of this machine, unless it is right. */
     void setClock(long seconds, long micros) throws IOException, InterruptedException {
-        Instant wanted = Instant.ofEpochSecond(seconds, micros * NANOS_PER_MICRO);
+        Instant wanted;
+        try {
+            wanted = Instant.ofEpochSecond(seconds, Math.multiplyExact(micros, NANOS_PER_MICRO));
+        } catch (DateTimeException | ArithmeticException e) {
+            throw Refusals.invalid(seconds + " s and " + micros + " us are no time: " + e.getMessage());
+        }
         if (Duration.between(system.clock().instant(), wanted).abs().compareTo(CLOCK_ACCURACY) >= 0) {
             String _ = system.tools().run("date", "--utc", "--set=" + wanted);
             LOG.info("the clock was set to {}", wanted);

@@ -134,6 +134,19 @@ class GuestMachineTest {
         assertEquals(Status.Code.INTERNAL, Answer.refusal(service::setGuestDateTime, request));
     }
 
+    @ParameterizedTest
+    @CsvSource({"9223372036854775807, 0", "-9223372036854775808, 0", "31556889864403199, 1000000"})
+    void aTimeThatNoClockShowsIsRefused(long seconds, long micros) throws IOException, InterruptedException {
+        GuestService service = service();
+        SetGuestDateTimeRequest request = SetGuestDateTimeRequest.newBuilder()
+                .setSec(seconds)
+                .setUsec(micros)
+                .build();
+
+        assertEquals(Status.Code.INVALID_ARGUMENT, Answer.refusal(service::setGuestDateTime, request));
+        assertEquals(List.of(), guest.commands.lines("date"));
+    }
+
     private GuestDetailsResponse details(boolean block) throws IOException, InterruptedException {
         GuestService service = service();
         return Answer.of(
