@@ -161,7 +161,8 @@ final class ContainerOperations {
         HostedContainer container = containers.toChange(request.getContainerId());
         String id = container.id();
         String exec = request.getExecId();
-        if (!GuestPaths.isId(exec)) {
+        // The id of the container is that of its first process: no call would ever reach this one.
+        if (!GuestPaths.isId(exec) || exec.equals(id)) {
             throw Refusals.internal("invalid exec id '" + exec + "'");
         }
         if (request.hasStringUser() || request.getStdinPort() != 0 || request.getStdoutPort() != 0) {

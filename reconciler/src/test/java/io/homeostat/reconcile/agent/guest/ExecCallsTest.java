@@ -375,7 +375,7 @@ class ExecCallsTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"", "x", "../x", "-xx"})
+    @ValueSource(strings = {"", "x", "../x", "-xx", APP})
     void aCommandHasAProperId(String id) {
         assertEquals(Status.Code.INTERNAL, refused(exec(id)).getCode());
         assertEquals(List.of(), guest.commands.lines("setsid"));
