@@ -29,7 +29,7 @@ final class Answer<A> implements StreamObserver<A> {
         }
         assertEquals(1, answer.values.size(), "a call has one answer");
         assertTrue(answer.completed, "an answer is completed");
-        return answer.values.getFirst();
+        return Objects.requireNonNull(answer.values.getFirst(), "an answer is a message");
     }
 
     /** Makes a call that fails; returns why. */

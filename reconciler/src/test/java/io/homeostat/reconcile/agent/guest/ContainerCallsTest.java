@@ -1,13 +1,10 @@
 package io.homeostat.reconcile.agent.guest;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.grpc.Context;
 import io.grpc.Status;
 import io.homeostat.proto.kata.CgroupStats;
-import io.homeostat.proto.kata.GetOOMEventRequest;
 import io.homeostat.proto.kata.LinuxMemory;
 import io.homeostat.proto.kata.LinuxPids;
 import io.homeostat.proto.kata.LinuxResources;
@@ -418,76 +415,5 @@ class ContainerCallsTest {
         try (Stream<Path> files = Files.list(guest.paths.container(APP))) {
             assertTrue(files.noneMatch(file -> file.getFileName().toString().startsWith("resources")));
         }
-    }
-
-    private void outOfMemory(int times) throws IOException {
-        Path group = guest.root.resolve("group");
-        Files.createDirectories(group);
-        Files.writeString(group.resolve("memory.events"), "oom_kill " + times + "\n");
-        Files.writeString(
-                guest.paths.runtime().resolve(APP).resolve("state.json"),
-                "{\"cgroup_paths\": {\"\": \"" + group + "\"}}");
-        machine.containers().memory().look(machine.containers().get(APP));
-    }
-
-    private String outOfMemoryEvent() {
-        return Answer.of(service::getOOMEvent, GetOOMEventRequest.getDefaultInstance())
-                .getContainerId();
-    }
-
-    private boolean isToldSomething() {
-        Context.CancellableContext call = Context.ROOT.withCancellation();
-        call.cancel(null);
-        call.run(() -> assertEquals(
-                Status.Code.CANCELLED, Answer.refusal(service::getOOMEvent, GetOOMEventRequest.getDefaultInstance())));
-        return Files.exists(guest.paths.container(APP).resolve("out-of-memory"));
-    }
-
-    @Test
-    void eachTimeMemoryRunsOutIsToldOnceAndAcrossAgents() throws IOException, InterruptedException {
-        start();
-        outOfMemory(0);
-        assertFalse(isToldSomething());
-        outOfMemory(1);
-        outOfMemory(1);
-        assertFalse(isToldSomething(), "whoever gives up gets nothing");
-        assertEquals(APP, outOfMemoryEvent());
-        assertEquals("1", Files.readString(guest.paths.container(APP).resolve("out-of-memory")));
-
-        guest = new TestGuest(directory);
-        machine = guest.boot();
-        service = new GuestService(machine);
-        outOfMemory(1);
-        outOfMemory(3);
-        assertEquals(APP, outOfMemoryEvent());
-        assertEquals("3", Files.readString(guest.paths.container(APP).resolve("out-of-memory")));
-    }
-
-    @Test
-    void theLastTimeMemoryRanOutIsToldAtTheEnd() throws IOException {
-        start();
-        Path group = Files.createDirectories(guest.root.resolve("group"));
-        Files.writeString(group.resolve("memory.events"), "oom_kill 1\n");
-        Files.writeString(
-                guest.paths.runtime().resolve(APP).resolve("state.json"),
-                "{\"cgroup_paths\": {\"\": \"" + group + "\"}}");
-
-        end();
-
-        assertEquals(APP, outOfMemoryEvent());
-    }
-
-    @Test
-    void anEventOfAContainerThatWasRemovedOrWhoseCountIsDamagedIsTold() throws IOException {
-        start();
-        guest.note(APP, "out-of-memory", "nonsense");
-        outOfMemory(1);
-        Answer.of(
-                service::removeContainer,
-                io.homeostat.proto.kata.RemoveContainerRequest.newBuilder()
-                        .setContainerId(APP)
-                        .build());
-
-        assertEquals(APP, outOfMemoryEvent());
     }
 }

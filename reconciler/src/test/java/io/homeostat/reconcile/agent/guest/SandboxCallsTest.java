@@ -323,6 +323,27 @@ class SandboxCallsTest {
     }
 
     @Test
+    void aStorageOfAContainerThatCanNotBeUnmountedKeepsTheSandbox() throws IOException {
+        create(whole());
+        Answer.of(
+                service::createContainer,
+                guest.container("app")
+                        .addStorages(Storage.newBuilder()
+                                .setDriver("ephemeral")
+                                .setMountPoint(state("data").toString()))
+                        .build());
+        guest.commands.failNext("umount", "target is busy");
+
+        assertEquals(
+                Status.Code.INTERNAL,
+                Answer.refusal(service::destroySandbox, DestroySandboxRequest.getDefaultInstance()));
+
+        assertTrue(machine.sandbox().isThere());
+        destroy();
+        assertNothingIsLeft();
+    }
+
+    @Test
     void whatIsMountedInTheSharedDirectoryIsNotDeleted() throws IOException {
         create(whole());
         Path foreign =
