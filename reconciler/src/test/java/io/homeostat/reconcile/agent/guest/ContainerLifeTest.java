@@ -41,12 +41,14 @@ class ContainerLifeTest {
     private Path directory;
 
     private TestGuest guest;
+    private GuestMachine machine;
     private GuestService service;
 
     @BeforeEach
     void prepare() throws IOException, InterruptedException {
         guest = new TestGuest(directory);
-        service = guest.serve();
+        machine = guest.boot();
+        service = TestGuest.serve(machine);
     }
 
     @AfterEach
@@ -144,6 +146,14 @@ class ContainerLifeTest {
     }
 
     @Test
+    void aRequestThatIsRefusedLeavesNothing() throws IOException {
+        assertEquals(Status.Code.UNIMPLEMENTED, refusedToCreate(guest.container("app").setSandboxPidns(true)));
+
+        assertEquals(List.of(), machine.containers().all());
+        assertFalse(Files.exists(guest.paths.container("app")));
+    }
+
+    @Test
     void aContainerWhoseRootFileSystemIsNoDirectoryLeavesNothing() throws IOException {
         CreateContainerRequest.Builder request = guest.container("app").addStorages(storage("data"));
         request.getOCIBuilder().setRoot(Root.newBuilder().setPath("/no/such/directory"));
@@ -233,26 +243,16 @@ class ContainerLifeTest {
         create(guest.container("app"));
         guest.agent.set(FakeAgent.seen(TestGuest.workload("app"), null, "no cgroup"));
         CompletableFuture<Status> starting = startLater("app");
-        Awaitility.await().atMost(Duration.ofSeconds(30)).until(() -> guest.agent.followers() > 0);
+        Awaitility.await()
+                .atMost(Duration.ofSeconds(30))
+                .until(() -> machine.containers().get("app").look() != null);
         guest.ticker.advance(Duration.ofSeconds(59));
         assertFalse(starting.isDone());
 
         guest.ticker.advance(Duration.ofSeconds(1));
 
+        assertTrue(String.valueOf(starting.join().getDescription()).contains("no cgroup"));
         assertEquals(Status.Code.UNAVAILABLE, starting.join().getCode());
-    }
-
-    @Test
-    void theProblemOfAProcessThatDoesNotStartIsSaid() throws IOException {
-        guest.startNothing();
-        create(guest.container("app"));
-        guest.ticker.advanceWithEachRead(Duration.ofSeconds(1));
-        guest.agent.onDeclare(
-                origin -> guest.agent.change(FakeAgent.seen(TestGuest.workload("app"), null, "no cgroup")));
-
-        Status refused = refusedToStart("app");
-
-        assertEquals(Status.Code.UNAVAILABLE, refused.getCode());
     }
 
     @Test
@@ -332,6 +332,7 @@ class ContainerLifeTest {
 
         assertEquals(3, first.join());
         assertEquals(3, await("app"));
+        Awaitility.await().atMost(Duration.ofSeconds(30)).until(() -> guest.agent.followers() == 0);
     }
 
     @Test
@@ -434,6 +435,18 @@ class ContainerLifeTest {
         assertTrue(guest.mounts().contains(guest.paths.root().resolve("shared").toString()));
         assertEquals(Status.Code.INTERNAL, refusedToRemove("app"));
         create(guest.container("app"));
+    }
+
+    @Test
+    void whatAnEarlierRemovalLeftIsNotInTheWay() throws IOException {
+        create(guest.container("app"));
+        Path leftOver = Files.createDirectories(guest.paths.containers().resolve(".app"));
+        Files.writeString(leftOver.resolve("config.json"), "{}");
+
+        remove("app");
+
+        assertFalse(Files.exists(leftOver));
+        assertFalse(Files.exists(guest.paths.container("app")));
     }
 
     @Test

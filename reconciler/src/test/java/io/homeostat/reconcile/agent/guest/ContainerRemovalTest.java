@@ -12,6 +12,7 @@ import io.homeostat.proto.kata.PauseContainerRequest;
 import io.homeostat.proto.kata.RemoveContainerRequest;
 import io.homeostat.proto.kata.Storage;
 import io.homeostat.proto.kata.WaitProcessRequest;
+import io.homeostat.reconcile.command.environment.CommandFailure;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -20,6 +21,7 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -135,9 +137,12 @@ class ContainerRemovalTest {
     void aContainerThatIsBeingRemovedIsThereForNobodyElse() throws IOException {
         create();
         start();
-        for (int i = 0; i < 3; i++) {
-            guest.agent.failNext("withdraw", "no agent");
-        }
+        AtomicBoolean isAway = new AtomicBoolean(true);
+        guest.agent.onWithdraw(workload -> {
+            if (isAway.get()) {
+                throw new CommandFailure("no agent");
+            }
+        });
         assertEquals(Status.Code.UNAVAILABLE, refused());
         CreateContainerRequest request = container().build();
 
@@ -148,6 +153,7 @@ class ContainerRemovalTest {
                         PauseContainerRequest.newBuilder().setContainerId("app").build()));
         assertEquals(Status.Code.INTERNAL, Answer.refusal(service::startContainer, TestGuest.startOf("app")));
         assertEquals(Status.Code.UNAVAILABLE, Answer.refusal(service::createContainer, request));
+        isAway.set(false);
         awaitNothing();
     }
 
@@ -158,7 +164,11 @@ class ContainerRemovalTest {
         Context.CancellableContext call = Context.ROOT.withCancellation();
         call.cancel(null);
 
-        call.run(this::remove);
+        call.run(() -> {
+            Context before = Context.current();
+            remove();
+            assertEquals(before, Context.current(), "the context of the caller is its own again");
+        });
 
         assertFalse(Files.exists(guest.paths.container("app")));
     }
