@@ -11,6 +11,7 @@ import io.homeostat.proto.kata.CopyFileRequest;
 import io.homeostat.proto.kata.VolumeUsage;
 import java.io.IOException;
 import java.nio.file.Files;
+import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import org.junit.jupiter.api.BeforeEach;
@@ -80,6 +81,58 @@ class MachineFilesTest {
         for (int offset : new int[] {-1, 13}) {
             assertThrows(StatusRuntimeException.class, () -> piece("a", "abc", offset, 15));
         }
+    }
+
+    @Test
+    void aLastPieceEndsWhereTheFileDoes() throws IOException {
+        piece("a", "12345", 0, 7);
+
+        assertThrows(StatusRuntimeException.class, () -> piece("a", "678", 5, 7));
+        piece("a", "67", 5, 7);
+
+        assertEquals("1234567", Files.readString(copied("a")));
+    }
+
+    @Test
+    void filesLinksAndDirectoriesBelongToWhoeverIsNamed() throws IOException {
+        // Nobody but root may give files away.
+        int own = (int) Files.getAttribute(root, "unix:uid");
+        int uid = own == 0 ? 12345 : own;
+        int gid = own == 0 ? 12346 : (int) Files.getAttribute(root, "unix:gid");
+        for (int type : new int[] {REGULAR, 0040000, 0120000}) {
+            String name = "of-" + type;
+            files.copy(file(name, type | 0700)
+                    .setUid(uid)
+                    .setGid(gid)
+                    .setData(ByteString.copyFromUtf8("target"))
+                    .setFileSize(6)
+                    .build());
+
+            assertEquals(uid, Files.getAttribute(copied(name), "unix:uid", LinkOption.NOFOLLOW_LINKS));
+            assertEquals(gid, Files.getAttribute(copied(name), "unix:gid", LinkOption.NOFOLLOW_LINKS));
+        }
+    }
+
+    @Test
+    void anOwnerWithoutAUserOrAGroupIsNone() throws IOException {
+        int own = (int) Files.getAttribute(root, "unix:uid");
+        for (int[] owner : new int[][] {{-1, 12346}, {12345, -1}}) {
+            files.copy(file("a", REGULAR | 0700)
+                    .setUid(owner[0])
+                    .setGid(owner[1])
+                    .build());
+
+            assertEquals(own, Files.getAttribute(copied("a"), "unix:uid"));
+        }
+    }
+
+    @Test
+    void directoriesOnTheWayHaveTheModeThatIsAskedFor() throws IOException {
+        files.copy(file("usual/a", REGULAR | 0600).build());
+        files.copy(file("asked/a", REGULAR | 0600).setDirMode(0700).build());
+
+        assertEquals("rwxr-xr-x", PosixFilePermissions.toString(Files.getPosixFilePermissions(copied("usual"))));
+        assertEquals("rwx------", PosixFilePermissions.toString(Files.getPosixFilePermissions(copied("asked"))));
     }
 
     @Test
