@@ -1,0 +1,4 @@
+@NullMarked
+package io.homeostat.mutation;
+
+import org.jspecify.annotations.NullMarked;
