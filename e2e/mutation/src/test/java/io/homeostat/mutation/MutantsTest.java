@@ -25,7 +25,7 @@ class MutantsTest {
     /** A module with one package, whose test checks one of two methods, with a condition each. */
     @BeforeEach
     void buildAModule() throws IOException {
-        compile("classes", "plan/Limit.java", """
+        compile("target/classes", "plan/Limit.java", """
                 package io.homeostat.sample.plan;
 
                 public class Limit {
@@ -38,7 +38,7 @@ class MutantsTest {
                     }
                 }
                 """);
-        compile("test-classes", "plan/LimitTest.java", """
+        compile("tests/target/test-classes", "plan/LimitTest.java", """
                 package io.homeostat.sample.plan;
 
                 import static org.junit.jupiter.api.Assertions.assertFalse;
@@ -61,7 +61,7 @@ class MutantsTest {
                     }
                 }
                 """);
-        Files.writeString(checkout.resolve("module/target/mutants.classpath"), System.getProperty("java.class.path"));
+        Files.writeString(checkout.resolve("module/tests/target/mutants.classpath"), System.getProperty("java.class.path"));
     }
 
     @Test
@@ -100,8 +100,8 @@ class MutantsTest {
 
     @Test
     void packagesBelowOneAreFound() throws Exception {
-        compile("classes", "runtime/task/Task.java", "package io.homeostat.sample.runtime.task; class Task {}");
-        compile("classes", "runtime/kata/Guest.java", "package io.homeostat.sample.runtime.kata; class Guest {}");
+        compile("target/classes", "runtime/task/Task.java", "package io.homeostat.sample.runtime.task; class Task {}");
+        compile("target/classes", "runtime/kata/Guest.java", "package io.homeostat.sample.runtime.kata; class Guest {}");
 
         assertEquals(
                 List.of("runtime.kata", "runtime.task"),
@@ -119,7 +119,7 @@ class MutantsTest {
         Path sources = checkout.resolve("module/src/io/homeostat/sample").resolve(file);
         Files.createDirectories(sources.getParent());
         Files.writeString(sources, source);
-        Path classes = checkout.resolve("module/target").resolve(target);
+        Path classes = checkout.resolve("module").resolve(target);
         Files.createDirectories(classes);
         int status = ToolProvider.getSystemJavaCompiler()
                 .run(
