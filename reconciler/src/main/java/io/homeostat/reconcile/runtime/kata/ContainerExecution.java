@@ -131,7 +131,11 @@ final class ContainerExecution implements Execution {
     }
 
     private AgentServiceBlockingStub soon() {
-        return agent().withDeadlineAfter(SOON.toNanos(), TimeUnit.NANOSECONDS);
+        return within(SOON);
+    }
+
+    private AgentServiceBlockingStub within(Duration timeout) {
+        return agent().withDeadlineAfter(guest.timing().callTimeout(timeout).toNanos(), TimeUnit.NANOSECONDS);
     }
 
     private void start(Process process, Duration timeout) throws ActuationFailure, InterruptedException {
@@ -139,7 +143,7 @@ final class ContainerExecution implements Execution {
             Empty _ = guest.unanswered()
                     .during(
                             "ExecProcess",
-                            () -> agent().withDeadlineAfter(timeout.toNanos(), TimeUnit.NANOSECONDS)
+                            () -> within(timeout)
                                     .execProcess(ExecProcessRequest.newBuilder()
                                             .setContainerId(container)
                                             .setExecId(id)

@@ -35,7 +35,7 @@ final class ContainerProbes implements AutoCloseable {
     private final Machine machine;
     private final Containers containers;
     private final ProbeHealth probes;
-    private final GuestTime timing;
+    private final GuestTiming timing;
 
     ContainerProbes(Machine machine, Containers containers) {
         this.machine = machine;

@@ -31,12 +31,12 @@ final class GuestLogs implements AutoCloseable {
 
     private final GuestConnection.Dialer dialer;
     private final LogAppends logs;
-    private final GuestTime timing;
+    private final GuestTiming timing;
 
     /** By launch id. */
     private final Map<String, Reader> readers = new ConcurrentHashMap<>();
 
-    GuestLogs(GuestConnection.Dialer dialer, LogAppends logs, GuestTime timing) {
+    GuestLogs(GuestConnection.Dialer dialer, LogAppends logs, GuestTiming timing) {
         this.dialer = dialer;
         this.logs = logs;
         this.timing = timing;

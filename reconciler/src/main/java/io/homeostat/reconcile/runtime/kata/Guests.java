@@ -37,7 +37,7 @@ final class Guests implements AutoCloseable {
     private final SandboxNotes notes;
     private final Kind kind;
     private final GuestConnection.Dialer dialer;
-    private final GuestTime timing;
+    private final GuestTiming timing;
     private final GuestLogs logs;
     private final Map<GuestEndpoint, Guest> guests = new ConcurrentHashMap<>();
     private final Map<String, Contact> contacts = new ConcurrentHashMap<>();
@@ -51,7 +51,7 @@ final class Guests implements AutoCloseable {
      * @param kind of what is looked at and changed by way of these
      */
     Guests(Machine machine, Kind kind) {
-        this(machine, kind, timer -> new GuestDialer(timer)::connect, GuestTime.SYSTEM);
+        this(machine, kind, timer -> new GuestDialer(timer)::connect, GuestTiming.SYSTEM);
     }
 
     /** @param dialer made with the timer for time limits */
@@ -59,7 +59,7 @@ final class Guests implements AutoCloseable {
             Machine machine,
             Kind kind,
             Function<ScheduledExecutorService, GuestConnection.Dialer> dialer,
-            GuestTime timing) {
+            GuestTiming timing) {
         this.kind = kind;
         this.timing = timing;
         notes = new SandboxNotes(machine.layout());
@@ -76,7 +76,7 @@ final class Guests implements AutoCloseable {
         return logs;
     }
 
-    GuestTime timing() {
+    GuestTiming timing() {
         return timing;
     }
 
@@ -170,7 +170,7 @@ final class Guests implements AutoCloseable {
             return endpoint;
         }
 
-        GuestTime timing() {
+        GuestTiming timing() {
             return timing;
         }
 
@@ -184,11 +184,11 @@ final class Guests implements AutoCloseable {
         }
 
         GuestProbes probes(Duration timeout) {
-            return new GuestProbes(looks, timeout);
+            return new GuestProbes(looks, timing.callTimeout(timeout));
         }
 
         GuestChanges changes(Duration timeout) {
-            return new GuestChanges(changes, unanswered, timeout);
+            return new GuestChanges(changes, unanswered, timing.callTimeout(timeout));
         }
 
         /**

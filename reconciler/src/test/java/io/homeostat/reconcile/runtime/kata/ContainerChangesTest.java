@@ -22,6 +22,7 @@ import io.homeostat.reconcile.plan.Step;
 import io.homeostat.reconcile.record.Outcome;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.AfterEach;
@@ -132,6 +133,22 @@ class ContainerChangesTest {
         assertEquals(inPlace(container(FROZEN)), then.get());
         assertTrue(scene.app().isPaused());
         assertEquals(List.of("PauseContainer"), steps());
+    }
+
+    @Test
+    void nobodyBeginsACommandWhileAContainerIsPaused() throws Exception {
+        Instance instance = scene.runningContainer(container());
+        AtomicReference<Object> then = new AtomicReference<>("");
+        guest.atNext(
+                "PauseContainer",
+                () -> then.set(KataScene.cause(() -> CommandTurn.take(
+                        scene.containerNotes().turnFile(instance), instance, scene.timing(), Duration.ofMillis(1)))));
+
+        assertEquals(Outcome.done(), configure(instance, container(FROZEN)));
+
+        assertEquals(FailureCause.Kind.TIMED_OUT, then.get());
+        CommandTurn.take(scene.containerNotes().turnFile(instance), instance, scene.timing(), Duration.ofMillis(1))
+                .close();
     }
 
     @Test

@@ -26,6 +26,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Executors;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -276,6 +277,26 @@ class ContainerExecutionTest {
         assertFails(FailureCause.Kind.CONNECTION_LOST, () -> begin(PLAIN));
 
         eventually().until(() -> guest.count("SignalProcess") == 1);
+    }
+
+    @Test
+    void aCommandWhoseBeginningIsInterruptedMayYetBeginAndIsKilled() throws Exception {
+        Thread begins = Thread.currentThread();
+        CountDownLatch goesOn = new CountDownLatch(1);
+        guest.atNext("ExecProcess", () -> {
+            begins.interrupt();
+            try {
+                goesOn.await();
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+            }
+        });
+
+        assertThrows(InterruptedException.class, () -> begin(PLAIN));
+
+        assertFalse(Thread.currentThread().isInterrupted());
+        eventually().until(() -> guest.count("SignalProcess") == 1);
+        goesOn.countDown();
     }
 
     @Test

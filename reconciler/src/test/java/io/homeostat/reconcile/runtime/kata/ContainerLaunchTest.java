@@ -13,6 +13,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.google.common.collect.ImmutableSet;
 import com.google.common.collect.Iterables;
 import io.grpc.Status;
+import io.homeostat.actuate.launch.LogEnds;
 import io.homeostat.desired.model.ContainerSpec;
 import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.state.Identity;
@@ -121,6 +122,18 @@ class ContainerLaunchTest {
 
         assertTrue(containers.follower(instance).orElseThrow().awaitEnd(Duration.ofSeconds(1)));
         assertEquals("hello", scene.log(APP));
+    }
+
+    @Test
+    void whatWasLoggedBeforeIsNotOfThisLaunch() throws Exception {
+        Path log = scene.layout().log(APP);
+        Files.createDirectories(log.getParent());
+        Files.writeString(log, "earlier");
+
+        launch(container());
+
+        assertEquals(
+                List.of(new LogEnds.Part(log, "earlier".length())), new LogEnds(scene.layout()).sinceLaunch(APP, log));
     }
 
     @Test

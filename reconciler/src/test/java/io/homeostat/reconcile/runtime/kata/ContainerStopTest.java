@@ -60,8 +60,9 @@ class ContainerStopTest {
     }
 
     private void assertStopped(Instance instance, String... steps) throws Exception {
-        String _ = runtime.stop(instance, false, STOP);
+        String words = runtime.stop(instance, false, STOP);
 
+        assertFalse(words.isEmpty());
         assertTrue(scene.isEnded(instance));
         assertEquals(List.of(steps), guest.methods(STEPS));
     }

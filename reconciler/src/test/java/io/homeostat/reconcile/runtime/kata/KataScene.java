@@ -60,7 +60,7 @@ final class KataScene implements AutoCloseable {
     private final Layout layout;
     private final ProcFs procFs;
     private final MemoryGuest guest = new MemoryGuest();
-    private final FakeGuestTime timing = new FakeGuestTime();
+    private final FakeTiming timing = new FakeTiming();
     private final Map<WorkloadId, ImmutableList<Instance>> remembered = new ConcurrentHashMap<>();
     private final List<AutoCloseable> opened = new CopyOnWriteArrayList<>();
     private volatile Instant now = START;
@@ -91,7 +91,7 @@ final class KataScene implements AutoCloseable {
         return guest.agent();
     }
 
-    FakeGuestTime timing() {
+    FakeTiming timing() {
         return timing;
     }
 

@@ -59,6 +59,7 @@ final class MemoryGuest implements AutoCloseable {
     private final List<MemoryWire> logs = new CopyOnWriteArrayList<>();
     private final BlockingQueue<MemoryWire> arriving = new LinkedBlockingQueue<>();
     private final AtomicReference<@Nullable UnreachableGuest> unreachable = new AtomicReference<>();
+    private final AtomicReference<@Nullable AssertionError> failedHook = new AtomicReference<>();
     private final ScheduledThreadPoolExecutor timer = new ScheduledThreadPoolExecutor(1);
     private final TtrpcServer server;
 
@@ -150,7 +151,11 @@ final class MemoryGuest implements AutoCloseable {
         calls.add(new Called(method, request));
         Runnable hook = hooks.remove(method);
         if (hook != null) {
-            hook.run();
+            try {
+                hook.run();
+            } catch (AssertionError e) {
+                boolean _ = failedHook.compareAndSet(null, e);
+            }
         }
     }
 
@@ -203,7 +208,7 @@ final class MemoryGuest implements AutoCloseable {
         faults.remove(method);
     }
 
-    /** Runs an action when a method is called next, before it is carried out. */
+    /** Runs an action when a method is called next, before it is carried out. What it asserts fails the test at the end. */
     void atNext(String method, Runnable action) {
         hooks.put(method, action);
     }
@@ -269,5 +274,9 @@ final class MemoryGuest implements AutoCloseable {
         connections.forEach(pair -> pair.client().close());
         logs.forEach(MemoryWire::close);
         timer.shutdownNow();
+        AssertionError failed = failedHook.get();
+        if (failed != null) {
+            throw failed;
+        }
     }
 }

@@ -280,6 +280,7 @@ class SandboxLaunchTest {
         scene.agent().setScrapes(7);
         LostSandboxes lost = new LostSandboxes(scene.machine(), scene.sandboxNotes());
         lost.note(scene.intended(sandbox(), "former"), KataScene.sandboxIdentity(7));
+        guest.atNext("CreateSandbox", () -> assertTrue(lost.of(GUEST).isEmpty()));
 
         launch(sandbox());
 
@@ -448,6 +449,7 @@ class SandboxLaunchTest {
             goesOn.countDown();
             made.get();
         }
+        assertFails(FailureCause.Kind.GUEST_LOST, () -> second.create(scene.intended(sandbox(), "s-2")));
         assertEquals(1, guest.count("CreateSandbox"));
     }
 

@@ -63,8 +63,9 @@ class SandboxStopTest {
     }
 
     private void assertStopped(Instance instance, int destroyed) throws Exception {
-        String _ = runtime.stop(instance, false, STOP);
+        String words = runtime.stop(instance, false, STOP);
 
+        assertFalse(words.isEmpty());
         assertTrue(scene.isEnded(instance));
         assertEquals(destroyed, guest.count("DestroySandbox"));
     }

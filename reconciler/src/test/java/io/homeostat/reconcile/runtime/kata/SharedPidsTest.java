@@ -194,5 +194,7 @@ class SharedPidsTest {
             made.get();
         }
         assertEquals(1, guest.count("CreateContainer"));
+        late.create(scene.intended(OTHER, "c-2"));
+        assertEquals(2, guest.count("CreateContainer"));
     }
 }

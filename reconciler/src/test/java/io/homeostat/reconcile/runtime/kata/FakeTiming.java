@@ -14,7 +14,7 @@ import java.util.concurrent.locks.LockSupport;
  * Time that stands still until a test moves it. A thread that sleeps goes on after a moment; only sleeps of the test's own thread move the
  * time, and only after {@link #pass}.
  */
-final class FakeGuestTime implements GuestTime {
+final class FakeTiming implements GuestTiming {
     /** A real moment, in which other threads run. */
     private static final long MOMENT = 200_000;
 
@@ -60,6 +60,12 @@ final class FakeGuestTime implements GuestTime {
         if (Thread.interrupted()) {
             throw new InterruptedException("interrupted");
         }
+    }
+
+    /** Long enough for a machine that is busy: no test waits for a call that is not answered. */
+    @Override
+    public Duration callTimeout(Duration timeout) {
+        return Duration.ofMinutes(10);
     }
 
     private void act() {

@@ -8,9 +8,9 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
 /** Time as it passes for code that waits for a guest: a ticker that nobody sets, and the ways to wait by it. */
-interface GuestTime extends Ticker {
+interface GuestTiming extends Ticker {
     /** The time of this machine. */
-    GuestTime SYSTEM = new GuestTime() {
+    GuestTiming SYSTEM = new GuestTiming() {
         @Override
         public long read() {
             return Ticker.systemTicker().read();
@@ -32,6 +32,11 @@ interface GuestTime extends Ticker {
                 throw new IllegalStateException(e);
             }
         }
+
+        @Override
+        public Duration callTimeout(Duration timeout) {
+            return timeout;
+        }
     };
 
     void sleep(Duration duration) throws InterruptedException;
@@ -42,4 +47,7 @@ interface GuestTime extends Ticker {
      * @throws java.util.concurrent.CancellationException when it is cancelled
      */
     boolean await(CompletableFuture<?> future, Duration timeout) throws InterruptedException;
+
+    /** Returns how long a call that may take as long as a timeout is waited for by the clock of this machine. */
+    Duration callTimeout(Duration timeout);
 }
