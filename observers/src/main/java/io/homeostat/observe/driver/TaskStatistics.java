@@ -161,7 +161,9 @@ public final class TaskStatistics implements AutoCloseable {
     }
 
     private void ended(Reader which, Status status) {
-        crashes.brokenOff(session, which.hasAnswered);
+        if (!which.cancelled) {
+            crashes.brokenOff(session, which.hasAnswered);
+        }
         synchronized (this) {
             if (over || reader != which) {
                 return;
@@ -218,6 +220,9 @@ public final class TaskStatistics implements AutoCloseable {
         private volatile boolean hasAnswered;
         private volatile boolean done;
 
+        /** Whether the stream was ended here, which says nothing of the driver. */
+        private volatile boolean cancelled;
+
         @Override
         public void beforeStart(ClientCallStreamObserver<TaskStatsRequest> started) {
             started.disableAutoRequestWithInitial(1);
@@ -252,6 +257,7 @@ public final class TaskStatistics implements AutoCloseable {
 
         void cancel() {
             done = true;
+            cancelled = true;
             ClientCallStreamObserver<TaskStatsRequest> open = call;
             if (open != null) {
                 open.cancel("nobody asks any more", null);

@@ -223,6 +223,21 @@ class TaskStatisticsTest {
     }
 
     @Test
+    void theEndOfADriverAfterAStreamThatNobodyReadsAnyMoreIsNoCrash() {
+        driver.counting(told(cpu(1), resident(1)));
+        StatisticsCrashes.OfDriver crashes = launch("l1");
+        try (TaskStatistics statistics = statistics(crashes)) {
+            soon().until(() -> statistics.take().isPresent());
+        }
+        soon().until(driver.countReaders::isEmpty);
+
+        alive.set(false);
+
+        Awaitility.await().during(Duration.ofMillis(200)).atMost(LONG).until(crashes::mayBeAsked);
+        assertFalse(Files.exists(layout.machineDirectory().resolve("statistics-crashes")));
+    }
+
+    @Test
     void aDriverThatFloodsIsReadSlowly() throws InterruptedException {
         TaskStatsResponse[] many = new TaskStatsResponse[50];
         for (int i = 0; i < many.length; i++) {
