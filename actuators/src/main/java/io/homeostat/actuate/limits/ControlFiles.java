@@ -10,7 +10,7 @@ import java.nio.file.StandardOpenOption;
 import java.util.function.LongPredicate;
 
 /** Operations on control groups, cgroups(7); a test fakes the kernel. */
-interface ControlFiles {
+public interface ControlFiles {
     /** Processes forked while their parents are moved are moved in the next round. */
     int MOVING_ROUNDS = 10;
 

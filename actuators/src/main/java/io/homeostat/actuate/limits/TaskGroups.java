@@ -74,7 +74,8 @@ public final class TaskGroups {
         this(cgroups, procFs, ControlFiles.ofTheKernel(), Ticker.systemTicker());
     }
 
-    TaskGroups(TaskCgroups cgroups, ProcFs procFs, ControlFiles files, Ticker ticker) {
+    /** @param files who changes the groups; for tests */
+    public TaskGroups(TaskCgroups cgroups, ProcFs procFs, ControlFiles files, Ticker ticker) {
         this.cgroups = cgroups;
         this.procFs = procFs;
         this.files = files;

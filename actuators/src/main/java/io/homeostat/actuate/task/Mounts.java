@@ -21,7 +21,7 @@ import java.util.regex.Pattern;
  * What is mounted, mount(2) and umount(2). The directories concerned belong to tasks, which may replace them by links at any time, so the
  * kernel gets what we hold open instead of names.
  */
-final class Mounts {
+public final class Mounts {
     /** MS_NOSUID | MS_NODEV | MS_NOEXEC. */
     private static final long HARMLESS = 2 | 4 | 8;
 
@@ -49,7 +49,7 @@ final class Mounts {
     private final Kernel kernel;
 
     /** Who mounts; for tests. Each returns 0, or a negated error number. */
-    interface Kernel {
+    public interface Kernel {
         int mount(String source, String directory, String type, long flags, String options);
 
         /** At once, whoever uses it; a link at the end is not followed. */
@@ -81,7 +81,12 @@ final class Mounts {
         this(Path.of("/proc/self/mountinfo"), Kernel.REAL);
     }
 
-    Mounts(Path table, Kernel kernel) {
+    /**
+     * Those that a kernel makes; for tests.
+     *
+     * @param table a file like /proc/self/mountinfo
+     */
+    public Mounts(Path table, Kernel kernel) {
         this.table = table;
         this.kernel = kernel;
     }

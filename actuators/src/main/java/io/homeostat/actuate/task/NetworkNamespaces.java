@@ -22,7 +22,8 @@ public final class NetworkNamespaces {
         this(new Mounts());
     }
 
-    NetworkNamespaces(Mounts mounts) {
+    /** @param mounts who mounts them; for tests */
+    public NetworkNamespaces(Mounts mounts) {
         this.mounts = mounts;
     }
 

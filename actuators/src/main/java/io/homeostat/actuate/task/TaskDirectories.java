@@ -56,7 +56,7 @@ public final class TaskDirectories {
     }
 
     /** @param system has what goes into a chroot */
-    TaskDirectories(Path stateDir, Disk disk, Mounts mounts, Path system) {
+    public TaskDirectories(Path stateDir, Disk disk, Mounts mounts, Path system) {
         this.stateDir = stateDir;
         this.disk = disk;
         this.mounts = mounts;

@@ -31,9 +31,16 @@ final class DriverObserver implements InstanceObserver {
 
     private final InstanceObserver processes;
     private final RunningDrivers drivers;
+    private final Duration timeout;
 
     /** @param processes closed with this */
     DriverObserver(InstanceObserver processes, RunningDrivers drivers) {
+        this(processes, drivers, TIMEOUT);
+    }
+
+    /** @param timeout of each call to a driver */
+    DriverObserver(InstanceObserver processes, RunningDrivers drivers, Duration timeout) {
+        this.timeout = timeout;
         this.processes = processes;
         this.drivers = drivers;
     }
@@ -54,13 +61,13 @@ final class DriverObserver implements InstanceObserver {
     public FieldCheck check(Workload declared, @Nullable Workload inForce) {
         DriverSpec spec = (DriverSpec) declared.spec();
         try {
-            Running running = drivers.running(declared.id(), TIMEOUT);
+            Running running = drivers.running(declared.id(), timeout);
             boolean same = inForce != null
                     && inForce.spec() instanceof DriverSpec now
                     && now.program().equals(spec.program())
                     && running.instance().revision().equals(spec.revision());
             return same
-                    ? DriverConfig.checked(running.session().configSchema(TIMEOUT), spec.config())
+                    ? DriverConfig.checked(running.session().configSchema(timeout), spec.config())
                     : unchecked("another program than the one that runs is declared", spec);
         } catch (Absent e) {
             return unchecked(e.words(), spec);
@@ -75,12 +82,12 @@ final class DriverObserver implements InstanceObserver {
     @Override
     public Optional<SelfDescription> describe(WorkloadId id) {
         try {
-            DriverSession session = drivers.session(id, TIMEOUT);
+            DriverSession session = drivers.session(id, timeout);
             DriverSession.Info plugin = session.plugin();
             return plugin == null
                     ? Optional.empty()
                     : Optional.of(
-                            DriverDescription.of(plugin, session.fingerprint(TIMEOUT), session.capabilities(TIMEOUT)));
+                            DriverDescription.of(plugin, session.fingerprint(timeout), session.capabilities(timeout)));
         } catch (Absent e) {
             return Optional.of(DriverDescription.unknown(e.words()));
         } catch (DriverFailure e) {
@@ -94,13 +101,13 @@ final class DriverObserver implements InstanceObserver {
     @Override
     public Observation<ImmutableList<Explanation>> explain(WorkloadId id) {
         try {
-            DriverSession session = drivers.session(id, TIMEOUT);
+            DriverSession session = drivers.session(id, timeout);
             return Observation.seen(ImmutableList.of(
-                    explanation(Kind.DRIVER, "What " + id + " itself takes.", session.configSchema(TIMEOUT)),
+                    explanation(Kind.DRIVER, "What " + id + " itself takes.", session.configSchema(timeout)),
                     explanation(
                             Kind.TASK,
                             "What a task takes that has spec.driver: " + id.name() + ".",
-                            session.taskSchema(TIMEOUT))));
+                            session.taskSchema(timeout))));
         } catch (Absent e) {
             return Observation.unseen(e.words() + ", so nobody knows which keys it takes; "
                     + (e.isKnown()

@@ -38,9 +38,14 @@ final class TaskRecovery {
 
     private final Machine machine;
     private final LaunchDirectories launches;
-    private final TaskCgroups cgroups = new TaskCgroups();
+    private final TaskCgroups cgroups;
 
     TaskRecovery(Machine machine) {
+        this(machine, new TaskCgroups());
+    }
+
+    TaskRecovery(Machine machine, TaskCgroups cgroups) {
+        this.cgroups = cgroups;
         this.machine = machine;
         this.launches = new LaunchDirectories(machine.layout(), machine.procFs());
     }

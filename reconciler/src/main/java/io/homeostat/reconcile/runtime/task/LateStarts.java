@@ -29,7 +29,6 @@ import org.slf4j.LoggerFactory;
  */
 final class LateStarts {
     private static final Logger LOG = LoggerFactory.getLogger(LateStarts.class);
-    private static final Duration TIMEOUT = Duration.ofSeconds(5);
 
     /** After this a driver is taken to have given it up; or there would be ever more of them. */
     private static final Duration KEPT = Duration.ofHours(1);
@@ -65,7 +64,12 @@ final class LateStarts {
         }
     }
 
-    private void look(boolean alsoOld) {
+    /**
+     * Looks at all drivers, unless another thread does.
+     *
+     * @param alsoOld whether to look for starts that were begun long ago, too
+     */
+    void look(boolean alsoOld) {
         if (!looking.tryLock()) {
             return;
         }
@@ -92,7 +96,7 @@ final class LateStarts {
             return;
         }
         try {
-            DriverSession session = tasks.session(id.name(), TIMEOUT);
+            DriverSession session = tasks.session(id.name(), tasks.timeout());
             Instant now = machine.clock().instant();
             for (Start start : starts) {
                 if (alsoOld || !start.isOlderThan(YOUNG, now)) {
@@ -112,7 +116,7 @@ final class LateStarts {
             return;
         }
         try {
-            if (session.inspectTask(start.taskId(), TIMEOUT) instanceof TaskState.NotKnown) {
+            if (session.inspectTask(start.taskId(), tasks.timeout()) instanceof TaskState.NotKnown) {
                 if (start.isOlderThan(KEPT, machine.clock().instant())) {
                     tasks.starts().forget(start);
                 }
@@ -121,7 +125,7 @@ final class LateStarts {
             LOG.warn(
                     "[{}] its driver has started it when nobody waited for that any more; this copy is removed",
                     start.workload().brief());
-            session.destroyTask(start.taskId(), TIMEOUT);
+            session.destroyTask(start.taskId(), tasks.timeout());
             tasks.starts().forget(start);
         } catch (DriverFailure e) {
             if (e.isSilence()) {

@@ -11,14 +11,10 @@ import io.homeostat.proto.nomad.driver.DriverCapabilities;
 import io.homeostat.reconcile.runtime.Execution;
 import io.homeostat.reconcile.runtime.KindRuntime.Signalable.Sending;
 import io.homeostat.reconcile.runtime.driver.RunningDrivers.Absent;
-import java.time.Duration;
 import java.util.function.Predicate;
 
 /** Signals and commands for tasks that run, through their drivers. */
 final class TaskAccesses {
-    /** For calls that only ask, and for a signal. */
-    private static final Duration TIMEOUT = Duration.ofSeconds(5);
-
     /** Not in every release of the list by which drivers of Nomad read names; what is not there some take for SIGINT. */
     private static final ImmutableSet<String> RARE =
             ImmutableSet.of("SIGCHLD", "SIGURG", "SIGVTALRM", "SIGPWR", "SIGSTKFLT");
@@ -38,7 +34,7 @@ final class TaskAccesses {
         }
         return () -> {
             try {
-                session.tasks().signal(task.taskId(), signal, TIMEOUT);
+                session.tasks().signal(task.taskId(), signal, tasks.timeout());
             } catch (DriverFailure e) {
                 throw failed(
                         "could not send " + signal + " to "
@@ -65,8 +61,8 @@ final class TaskAccesses {
             throws ActuationFailure, InterruptedException {
         String driver = task.driver();
         try {
-            DriverSession session = tasks.session(driver, TIMEOUT);
-            if (!can.test(session.capabilities(TIMEOUT))) {
+            DriverSession session = tasks.session(driver, tasks.timeout());
+            if (!can.test(session.capabilities(tasks.timeout()))) {
                 throw refused("the driver " + driver + " of "
                         + instance.workload().brief() + " " + cannot + ", as it says itself");
             }

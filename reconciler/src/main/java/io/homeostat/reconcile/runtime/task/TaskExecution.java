@@ -35,11 +35,14 @@ final class TaskExecution implements Execution {
     private final Identity.Task task;
     private final Request request;
     private final TaskCommand command;
+    private final Duration silence;
     private final Queue<Event> events = new ArrayDeque<>();
     private boolean heard;
     private boolean over;
 
-    private TaskExecution(DriverSession session, Identity.Task task, Request request, TaskCommand command) {
+    private TaskExecution(
+            DriverSession session, Identity.Task task, Request request, TaskCommand command, Duration silence) {
+        this.silence = silence;
         this.session = session;
         this.task = task;
         this.request = request;
@@ -47,8 +50,14 @@ final class TaskExecution implements Execution {
     }
 
     static TaskExecution begin(DriverSession session, Identity.Task task, Request request) throws InterruptedException {
+        return begin(session, task, request, SILENCE);
+    }
+
+    /** @param silence after which the driver is asked whether the task still runs */
+    static TaskExecution begin(DriverSession session, Identity.Task task, Request request, Duration silence)
+            throws InterruptedException {
         TaskCommand command = session.tasks().begin(task.taskId(), request.command(), request.terminal());
-        return new TaskExecution(session, task, request, command);
+        return new TaskExecution(session, task, request, command, silence);
     }
 
     private static ActuationFailure failed(Identity.Task task, DriverFailure e) {
@@ -70,7 +79,7 @@ final class TaskExecution implements Execution {
     private void listen() throws DriverFailure, InterruptedException {
         Optional<TaskCommand.Event> event;
         try {
-            event = command.next(SILENCE);
+            event = command.next(silence);
         } catch (DriverFailure e) {
             if (heard || request.reads() || request.terminal() || !isNotOffered(e)) {
                 throw e;

@@ -48,7 +48,6 @@ import org.jspecify.annotations.Nullable;
  * that its tasks have ended.
  */
 final class TaskObserver implements InstanceObserver {
-    private static final Duration TIMEOUT = Duration.ofSeconds(5);
     /** A driver that was asked by a former agent has started it by then, or what it starts is removed, see {@link LateStarts}. */
     private static final Duration STARTING = Duration.ofSeconds(30);
 
@@ -60,13 +59,18 @@ final class TaskObserver implements InstanceObserver {
     private final Machine machine;
     private final Tasks tasks;
     private final TaskProbes probes;
-    private final TaskCgroups cgroups = new TaskCgroups();
+    private final TaskCgroups cgroups;
     private final LaunchDirectories launches;
 
     /** Who waits for the end of a task, by launch id. */
     private final Map<String, Runnable> waiting = new ConcurrentHashMap<>();
 
     TaskObserver(Machine machine, Tasks tasks) {
+        this(machine, tasks, new TaskCgroups());
+    }
+
+    TaskObserver(Machine machine, Tasks tasks, TaskCgroups cgroups) {
+        this.cgroups = cgroups;
         this.machine = machine;
         this.tasks = tasks;
         this.probes = new TaskProbes(machine, tasks);
@@ -145,7 +149,7 @@ final class TaskObserver implements InstanceObserver {
     private Liveness interrupted(Instance instance, Identity.Task task)
             throws DriverFailure, IOException, InterruptedException {
         try {
-            return switch (tasks.session(task.driver(), TIMEOUT).inspectTask(task.taskId(), TIMEOUT)) {
+            return switch (tasks.session(task.driver(), tasks.timeout()).inspectTask(task.taskId(), tasks.timeout())) {
                 case TaskState.Runs runs ->
                     new Liveness.Orphaned(unknown(machine.clock().instant()), 1);
                 case TaskState.Exited exited -> left(instance);
@@ -168,7 +172,7 @@ final class TaskObserver implements InstanceObserver {
             throws Absent, DriverFailure, IOException, InterruptedException {
         DriverSession session;
         try {
-            session = tasks.session(task.driver(), TIMEOUT);
+            session = tasks.session(task.driver(), tasks.timeout());
         } catch (Absent e) {
             Occupancy left = occupancy(instance.workload());
             if (left.populated()) {
@@ -186,7 +190,7 @@ final class TaskObserver implements InstanceObserver {
             follow(session, instance, task);
             return running(instance, task);
         }
-        return switch (session.inspectTask(task.taskId(), TIMEOUT)) {
+        return switch (session.inspectTask(task.taskId(), tasks.timeout())) {
             case TaskState.Runs runs -> {
                 follow(session, instance, task);
                 yield running(instance, task);
@@ -205,9 +209,9 @@ final class TaskObserver implements InstanceObserver {
         TaskSpec spec = (TaskSpec) declared.spec();
         String unsupported = TaskConfigs.unsupported(spec);
         try {
-            DriverSession session = tasks.session(spec.driver(), TIMEOUT);
-            ByteString _ = tasks.converted(spec, session, TIMEOUT);
-            return unsupported.isEmpty() ? Tasks.refusal(spec, session, TIMEOUT) : unsupported;
+            DriverSession session = tasks.session(spec.driver(), tasks.timeout());
+            ByteString _ = tasks.converted(spec, session, tasks.timeout());
+            return unsupported.isEmpty() ? Tasks.refusal(spec, session, tasks.timeout()) : unsupported;
         } catch (Absent e) {
             return unsupported;
         } catch (DriverFailure e) {
@@ -226,9 +230,9 @@ final class TaskObserver implements InstanceObserver {
 
     private FieldCheck checkedByItsDriver(TaskSpec spec) {
         try {
-            DriverSession session = tasks.session(spec.driver(), TIMEOUT);
-            FieldCheck config = DriverConfig.checked(session.taskSchema(TIMEOUT), spec.config());
-            return with(Tasks.refusal(spec, session, TIMEOUT), config);
+            DriverSession session = tasks.session(spec.driver(), tasks.timeout());
+            FieldCheck config = DriverConfig.checked(session.taskSchema(tasks.timeout()), spec.config());
+            return with(Tasks.refusal(spec, session, tasks.timeout()), config);
         } catch (Absent e) {
             return FieldCheck.unchecked(DriverConfig.FIELD, e.words());
         } catch (DriverFailure e) {
@@ -321,7 +325,7 @@ final class TaskObserver implements InstanceObserver {
                     .name("watch " + instance.workload().brief())
                     .start(() -> {
                         try {
-                            tasks.session(task.get().driver(), TIMEOUT)
+                            tasks.session(task.get().driver(), tasks.timeout())
                                     .followTask(task.get().taskId(), () -> tell(instance.launchId()));
                         } catch (Absent e) {
                             // The look after its relaunch waits anew.

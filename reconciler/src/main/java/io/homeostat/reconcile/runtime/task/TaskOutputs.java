@@ -44,13 +44,14 @@ final class TaskOutputs {
     /** Launches of which it has been said that their output can't be copied. */
     private final Set<Path> told = ConcurrentHashMap.newKeySet();
 
-    private final Ticker ticker = Ticker.systemTicker();
+    private final Ticker ticker;
     private @Nullable Long nextLook;
     private int round;
 
     private record Copy(WorkloadId id, OutputCopy output) {}
 
-    TaskOutputs(Layout layout, LaunchDirectories launches, LogTurns turns) {
+    TaskOutputs(Layout layout, LaunchDirectories launches, LogTurns turns, Ticker ticker) {
+        this.ticker = ticker;
         this.layout = layout;
         this.launches = launches;
         this.turns = turns;

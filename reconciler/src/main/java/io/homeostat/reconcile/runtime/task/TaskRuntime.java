@@ -61,16 +61,13 @@ import org.slf4j.LoggerFactory;
 final class TaskRuntime implements KindRuntime, Signalable, Executing {
     private static final Logger LOG = LoggerFactory.getLogger(TaskRuntime.class);
 
-    /** For calls that only ask, or only forget. */
-    private static final Duration TIMEOUT = Duration.ofSeconds(5);
-
     private static final Duration POLL = Duration.ofMillis(20);
     private static final Duration WAIT_FOR_DRIVER = Duration.ofMillis(100);
     private static final String TERM = "SIGTERM";
 
     private final Machine machine;
     private final Tasks tasks;
-    private final TaskCgroups cgroups = new TaskCgroups();
+    private final TaskCgroups cgroups;
     private final TaskGroups groups;
     private final TaskDirectories directories;
     private final LaunchDirectories launches;
@@ -80,18 +77,47 @@ final class TaskRuntime implements KindRuntime, Signalable, Executing {
     private final LogEnds logEnds;
     private final TaskAccesses accesses;
     private final DriverEvents events;
-    private final Ticker ticker = Ticker.systemTicker();
+    private final Ticker ticker;
+
+    /**
+     * What the host does for its tasks.
+     *
+     * @param ticker measures how long a stop takes
+     */
+    record Host(
+            TaskCgroups cgroups,
+            TaskGroups groups,
+            TaskDirectories directories,
+            NetworkNamespaces namespaces,
+            Ticker ticker) {
+        /** The host that this program runs on. */
+        static Host of(Machine machine) {
+            TaskCgroups cgroups = new TaskCgroups();
+            return new Host(
+                    cgroups,
+                    new TaskGroups(cgroups, machine.procFs()),
+                    new TaskDirectories(machine.layout()),
+                    new NetworkNamespaces(),
+                    Ticker.systemTicker());
+        }
+    }
 
     TaskRuntime(Machine machine, Tasks tasks) {
+        this(machine, tasks, Host.of(machine));
+    }
+
+    TaskRuntime(Machine machine, Tasks tasks, Host host) {
         this.machine = machine;
         this.tasks = tasks;
         this.events = new DriverEvents(machine, tasks);
-        this.groups = new TaskGroups(cgroups, machine.procFs());
-        this.directories = new TaskDirectories(machine.layout());
+        this.cgroups = host.cgroups();
+        this.ticker = host.ticker();
+        this.groups = host.groups();
+        this.directories = host.directories();
         this.launches = new LaunchDirectories(machine.layout(), machine.procFs());
         this.logEnds = new LogEnds(machine.layout());
         this.configs = new TaskConfigs(machine.layout(), cgroups);
-        this.networks = new TaskNetworks(machine.layout(), tasks, new NetworkNamespaces());
+        this.networks = new TaskNetworks(machine.layout(), tasks, host.namespaces());
         this.accesses = new TaskAccesses(tasks);
         this.late = new LateStarts(machine, tasks, launches);
     }
@@ -107,21 +133,21 @@ final class TaskRuntime implements KindRuntime, Signalable, Executing {
         }
         Duration timeout = spec.lifecycle().start().timeout();
         try {
-            Running driver = tasks.reached(spec.driver(), TIMEOUT);
+            Running driver = tasks.reached(spec.driver(), tasks.timeout());
             DriverSession session = driver.session();
-            Fingerprint fingerprint = session.fingerprint(TIMEOUT);
+            Fingerprint fingerprint = session.fingerprint(tasks.timeout());
             if (fingerprint.state() != Fingerprint.State.HEALTHY) {
                 throw new ActuationFailure(
                         FailureCause.Kind.REFUSED,
                         "its driver " + spec.driver() + " can't run tasks, it is " + fingerprint.words(),
                         false);
             }
-            DriverCapabilities capabilities = session.capabilities(TIMEOUT);
-            String impossible = Tasks.refusal(spec, session, TIMEOUT);
+            DriverCapabilities capabilities = session.capabilities(tasks.timeout());
+            String impossible = Tasks.refusal(spec, session, tasks.timeout());
             if (!impossible.isEmpty()) {
                 throw new ActuationFailure(FailureCause.Kind.ARGUMENTS, impossible, true);
             }
-            ByteString config = tasks.converted(spec, session, TIMEOUT);
+            ByteString config = tasks.converted(spec, session, tasks.timeout());
             SecretMask mask = DeclaredSecrets.given(step.declared());
             return instance -> {
                 destroyForgotten(instance.workload());
@@ -324,7 +350,7 @@ final class TaskRuntime implements KindRuntime, Signalable, Executing {
         Optional<String> driver = tasks.driver(instance);
         while (driver.isPresent()) {
             try {
-                return Optional.of(tasks.session(driver.get(), TIMEOUT));
+                return Optional.of(tasks.session(driver.get(), tasks.timeout()));
             } catch (Absent e) {
                 if (!e.isKnown() || ticker.read() >= end) {
                     return Optional.empty();
@@ -343,7 +369,7 @@ final class TaskRuntime implements KindRuntime, Signalable, Executing {
         if (!groups.signal(name, signal)) {
             return false;
         }
-        long until = Math.max(end, ticker.read() + TIMEOUT.toNanos());
+        long until = Math.max(end, ticker.read() + tasks.timeout().toNanos());
         while (ticker.read() < until) {
             if (cgroups.look(name) instanceof Observation.Seen<Occupancy>(Occupancy seen) && !seen.populated()) {
                 return true;
@@ -356,15 +382,15 @@ final class TaskRuntime implements KindRuntime, Signalable, Executing {
     /** What the driver came to. */
     private String stopped(DriverSession session, String taskId, Lifecycle.Stop how) throws InterruptedException {
         try {
-            if (!(session.inspectTask(taskId, TIMEOUT) instanceof TaskState.Runs)) {
+            if (!(session.inspectTask(taskId, tasks.timeout()) instanceof TaskState.Runs)) {
                 return "had ended already";
             }
             // Some drivers answer a wait that comes after the stop with an error.
             session.followTask(taskId);
             session.stopTask(taskId, how.timeout(), how.signal() == null ? TERM : how.signal());
-            long end = ticker.read() + TIMEOUT.toNanos();
+            long end = ticker.read() + tasks.timeout().toNanos();
             while (ticker.read() < end) {
-                if (!(session.inspectTask(taskId, TIMEOUT) instanceof TaskState.Runs)) {
+                if (!(session.inspectTask(taskId, tasks.timeout()) instanceof TaskState.Runs)) {
                     return "ended after the signal to stop";
                 }
                 Thread.sleep(POLL);
@@ -386,7 +412,7 @@ final class TaskRuntime implements KindRuntime, Signalable, Executing {
             return Optional.empty();
         }
         try {
-            return Optional.of(tasks.session(driver.get(), TIMEOUT));
+            return Optional.of(tasks.session(driver.get(), tasks.timeout()));
         } catch (Absent e) {
             if (e.isKnown()) {
                 throw new ActuationFailure(
@@ -401,7 +427,7 @@ final class TaskRuntime implements KindRuntime, Signalable, Executing {
     /** Drivers keep a process and memory for each task until then. One that does not know it has nothing to forget. */
     private void forget(DriverSession session, Instance instance) throws ActuationFailure, InterruptedException {
         try {
-            session.destroyTask(tasks.taskId(instance), TIMEOUT);
+            session.destroyTask(tasks.taskId(instance), tasks.timeout());
         } catch (DriverFailure e) {
             if (e.isSilence()) {
                 throw failed(

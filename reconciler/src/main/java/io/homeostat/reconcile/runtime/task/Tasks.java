@@ -1,5 +1,6 @@
 package io.homeostat.reconcile.runtime.task;
 
+import com.github.benmanes.caffeine.cache.Ticker;
 import com.google.protobuf.ByteString;
 import io.homeostat.actuate.launch.LaunchDirectories;
 import io.homeostat.actuate.task.TaskPlace;
@@ -31,6 +32,8 @@ final class Tasks {
     private static final Logger LOG = LoggerFactory.getLogger(Tasks.class);
     private static final int SHORT = 8;
 
+    private static final Duration TIMEOUT = Duration.ofSeconds(5);
+
     private final Machine machine;
     private final LaunchDirectories launches;
     private final RunningDrivers drivers;
@@ -41,13 +44,25 @@ final class Tasks {
 
     private final LaunchesBegun begun = new LaunchesBegun();
 
+    private final Duration timeout;
+
     Tasks(Machine machine) {
+        this(machine, TIMEOUT);
+    }
+
+    Tasks(Machine machine, Duration timeout) {
         this.machine = machine;
+        this.timeout = timeout;
         this.drivers = new RunningDrivers(machine);
         this.launches = new LaunchDirectories(machine.layout(), machine.procFs());
-        this.outputs = new TaskOutputs(machine.layout(), launches, machine.logTurns());
+        this.outputs = new TaskOutputs(machine.layout(), launches, machine.logTurns(), Ticker.systemTicker());
         this.failedStarts = new FailedStarts(launches);
         this.starts = new UnansweredStarts(launches);
+    }
+
+    /** The timeout of calls to drivers that only ask, only forget, or only send a signal. */
+    Duration timeout() {
+        return timeout;
     }
 
     TaskOutputs outputs() {

@@ -62,5 +62,6 @@ class DriverKindTest {
         assertTrue(traits.hasHealth());
         assertTrue(traits.limiting() == Traits.Limiting.IN_PLACE);
         assertTrue(KindTraits.of(new DriverKind().kind()).isStartedExplicitly());
+        assertTrue(new DriverKind().isCheckedByMachine());
     }
 }
