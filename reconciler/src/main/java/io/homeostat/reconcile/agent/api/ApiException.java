@@ -23,7 +23,7 @@ public final class ApiException extends RuntimeException {
 
     private final Kind kind;
 
-    ApiException(Kind kind, String message, @Nullable Throwable cause) {
+    public ApiException(Kind kind, String message, @Nullable Throwable cause) {
         super(message, cause);
         this.kind = kind;
     }

@@ -45,7 +45,7 @@ import java.util.function.Predicate;
  * The agent that enforces what a front end declares. When none runs on the state directory one is started, in a session of its own: it
  * outlives this process, as it would any other that has started it.
  */
-public final class AgentLink implements WorkloadAgent {
+public final class AgentLink implements FrontEndAgent {
     private static final Duration START = Duration.ofSeconds(30);
     private static final Duration REMOVAL = Duration.ofSeconds(60);
     private static final Duration LOOK = Duration.ofMillis(20);
@@ -233,7 +233,7 @@ public final class AgentLink implements WorkloadAgent {
         return surroundings.start(builder);
     }
 
-    /** What is declared of other origins that are the same up to their last slash; starts an agent when none runs. */
+    /** Starts an agent when none runs, as all of these. */
     @Override
     public List<WorkloadLook> former(String task) throws InterruptedException {
         List<WorkloadLook> looks = new ArrayList<>();
@@ -241,7 +241,6 @@ public final class AgentLink implements WorkloadAgent {
         return looks;
     }
 
-    /** How a workload is; starts an agent when none runs. */
     @Override
     public WorkloadLook look(WorkloadId workload) throws InterruptedException {
         List<WorkloadLook> looks = new ArrayList<>();
@@ -252,11 +251,6 @@ public final class AgentLink implements WorkloadAgent {
         return looks.getFirst();
     }
 
-    /**
-     * Hands on how workloads are, and each change, until the thread is interrupted, the agent goes away or the reader has enough.
-     *
-     * @param goesOn whether the reader wants more
-     */
     @Override
     public void follow(ImmutableList<WorkloadId> workloads, Predicate<WorkloadLook> goesOn)
             throws InterruptedException {
@@ -286,21 +280,11 @@ public final class AgentLink implements WorkloadAgent {
         });
     }
 
-    /**
-     * Declares a workload; the same again changes nothing. Starts an agent when none runs, as all of these.
-     *
-     * @param origin what it comes from, as whoever asks the front end for it calls that
-     */
     @Override
     public void declare(String origin, String document) throws InterruptedException {
         run(FrontEndCommand.declare(frontEnd, origin, document));
     }
 
-    /**
-     * Withdraws a workload, and returns when nothing is left of it.
-     *
-     * @throws CommandFailure also when something is after a minute
-     */
     @Override
     public void withdraw(WorkloadId workload) throws InterruptedException {
         run(FrontEndCommand.withdraw(frontEnd, workload));
@@ -313,12 +297,12 @@ public final class AgentLink implements WorkloadAgent {
         throw new CommandFailure(workload + " is withdrawn, and not gone after " + REMOVAL.toSeconds() + " s");
     }
 
-    /** Ends the pause of a stop that nobody will finish. */
+    @Override
     public void resume(String origin, WorkloadId workload) throws InterruptedException {
         run(FrontEndCommand.resume(frontEnd, origin, workload));
     }
 
-    /** The same for what prints nothing of interest. */
+    @Override
     public void run(Command command) throws InterruptedException {
         run(command, bytes -> true);
     }

@@ -14,7 +14,7 @@ public final class WorkloadWatch {
 
     private static final Duration LONGEST_PAUSE = Duration.ofSeconds(5);
 
-    private final WorkloadAgent agent;
+    private final FrontEndAgent agent;
     private final Supplier<ImmutableList<WorkloadId>> wanted;
     private final Consumer<WorkloadLook> seen;
     private final Consumer<String> warn;
@@ -22,7 +22,7 @@ public final class WorkloadWatch {
     private boolean changed;
 
     private WorkloadWatch(
-            WorkloadAgent agent,
+            FrontEndAgent agent,
             Supplier<ImmutableList<WorkloadId>> wanted,
             Consumer<WorkloadLook> seen,
             Consumer<String> warn) {
@@ -40,7 +40,7 @@ public final class WorkloadWatch {
      * @param seen how one is, and each change; by one thread
      */
     public static WorkloadWatch begin(
-            WorkloadAgent agent,
+            FrontEndAgent agent,
             Supplier<ImmutableList<WorkloadId>> wanted,
             Consumer<WorkloadLook> seen,
             Consumer<String> warn) {

@@ -9,7 +9,7 @@ import io.homeostat.observe.process.ProcFs;
 import io.homeostat.proto.kata.CgroupStats;
 import io.homeostat.proto.kata.ExecProcessRequest;
 import io.homeostat.proto.kata.LinuxResources;
-import io.homeostat.reconcile.agent.frontend.WorkloadAgent;
+import io.homeostat.reconcile.agent.frontend.FrontEndAgent;
 import io.homeostat.reconcile.agent.guest.OciRuntime.State;
 import io.homeostat.reconcile.command.environment.CommandFailure;
 import java.io.IOException;
@@ -36,7 +36,7 @@ final class ContainerOperations {
     private static final long PAGE = 64 << 10;
 
     private final HostedContainers containers;
-    private final WorkloadAgent agent;
+    private final FrontEndAgent agent;
     private final OciRuntime runtime;
     private final RequestChecks checks;
     private final GuestSystem system;
@@ -45,7 +45,7 @@ final class ContainerOperations {
 
     ContainerOperations(
             HostedContainers containers,
-            WorkloadAgent agent,
+            FrontEndAgent agent,
             OciRuntime runtime,
             RequestChecks checks,
             GuestSystem system) {

@@ -5,7 +5,7 @@ import com.google.common.base.Throwables;
 import io.homeostat.actuate.LocalDisk;
 import io.homeostat.actuate.SecureDirectories;
 import io.homeostat.proto.kata.CreateSandboxRequest;
-import io.homeostat.reconcile.agent.frontend.WorkloadAgent;
+import io.homeostat.reconcile.agent.frontend.FrontEndAgent;
 import io.homeostat.reconcile.agent.frontend.WorkloadLook;
 import io.homeostat.reconcile.command.environment.CommandFailure;
 import io.homeostat.reconcile.command.environment.Version;
@@ -68,7 +68,7 @@ final class GuestMachine {
      * @throws IOException when its directory can't be read or written
      * @throws CommandFailure when what was declared before the boot can't be withdrawn
      */
-    GuestMachine(GuestPaths paths, WorkloadAgent agent, OciRuntime runtime, GuestSystem system)
+    GuestMachine(GuestPaths paths, FrontEndAgent agent, OciRuntime runtime, GuestSystem system)
             throws IOException, InterruptedException {
         this.paths = paths;
         this.runtime = runtime;
@@ -84,7 +84,7 @@ final class GuestMachine {
         this.network = new MachineNetwork(system.tools());
     }
 
-    private void forgetFormerBoot(WorkloadAgent agent) throws IOException, InterruptedException {
+    private void forgetFormerBoot(FrontEndAgent agent) throws IOException, InterruptedException {
         String now = system.procFs().bootId();
         Path file = paths.root().resolve("boot");
         if (Files.exists(file) && Files.readString(file).strip().equals(now)) {

@@ -12,7 +12,7 @@ import io.homeostat.observe.limits.CgroupLayout;
 import io.homeostat.observe.process.ProcFs;
 import io.homeostat.proto.kata.CreateContainerRequest;
 import io.homeostat.proto.kata.Storage;
-import io.homeostat.reconcile.agent.frontend.WorkloadAgent;
+import io.homeostat.reconcile.agent.frontend.FrontEndAgent;
 import io.homeostat.reconcile.agent.frontend.WorkloadLook;
 import io.homeostat.reconcile.agent.frontend.WorkloadWatch;
 import io.homeostat.reconcile.command.FrontEnd;
@@ -48,7 +48,7 @@ final class HostedContainers {
 
     private final GuestPaths paths;
     private final Layout layout;
-    private final WorkloadAgent agent;
+    private final FrontEndAgent agent;
     private final OciRuntime runtime;
     private final Storages storages;
     private final HostedSandbox sandbox;
@@ -68,7 +68,7 @@ final class HostedContainers {
      */
     HostedContainers(
             GuestPaths paths,
-            WorkloadAgent agent,
+            FrontEndAgent agent,
             OciRuntime runtime,
             Storages storages,
             HostedSandbox sandbox,

@@ -30,6 +30,7 @@ final class ExecSession implements StreamObserver<ExecTaskStreamingRequest> {
     private static final int CHUNK = 16 << 10;
 
     private final NomadTasks tasks;
+    private final Launcher launcher;
     private final Outlet<ExecTaskStreamingResponse> out;
     /** Asks the client for one more message. */
     private final Runnable more;
@@ -48,7 +49,18 @@ final class ExecSession implements StreamObserver<ExecTaskStreamingRequest> {
     private @Nullable PseudoTerminal terminal;
     private volatile boolean isOver;
 
+    /** Starts processes. */
+    @FunctionalInterface
+    interface Launcher {
+        Process start(ProcessBuilder builder) throws IOException;
+    }
+
     ExecSession(NomadTasks tasks, Outlet<ExecTaskStreamingResponse> out, Runnable more) {
+        this(tasks, out, more, ProcessBuilder::start);
+    }
+
+    ExecSession(NomadTasks tasks, Outlet<ExecTaskStreamingResponse> out, Runnable more, Launcher launcher) {
+        this.launcher = launcher;
         this.tasks = tasks;
         this.out = out;
         this.more = more;
@@ -111,10 +123,8 @@ final class ExecSession implements StreamObserver<ExecTaskStreamingRequest> {
             PseudoTerminal pty = PseudoTerminal.open();
             File device = new File(pty.device());
             try {
-                started = builder.redirectInput(device)
-                        .redirectOutput(device)
-                        .redirectError(device)
-                        .start();
+                started = launcher.start(
+                        builder.redirectInput(device).redirectOutput(device).redirectError(device));
             } catch (IOException e) {
                 pty.close();
                 throw e;
@@ -122,7 +132,7 @@ final class ExecSession implements StreamObserver<ExecTaskStreamingRequest> {
             terminal = pty;
             Thread.ofPlatform().daemon().name("exec terminal").start(() -> serve(started, pty));
         } else {
-            started = builder.start();
+            started = launcher.start(builder);
             Thread.ofVirtual().name("exec output").start(() -> serve(started));
         }
         process = started;

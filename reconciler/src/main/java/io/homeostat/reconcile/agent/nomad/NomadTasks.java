@@ -13,6 +13,7 @@ import io.homeostat.observe.process.ProcFs;
 import io.homeostat.proto.nomad.driver.TaskConfig;
 import io.homeostat.proto.nomad.driver.TaskHandle;
 import io.homeostat.reconcile.agent.frontend.AgentLink;
+import io.homeostat.reconcile.agent.frontend.FrontEndAgent;
 import io.homeostat.reconcile.agent.frontend.WorkloadLook;
 import io.homeostat.reconcile.agent.frontend.WorkloadWatch;
 import io.homeostat.reconcile.command.FrontEndCommand;
@@ -48,11 +49,6 @@ final class NomadTasks {
     /** Until StopTask says otherwise. */
     private static final Duration STOP = Duration.ofSeconds(30);
 
-    /** What a stop may take longer than the task has been given. */
-    private static final Duration LEEWAY = Duration.ofSeconds(15);
-
-    private static final Duration ADOPTION = Duration.ofSeconds(20);
-
     /** How long an agent may not answer for a task that it has. */
     private static final Duration RECOVERY = Duration.ofMinutes(10);
 
@@ -60,19 +56,50 @@ final class NomadTasks {
     private static final int ABANDON = 3;
 
     private static final String RUNS = "the task still runs, and is only destroyed by force";
-    private static final Duration LOOK = Duration.ofMillis(50);
 
-    private final AgentLink agent;
+    private final FrontEndAgent agent;
     private final TaskEvents events;
     private final HostLog log;
     private final InstantSource clock;
-    private final ProcFs procFs = new ProcFs();
+    private final Sender signals;
+    private final Times times;
     private final Map<String, DrivenTask> tasks = new ConcurrentHashMap<>();
     private final Map<String, TaskOutput> outputs = new ConcurrentHashMap<>();
     private final Map<String, Object> turns = new ConcurrentHashMap<>();
     private final WorkloadWatch watch;
 
-    NomadTasks(AgentLink agent, TaskEvents events, HostLog log, InstantSource clock) {
+    /**
+     * How long is waited for what.
+     *
+     * @param pause after a failure, the first time; then longer ones
+     * @param look between two looks at a task that is about to change
+     * @param leeway what a stop may take longer than the task has been given
+     * @param adoption how long an agent that was just started may not know whether a task runs
+     */
+    record Times(Duration pause, Duration look, Duration leeway, Duration adoption) {
+        static final Times USUAL = new Times(
+                WorkloadWatch.SHORTEST_PAUSE, Duration.ofMillis(50), Duration.ofSeconds(15), Duration.ofSeconds(20));
+    }
+
+    /** Sends signals to processes. */
+    @FunctionalInterface
+    interface Sender {
+        /** Returns whether the process was there. */
+        boolean send(ProcessIdentity process, int signal) throws IOException;
+
+        static Sender ofTheKernel() {
+            Signals signals = new Signals(new ProcFs());
+            return (process, signal) -> signals.send(process.pid(), process.startTicks(), signal);
+        }
+    }
+
+    NomadTasks(FrontEndAgent agent, TaskEvents events, HostLog log, InstantSource clock) {
+        this(agent, events, log, clock, Sender.ofTheKernel(), Times.USUAL);
+    }
+
+    NomadTasks(FrontEndAgent agent, TaskEvents events, HostLog log, InstantSource clock, Sender signals, Times times) {
+        this.signals = signals;
+        this.times = times;
         this.agent = agent;
         this.events = events;
         this.log = log;
@@ -142,7 +169,7 @@ final class NomadTasks {
             throws InterruptedException {
         boolean declared = before;
         boolean begun = before;
-        Duration pause = WorkloadWatch.SHORTEST_PAUSE;
+        Duration pause = times.pause();
         while (true) {
             @Nullable WorkloadLook look = null;
             try {
@@ -220,7 +247,7 @@ final class NomadTasks {
                     return;
                 } catch (CommandFailure e) {
                     log.warn(workload + " was not started, and is not removed: " + e.getMessage());
-                    Thread.sleep(WorkloadWatch.SHORTEST_PAUSE);
+                    Thread.sleep(times.pause());
                 }
             }
         } finally {
@@ -258,7 +285,7 @@ final class NomadTasks {
             }
             // Nomad would start another one if this failed for one that lives.
             Instant last = clock.instant().plus(RECOVERY);
-            Duration pause = WorkloadWatch.SHORTEST_PAUSE;
+            Duration pause = times.pause();
             while (true) {
                 try {
                     recover(handle, workload);
@@ -278,8 +305,10 @@ final class NomadTasks {
     private void recover(TaskHandle handle, WorkloadId workload) throws InterruptedException {
         WorkloadLook look = agent.look(workload);
         // An agent that has just been started has yet to see it.
-        for (long looks = ADOPTION.dividedBy(LOOK); looks > 0 && look.known() && !isSettled(look); looks--) {
-            Thread.sleep(LOOK);
+        for (long looks = times.adoption().dividedBy(times.look());
+                looks > 0 && look.known() && !isSettled(look);
+                looks--) {
+            Thread.sleep(times.look());
             look = agent.look(workload);
         }
         if (!look.known()) {
@@ -329,17 +358,17 @@ final class NomadTasks {
                         TaskDocument.of(task.config(), task.settings(), timeout, timeout.isZero() ? KILL : TERMINATE));
             } else {
                 // Nobody restarts it meanwhile, and how it ends is its own end.
-                hold(Hold.PAUSE, task, LEEWAY);
+                hold(Hold.PAUSE, task, times.leeway());
                 end(task, timeout, ofStop(timeout, signal));
-                if (isOver(task, LEEWAY)) {
+                if (isOver(task, times.leeway())) {
                     return;
                 }
             }
-            hold(Hold.STOP, task, timeout.plus(LEEWAY));
+            hold(Hold.STOP, task, timeout.plus(times.leeway()));
         } catch (CommandFailure e) {
             throw TaskFailures.failed(e.getMessage());
         }
-        if (!isOver(task, LEEWAY)) {
+        if (!isOver(task, times.leeway())) {
             throw TaskFailures.failed("the task is stopped, and its end is not known yet");
         }
     }
@@ -369,29 +398,24 @@ final class NomadTasks {
             return;
         }
         if (!isGone(process, task, timeout) && sent(process, KILL)) {
-            boolean _ = isGone(process, task, LEEWAY);
+            boolean _ = isGone(process, task, times.leeway());
         }
     }
 
     /** By what the agent has said of it meanwhile. */
-    private static boolean isGone(ProcessIdentity process, DrivenTask task, Duration within)
-            throws InterruptedException {
-        for (long looks = within.dividedBy(LOOK); looks >= 0; looks--) {
+    private boolean isGone(ProcessIdentity process, DrivenTask task, Duration within) throws InterruptedException {
+        for (long looks = within.dividedBy(times.look()); looks >= 0; looks--) {
             if (!process.equals(task.last().process())) {
                 return true;
             }
-            Thread.sleep(LOOK);
+            Thread.sleep(times.look());
         }
         return false;
     }
 
     private boolean sent(ProcessIdentity process, String signal) {
         try {
-            return new Signals(procFs)
-                    .send(
-                            process.pid(),
-                            process.startTicks(),
-                            SignalNames.number(signal).orElseThrow());
+            return signals.send(process, SignalNames.number(signal).orElseThrow());
         } catch (IOException e) {
             throw TaskFailures.failed(e.getMessage());
         }

@@ -4,6 +4,7 @@ import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.state.Identity.ProcessIdentity;
+import io.homeostat.reconcile.command.Command;
 import io.homeostat.reconcile.command.environment.CommandFailure;
 import java.nio.file.Path;
 import java.time.Instant;
@@ -20,7 +21,7 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /** An agent in memory: it stores what is declared, and a test decides what it observes. */
-public final class FakeAgent implements WorkloadAgent {
+public final class FakeAgent implements FrontEndAgent {
     /** The number of the process of each workload that runs; no process of this machine has it. */
     public static final long PROCESS = 2_000_000_321;
 
@@ -210,5 +211,15 @@ public final class FakeAgent implements WorkloadAgent {
     public List<WorkloadLook> former(String origin) {
         failIfTold("former");
         return former;
+    }
+
+    @Override
+    public void resume(String origin, WorkloadId workload) {
+        throw new UnsupportedOperationException("no test needs it");
+    }
+
+    @Override
+    public void run(Command command) {
+        throw new UnsupportedOperationException("no test needs it");
     }
 }

@@ -3,12 +3,13 @@ package io.homeostat.reconcile.agent.frontend;
 import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
+import io.homeostat.reconcile.command.Command;
 import io.homeostat.reconcile.command.environment.CommandFailure;
 import java.util.List;
 import java.util.function.Predicate;
 
 /** An agent as a front end uses it: it declares workloads there and observes them. */
-public interface WorkloadAgent {
+public interface FrontEndAgent {
     /** The directories of the agent. */
     Layout layout();
 
@@ -49,4 +50,18 @@ public interface WorkloadAgent {
      * @throws CommandFailure when the agent does not answer
      */
     List<WorkloadLook> former(String origin) throws InterruptedException;
+
+    /**
+     * Ends the pause of a stop that nobody will finish.
+     *
+     * @throws CommandFailure when the agent does not answer
+     */
+    void resume(String origin, WorkloadId workload) throws InterruptedException;
+
+    /**
+     * Runs a command whose output nobody needs.
+     *
+     * @throws CommandFailure when the command fails or the agent does not answer
+     */
+    void run(Command command) throws InterruptedException;
 }
