@@ -176,14 +176,13 @@ public final class ApiClient implements AutoCloseable {
         Status status = e.getStatus();
         String words = status.getDescription() == null ? status.getCode().name() : status.getDescription();
         Code code = status.getCode();
-        Kind kind =
-                switch (code) {
-                    case UNIMPLEMENTED -> Kind.UNKNOWN_CALL;
-                    case UNAVAILABLE -> heard ? Kind.LOST : Kind.UNANSWERED;
-                    // A server that has waited long enough for its answers cancels them.
-                    case CANCELLED -> heard ? Kind.LOST : Kind.REFUSED;
-                    default -> Kind.REFUSED;
-                };
+        Kind kind = switch (code) {
+            case UNIMPLEMENTED -> Kind.UNKNOWN_CALL;
+            case UNAVAILABLE -> heard ? Kind.LOST : Kind.UNANSWERED;
+            // A server that has waited long enough for its answers cancels them.
+            case CANCELLED -> heard ? Kind.LOST : Kind.REFUSED;
+            default -> Kind.REFUSED;
+        };
         Throwable cause = status.getCause();
         return new ApiException(
                 kind, words + (cause == null || cause.getMessage() == null ? "" : ": " + cause.getMessage()), e);

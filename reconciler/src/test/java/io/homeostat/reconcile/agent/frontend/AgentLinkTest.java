@@ -400,9 +400,4 @@ class AgentLinkTest {
         AgentLink.configOfItsOwn(FrontEnd.NOMAD_DRIVER, state);
         assertTrue(Files.readString(file).contains("files: []"));
     }
-
-    @Test
-    void aBuildIsNoDistribution() {
-        assertThrows(CommandFailure.class, AgentLink::program);
-    }
 }

@@ -147,7 +147,9 @@ class ContainerLifeTest {
 
     @Test
     void aRequestThatIsRefusedLeavesNothing() throws IOException {
-        assertEquals(Status.Code.UNIMPLEMENTED, refusedToCreate(guest.container("app").setSandboxPidns(true)));
+        assertEquals(
+                Status.Code.UNIMPLEMENTED,
+                refusedToCreate(guest.container("app").setSandboxPidns(true)));
 
         assertEquals(List.of(), machine.containers().all());
         assertFalse(Files.exists(guest.paths.container("app")));

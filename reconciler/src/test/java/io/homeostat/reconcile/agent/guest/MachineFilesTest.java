@@ -117,10 +117,8 @@ class MachineFilesTest {
     void anOwnerWithoutAUserOrAGroupIsNone() throws IOException {
         int own = (int) Files.getAttribute(root, "unix:uid");
         for (int[] owner : new int[][] {{-1, 12346}, {12345, -1}}) {
-            files.copy(file("a", REGULAR | 0700)
-                    .setUid(owner[0])
-                    .setGid(owner[1])
-                    .build());
+            files.copy(
+                    file("a", REGULAR | 0700).setUid(owner[0]).setGid(owner[1]).build());
 
             assertEquals(own, Files.getAttribute(copied("a"), "unix:uid"));
         }

@@ -6,7 +6,6 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import io.grpc.Context;
 import io.grpc.Status;
 import io.homeostat.proto.kata.GetOOMEventRequest;
-import io.homeostat.proto.kata.OOMEvent;
 import io.homeostat.proto.kata.RemoveContainerRequest;
 import io.homeostat.proto.kata.WaitProcessRequest;
 import io.homeostat.proto.kata.WaitProcessResponse;
@@ -134,9 +133,7 @@ class OutOfMemoryEventsTest {
         outOfMemory(1);
         Answer.of(
                 service::removeContainer,
-                RemoveContainerRequest.newBuilder()
-                        .setContainerId(APP)
-                        .build());
+                RemoveContainerRequest.newBuilder().setContainerId(APP).build());
 
         assertEquals(APP, outOfMemoryEvent());
     }

@@ -39,8 +39,8 @@ class UnknownContainerTest {
         scene = new KataScene(root);
         guest = scene.guest();
         sandbox = scene.runningSandbox();
-        looking = scene.closed(
-                new ContainerObserver(scene.machineToLookAt(), scene.containers(scene.machineToLookAt())));
+        looking =
+                scene.closed(new ContainerObserver(scene.machineToLookAt(), scene.containers(scene.machineToLookAt())));
         scene.runningContainer(container());
         scene.agent().containers().clear();
     }
