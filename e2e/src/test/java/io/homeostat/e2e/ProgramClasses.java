@@ -23,9 +23,14 @@ import java.util.stream.Stream;
  * every other instance; the libraries that have no such state are shared.
  */
 final class ProgramClasses {
-    /** Prefixes of the libraries that write to the log of the program, or are the program. All others can be shared. */
+    /** Prefixes of the files that are the program, its log, and libraries that write to it. All other libraries are shared. */
     private static final List<String> SEPARATE =
-            List.of("homeostat", "logback-", "slf4j-", "org.eclipse.jgit-", "jetcd-", "vertx-", "cron-utils-");
+            List.of("homeostat", "logback-", "slf4j-", "org.eclipse.jgit-", "cron-utils-");
+
+    /** Of jetcd and Vert.x, too, which gRPC has to see as it sees its own classes; what they log is dropped. */
+    private static final String LOGGING_API = "slf4j-";
+
+    private static final String LOGGING_PACKAGE = "org.slf4j.";
 
     /** Generated code; it logs nothing. */
     private static final String PROTO = "homeostat-proto-";
@@ -41,7 +46,7 @@ final class ProgramClasses {
      * @param libraries the loader of {@link #libraries}
      */
     ProgramClasses(Path distribution, ClassLoader libraries) {
-        loader = new URLClassLoader(jars(distribution, ProgramClasses::isSeparate), libraries);
+        loader = new Loader(jars(distribution, ProgramClasses::isSeparate), libraries);
         try {
             Class<?> environment = loader.loadClass("io.homeostat.reconcile.command.environment.Environment");
             interrupts = loader.loadClass(environment.getName() + "$Interrupts");
@@ -60,7 +65,9 @@ final class ProgramClasses {
 
     /** Returns a loader of the libraries that all instances share. The native part of SQLite must exist once, or its locks fail. */
     static ClassLoader libraries(Path distribution) {
-        return new URLClassLoader(jars(distribution, jar -> !isSeparate(jar)), ClassLoader.getPlatformClassLoader());
+        return new URLClassLoader(
+                jars(distribution, jar -> !isSeparate(jar) || jar.startsWith(LOGGING_API)),
+                ClassLoader.getPlatformClassLoader());
     }
 
     private static boolean isSeparate(String jar) {
@@ -178,5 +185,23 @@ final class ProgramClasses {
 
         /** Called when a signal has no effect any more. */
         void over();
+    }
+
+    /** Takes everything from its parent that is there but the logging API. */
+    private static final class Loader extends URLClassLoader {
+        Loader(URL[] jars, ClassLoader parent) {
+            super(jars, parent);
+        }
+
+        @Override
+        protected Class<?> loadClass(String name, boolean resolve) throws ClassNotFoundException {
+            if (!name.startsWith(LOGGING_PACKAGE)) {
+                return super.loadClass(name, resolve);
+            }
+            synchronized (getClassLoadingLock(name)) {
+                Class<?> loaded = findLoadedClass(name);
+                return loaded != null ? loaded : findClass(name);
+            }
+        }
     }
 }

@@ -20,8 +20,8 @@ import org.jspecify.annotations.Nullable;
 final class WarmAgent implements RunningCommand, ProgramClasses.Signals {
     private static final int FAILED = 1;
 
-    /** Names of threads that gRPC and the JDK keep for whoever needs one next. */
-    private static final List<String> SHARED = List.of("grpc-", "ForkJoinPool.commonPool-");
+    /** Names of threads that gRPC, the JDK and Failsafe, which jetcd uses, keep for whoever needs one next. */
+    private static final List<String> SHARED = List.of("grpc-", "ForkJoinPool.commonPool-", "FailsafeDelayScheduler");
 
     /** How long threads that were told to end may take. */
     private static final Duration THREADS_END = Duration.ofSeconds(30);
