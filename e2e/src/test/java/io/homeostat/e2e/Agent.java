@@ -29,7 +29,7 @@ class Agent {
     }
 
     boolean is(RunningCommand other) {
-        return command == other;
+        return command.equals(other);
     }
 
     boolean isRunning() {

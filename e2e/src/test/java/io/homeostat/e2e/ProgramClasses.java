@@ -90,12 +90,12 @@ final class ProgramClasses {
 
     /** Whether this loader, and no other, has loaded the class of an object. */
     boolean isOf(Object object) {
-        return object.getClass().getClassLoader() == loader;
+        return loader.equals(object.getClass().getClassLoader());
     }
 
     /** Whether a thread was started by code that ran in {@link #run}. */
     boolean isOf(Thread thread) {
-        return thread.getContextClassLoader() == loader;
+        return loader.equals(thread.getContextClassLoader());
     }
 
     /**

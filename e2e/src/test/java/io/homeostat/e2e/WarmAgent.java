@@ -109,7 +109,7 @@ final class WarmAgent implements RunningCommand, ProgramClasses.Signals {
     private List<Thread> threads() {
         return Thread.getAllStackTraces().keySet().stream()
                 .filter(each -> classes.isOf(each)
-                        && each != Thread.currentThread()
+                        && !each.equals(Thread.currentThread())
                         && SHARED.stream().noneMatch(each.getName()::startsWith))
                 .toList();
     }

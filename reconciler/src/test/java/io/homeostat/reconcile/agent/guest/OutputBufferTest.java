@@ -61,6 +61,32 @@ class OutputBufferTest {
     }
 
     @Test
+    void aBufferTakesAsMuchAsItHoldsAndWaitsForRoomBeyondThat() throws InterruptedException {
+        ByteString half = ByteString.copyFrom(new byte[128 << 10]);
+        Thread printing = Thread.ofVirtual().start(() -> {
+            try {
+                buffer.put(half);
+                buffer.put(half);
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+            }
+        });
+        assertTrue(printing.join(LONGEST));
+        Thread oneMore = Thread.ofVirtual().start(() -> {
+            try {
+                buffer.put(ByteString.copyFromUtf8("x"));
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+            }
+        });
+        Awaitility.await().atMost(LONGEST).until(() -> oneMore.getState() == Thread.State.WAITING);
+
+        assertEquals(1, buffer.take(1).size());
+
+        assertTrue(oneMore.join(LONGEST));
+    }
+
+    @Test
     void whoGivesUpReadingIsToldSo() {
         Context.CancellableContext call = Context.ROOT.withCancellation();
         call.cancel(null);
