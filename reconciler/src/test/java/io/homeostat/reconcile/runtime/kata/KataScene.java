@@ -8,6 +8,7 @@ import com.google.common.collect.ImmutableList;
 import com.google.common.collect.Iterables;
 import io.homeostat.actuate.ActuationFailure;
 import io.homeostat.actuate.launch.LaunchDirectories;
+import io.homeostat.desired.model.ContainerSpec;
 import io.homeostat.desired.model.Kind;
 import io.homeostat.desired.model.Lifecycle;
 import io.homeostat.desired.model.Workload;
@@ -77,10 +78,6 @@ final class KataScene implements AutoCloseable {
 
     Layout layout() {
         return layout;
-    }
-
-    ProcFs procFs() {
-        return procFs;
     }
 
     MemoryGuest guest() {
@@ -228,7 +225,7 @@ final class KataScene implements AutoCloseable {
 
     /** A container that runs in the guest, with all that is noted of it. */
     Instance runningContainer(Workload declared) throws ActuationFailure {
-        var spec = (io.homeostat.desired.model.ContainerSpec) declared.spec();
+        ContainerSpec spec = (ContainerSpec) declared.spec();
         MemoryContainer made = new MemoryContainer(OciSpecs.request(APP_LAUNCH, spec, "/rootfs", false));
         made.start();
         made.pause(spec.container().frozen());
@@ -279,10 +276,8 @@ final class KataScene implements AutoCloseable {
     /** What an observer sees of the only launch of a workload. */
     ObservedInstance observed(InstanceObserver observer, WorkloadId id, Checks checks) {
         Observation<ImmutableList<ObservedInstance>> seen = observer.look(id, remembered(id), checks);
-        return Iterables.getOnlyElement(
-                assertInstanceOf(Observation.Seen.class, seen, seen::toString) instanceof Observation.Seen<?> _
-                        ? seen.orElse(ImmutableList.of())
-                        : ImmutableList.of());
+        assertInstanceOf(Observation.Seen.class, seen, seen::toString);
+        return Iterables.getOnlyElement(seen.orElse(ImmutableList.of()));
     }
 
     Liveness liveness(InstanceObserver observer, WorkloadId id, Checks checks) {

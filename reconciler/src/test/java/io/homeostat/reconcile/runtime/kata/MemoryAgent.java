@@ -142,15 +142,6 @@ final class MemoryAgent extends AgentServiceImplBase {
         return links;
     }
 
-    List<Route> routes() {
-        return routes;
-    }
-
-    /** How often it was asked for its metrics. */
-    int scrapes() {
-        return scrapes.get();
-    }
-
     void setScrapes(int count) {
         scrapes.set(count);
     }

@@ -59,10 +59,6 @@ final class MemoryContainer {
         started = true;
     }
 
-    synchronized boolean isStarted() {
-        return started;
-    }
-
     synchronized void pause(boolean stops) {
         paused = stops;
     }
@@ -78,10 +74,6 @@ final class MemoryContainer {
 
     synchronized boolean isFreed() {
         return freed;
-    }
-
-    synchronized LinuxResources resources() {
-        return resources;
     }
 
     synchronized void update(LinuxResources next) {

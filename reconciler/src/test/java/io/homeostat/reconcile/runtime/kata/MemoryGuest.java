@@ -264,10 +264,6 @@ final class MemoryGuest implements AutoCloseable {
                 .toList();
     }
 
-    void forgetCalls() {
-        calls.clear();
-    }
-
     @Override
     public void close() {
         server.close();

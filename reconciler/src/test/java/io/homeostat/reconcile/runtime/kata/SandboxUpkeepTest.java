@@ -232,18 +232,6 @@ class SandboxUpkeepTest {
     }
 
     @Test
-    void thatAClockMayNotBeSetIsSaidOnce() throws Exception {
-        scene.runningSandbox();
-        guest.refuse("SetGuestDateTime", Status.INTERNAL, "EPERM");
-        look();
-
-        runtime.upkeep();
-
-        eventually().until(() -> clocksSet() == 1);
-        eventually().until(() -> !guests.contact(SANDBOX_LAUNCH).isClockNewlyRefused());
-    }
-
-    @Test
     void howOftenAnAgentWasAskedIsNoted() throws Exception {
         Instance instance = scene.runningSandbox();
         scene.agent().setScrapes(8);
