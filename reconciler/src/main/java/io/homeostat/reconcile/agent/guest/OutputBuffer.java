@@ -15,10 +15,13 @@ final class OutputBuffer {
     private boolean ended;
     private boolean abandoned;
 
-    /** Waits for room. */
+    /** Waits for room. Forgets the piece if nobody will read it. */
     synchronized void put(ByteString piece) throws InterruptedException {
         while (size > 0 && size + piece.size() > MOST && !abandoned) {
             wait();
+        }
+        if (abandoned) {
+            return;
         }
         pieces.add(piece);
         size += piece.size();
