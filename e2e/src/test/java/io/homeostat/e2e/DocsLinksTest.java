@@ -57,7 +57,7 @@ final class DocsLinksTest {
             Map.entry("python3 -B", OPTION),
             Map.entry("pip --no-compile", OPTION),
             Map.entry(
-                    "mvn verify -pl e2e -am -Dtest=UiTest,FleetUiTest -Dsurefire.failIfNoSpecifiedTests=false -Dui.pictures=$PWD/docs/images",
+                    "mvn verify -pl e2e -am -Pnightly -Dtest=UiTest,FleetUiTest -Dsurefire.failIfNoSpecifiedTests=false -Dui.pictures=$PWD/docs/images",
                     "the build of which this test is a part"),
             Map.entry("systemctl disable --now web", "of a service that the reader has"),
             Map.entry("nomad job run -output", NEEDS_IT),

@@ -2,7 +2,6 @@ package io.homeostat.reconcile.sim;
 
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -13,9 +12,10 @@ import java.util.function.Function;
  * smaller history counts when it breaks the same invariant.
  */
 final class Shrinking {
-    private static final Duration PATIENCE = Duration.ofMinutes(1);
+    /** Far more than it takes; a number of histories, as a slow machine is no reason to show people a longer one. */
+    private static final int MOST = 500;
 
-    private final long began = System.nanoTime();
+    private int played;
     private Failure smallest;
 
     Shrinking(Failure failure) {
@@ -28,13 +28,13 @@ final class Shrinking {
             before = size();
             shrink(failure -> failure.fate().moments(), this::withMoments);
             shrink(failure -> failure.faults().asList(), this::withFaults);
-        } while (size() < before && !isLate());
+        } while (size() < before && !isEnough());
         return smallest;
     }
 
     /** Small is better than smallest. */
-    private boolean isLate() {
-        return System.nanoTime() - began > PATIENCE.toNanos();
+    private boolean isEnough() {
+        return played > MOST;
     }
 
     private int size() {
@@ -55,7 +55,7 @@ final class Shrinking {
         while (true) {
             boolean gave = false;
             int from = 0;
-            while (from < parts.apply(smallest).size() && !isLate()) {
+            while (from < parts.apply(smallest).size() && !isEnough()) {
                 List<T> fewer = new ArrayList<>(parts.apply(smallest));
                 fewer.subList(from, Math.min(from + size, fewer.size())).clear();
                 if (stillFails(play.apply(fewer))) {
@@ -64,7 +64,7 @@ final class Shrinking {
                     from += size;
                 }
             }
-            if ((size == 1 && !gave) || isLate()) {
+            if ((size == 1 && !gave) || isEnough()) {
                 return;
             }
             size = Math.max(1, size / 2);
@@ -72,6 +72,7 @@ final class Shrinking {
     }
 
     private boolean stillFails(Optional<Failure> failure) {
+        played++;
         boolean same = failure.filter(found ->
                         found.violation().invariant() == smallest.violation().invariant())
                 .isPresent();
