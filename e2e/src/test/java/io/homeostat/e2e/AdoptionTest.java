@@ -77,6 +77,7 @@ final class AdoptionTest {
         homeostat.awaitAnother("process/web", homeostat.kill("process/web"));
     }
 
+    @Tag("nightly")
     @Test
     void howAWorkloadEndedWhileNoAgentWasThereIsKnownAndItIsRestarted() {
         Path go = homeostat.directory().resolve("go");
@@ -104,6 +105,7 @@ final class AdoptionTest {
                         && event.get("message").asText().contains("status 7")));
     }
 
+    @Tag("nightly")
     @Test
     void whatNobodyDeclaresAnyMoreIsStoppedAndWhatOnlyLooksLikeItIsNot() {
         homeostat.declare("web.yaml", Document.script("web", "exec sleep 1000"));

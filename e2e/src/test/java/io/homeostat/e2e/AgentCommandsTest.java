@@ -13,6 +13,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Function;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
@@ -118,6 +119,7 @@ final class AgentCommandsTest {
         eventually().until(() -> command("process/web").equals("sleep 1000 "));
     }
 
+    @Tag("nightly")
     @Test
     void aNewerRevisionWinsAtOnceOverADownloadThatNeverEnds() {
         byte[] archive = TarGz.ofScript("exec sleep 1000");
@@ -172,6 +174,7 @@ final class AgentCommandsTest {
         }
     }
 
+    @Tag("nightly")
     @Test
     void withoutAnAgentTheOthersAreWaitedForAndSaid() {
         byte[] archive = TarGz.ofScript("exec sleep 1000");
@@ -191,6 +194,7 @@ final class AgentCommandsTest {
         }
     }
 
+    @Tag("nightly")
     @Test
     void whatIsStoppedToBeReplacedIsSaidToStop() {
         Document stubborn = Document.script("stubborn", "trap '' TERM; while :; do sleep 1; done")
@@ -205,6 +209,7 @@ final class AgentCommandsTest {
         assertEquals("RUNNING local", homeostat.state("process/stubborn"));
     }
 
+    @Tag("nightly")
     @Test
     void aPluginThatIsSlowToAnswerStartIsSaidToBeStarting() {
         Stored stored = bucket.put("greeter.tar.gz", Bucket.greeter());
@@ -269,6 +274,7 @@ final class AgentCommandsTest {
         homeostat.awaitRunning("process/web");
     }
 
+    @Tag("nightly")
     @Test
     void whoFollowsLogsMissesNoLineWhenTheAgentIsReplaced() {
         homeostat.declare("web.yaml", web("i=0; while :; do i=$((i + 1)); echo line $i; sleep 0.01; done"));

@@ -25,6 +25,7 @@ import java.util.Set;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Order;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -85,6 +86,7 @@ final class ContainerTest {
         homeostat.run("plan", "--detailed-exitcode").exits(0);
     }
 
+    @Tag("nightly")
     @Test
     void howASandboxIsIsAskedForItselfAloneAndByItsContainersOnlyWhetherItIsThere() {
         homeostat.applied(guest.sandbox(), idle());
@@ -116,6 +118,7 @@ final class ContainerTest {
         assertEquals(1, guest.fake().calls().count("CreateContainer"));
     }
 
+    @Tag("nightly")
     @Test
     void whoeverReadsItsInputComesToTheEndOfIt() {
         homeostat.applied(guest.sandbox(), app("cat; echo read it all; sleep 1000"));
@@ -123,6 +126,7 @@ final class ContainerTest {
         eventually().until(() -> homeostat.run("logs", APP).out().contains("read it all"));
     }
 
+    @Tag("nightly")
     @Test
     void aGuestIsFreedOfTheStartOfWhatHasEndedBeforeIt() {
         homeostat.applied(guest.sandbox());
@@ -139,6 +143,7 @@ final class ContainerTest {
         assertEquals(1, guest.fake().calls().count("CreateSandbox"));
     }
 
+    @Tag("nightly")
     @ParameterizedTest
     @ValueSource(booleans = {true, false})
     void howAOneShotEndsIsKnownThoughItsAgentWasStartedAgain(boolean endsMeanwhile) throws IOException {
@@ -169,6 +174,7 @@ final class ContainerTest {
         assertEquals(1, guest.fake().calls().count("CreateContainer"));
     }
 
+    @Tag("nightly")
     @Test
     void anotherLimitIsNoOtherWorkAndNoOtherProgram() {
         Document once = Document.container("once", "guest", "echo ran")
@@ -188,6 +194,7 @@ final class ContainerTest {
         homeostat.run("describe", APP).says("echo one");
     }
 
+    @Tag("nightly")
     @Test
     void oneThatEndsIsMadeAnewUnderAnotherId() {
         Agent _ = running(idle());
@@ -204,6 +211,7 @@ final class ContainerTest {
         assertEquals(1, guest.fake().calls().count("CreateSandbox"));
     }
 
+    @Tag("nightly")
     @Test
     void thatMemoryHasRunOutIsSaidAndWhetherItWasReported() {
         Agent _ = running(idle().with("limits.memory", "64Mi"));
@@ -220,6 +228,7 @@ final class ContainerTest {
         eventually().until(() -> homeostat.run("events").out().contains("nobody has reported it"));
     }
 
+    @Tag("nightly")
     @Test
     void whoIsKilledBySomebodyHasNotRunOutOfMemory() {
         Agent _ = running(idle().with("limits.memory", "64Mi"));
@@ -233,6 +242,7 @@ final class ContainerTest {
         assertEquals("SIGNALED", homeostat.status(APP).at("/lastExit/reason").asText());
     }
 
+    @Tag("nightly")
     @Test
     void whatItPrintsIsReadByTheAgentAloneAndByNoCommandBesideIt() {
         Agent _ = running(idle());
@@ -280,6 +290,7 @@ final class ContainerTest {
         assertFalse(guest.agent().resources(id()).hasMemory());
     }
 
+    @Tag("nightly")
     @Test
     void aLimitThatAnAgentOnlyPretendsToSetIsSaid() {
         homeostat.applied(guest.sandbox(), idle().with("limits.pids", 20));
@@ -290,6 +301,7 @@ final class ContainerTest {
                 .says("limits.pids is not enforced by the agent of its guest, which says that it is not limited");
     }
 
+    @Tag("nightly")
     @Test
     void aFrozenOneIsPausedInPlaceAndNoCommandIsRunInItUntilItIsNot() {
         homeostat.applied(guest.sandbox(), idle());
@@ -309,6 +321,7 @@ final class ContainerTest {
         assertEquals(1, guest.fake().calls().count("CreateContainer"));
     }
 
+    @Tag("nightly")
     @ParameterizedTest
     @ValueSource(booleans = {true, false})
     void aTerminalHasTheCallersSizeAndEachKeyIsTheCommands(boolean agent) {
@@ -354,6 +367,7 @@ final class ContainerTest {
         homeostat.applied(guest.sandbox(), idle().with("probe.exec.command", List.of("true")));
     }
 
+    @Tag("nightly")
     @Test
     void whatItUsesIsShown() {
         Agent _ = running(app("while :; do :; done").with("metrics.interval", "1s"));
@@ -365,6 +379,7 @@ final class ContainerTest {
         });
     }
 
+    @Tag("nightly")
     @Test
     void oneThatMayStillRunUnderAnAgentThatHasForgottenItIsNotMadeAgain() throws IOException {
         homeostat.applied(guest.sandbox(), idle());
@@ -376,6 +391,7 @@ final class ContainerTest {
         homeostat.run("describe", APP).says("another agent answers in its guest, which knows nothing of it");
     }
 
+    @Tag("nightly")
     @Test
     void oneThatDoesNotEndIsKilledWithAllOfIt() {
         homeostat.applied(
@@ -400,6 +416,7 @@ final class ContainerTest {
         assertEquals(1, guest.agent().containers().size());
     }
 
+    @Tag("nightly")
     @Test
     void aGuestHasOneSandboxAndTheOneThatItHadBeforeItsBootDestroysNothing() throws IOException {
         homeostat.applied(Document.sandbox("other", "unix://" + guest.socket()));
@@ -424,6 +441,7 @@ final class ContainerTest {
         assertEquals(1, guest.agent().containers().size());
     }
 
+    @Tag("nightly")
     @Test
     void aContainerWaitsForTheSandboxOfTheNewBootThoughNobodyHasLookedAtThatYet() throws IOException {
         homeostat.applied(guest.sandbox(), idle());
@@ -433,6 +451,7 @@ final class ContainerTest {
         homeostat.run("plan").says("it is started after what it depends on, and sandbox/guest is not well yet");
     }
 
+    @Tag("nightly")
     @Test
     void aSandboxThatIsChangedTakesItsContainersWithIt() throws IOException {
         homeostat.applied(guest.sandbox(), idle());
@@ -447,6 +466,7 @@ final class ContainerTest {
         assertEquals(2, guest.fake().calls().count("CreateSandbox"));
     }
 
+    @Tag("nightly")
     @Test
     void aGuestThatHangsLeavesItAsItIsAndADeleteIsNotHeldUp() {
         homeostat.applied(guest.sandbox(), idle().with("health.timeout", "300ms"));
@@ -467,6 +487,7 @@ final class ContainerTest {
         assertEquals(1, guest.fake().calls().count("CreateContainer"));
     }
 
+    @Tag("nightly")
     @Test
     void whichCallAGuestIsBlockedByIsSaidUntilItAnswers() throws IOException {
         Agent _ = running(idle().with("health.timeout", "300ms"));
@@ -492,6 +513,7 @@ final class ContainerTest {
         guest.fake().faults().clear();
     }
 
+    @Tag("nightly")
     @Test
     void anAgentThatStartsAgainIsWaitedForAndThenLosesWhatIsDeleted() throws IOException {
         homeostat.applied(guest.sandbox(), idle());
@@ -506,6 +528,7 @@ final class ContainerTest {
         assertEquals(1, guest.fake().calls().count("RemoveContainer"));
     }
 
+    @Tag("nightly")
     @Test
     void oneThatCanNotBeStoppedIsNotReplaced() throws IOException {
         // It is neither lost nor seen without its guest before the stop is tried again, however long that takes.
@@ -528,6 +551,7 @@ final class ContainerTest {
         assertEquals(2, guest.fake().calls().count("CreateContainer"));
     }
 
+    @Tag("nightly")
     @Test
     void oneThatWasGivenUpIsRemovedOnceItsGuestIsBack() throws IOException {
         Agent _ = running(idle().with("stop.timeout", "1s"));
@@ -540,6 +564,7 @@ final class ContainerTest {
         eventually().until(() -> guest.agent().containers().isEmpty());
     }
 
+    @Tag("nightly")
     @Test
     void oneThatIsLeftOverStandsInTheWayOfItselfAlone() throws IOException {
         // It is not given up, too.
@@ -564,6 +589,7 @@ final class ContainerTest {
         eventually().until(() -> guest.agent().containers().size() == 2);
     }
 
+    @Tag("nightly")
     @Test
     void aGuestThatIsGoneKeepsNothingFromBeingStopped() throws IOException {
         homeostat.declare(
@@ -579,6 +605,7 @@ final class ContainerTest {
         homeostat.run("status").says("stopped");
     }
 
+    @Tag("nightly")
     @Test
     void aGuestInWhichNobodyListensAnyMoreHoldsUpADeleteForAsLongAsItsStopMayTake() throws IOException {
         homeostat.applied(guest.sandbox(), idle().with("stop.timeout", "1s"));
@@ -588,6 +615,7 @@ final class ContainerTest {
         homeostat.run("events").says("was given up: for 1s nobody has listened in its guest");
     }
 
+    @Tag("nightly")
     @Test
     void whatAnAgentRefusesIsSaidAndNothingIsLeft() {
         guest.fake().faults().refuse("StartContainer", Status.INTERNAL.withDescription("no such file"));
@@ -603,6 +631,7 @@ final class ContainerTest {
         assertEquals(1, guest.agent().containers().size());
     }
 
+    @Tag("nightly")
     @Test
     void aRootFileSystemFromAnArchiveIsCopiedOnceInEachBoot() throws IOException {
         byte[] noise = new byte[2_500_000];
@@ -651,6 +680,7 @@ final class ContainerTest {
         assertEquals(2 * calls, guest.fake().calls().count("CopyFile"));
     }
 
+    @Tag("nightly")
     @Test
     void aNamespaceThatIsSharedEndsWithTheFirstContainerAndTheGuestIsToBootAnew() throws IOException {
         Document sandbox = guest.sandbox().with("sharedPidNamespace", true).with("health.interval", "1s");
@@ -677,6 +707,7 @@ final class ContainerTest {
         assertEquals(2, guest.agent().containers().size());
     }
 
+    @Tag("nightly")
     @Test
     void noCommandIsBegunWhileAContainerIsBeingPaused() {
         Agent _ = running(idle());
@@ -692,6 +723,7 @@ final class ContainerTest {
         assertEquals(0, guest.fake().calls().count("ExecProcess"));
     }
 
+    @Tag("nightly")
     @Test
     void aProbeThatBeginsTooLateIsForgottenByTheAgentAllTheSame() {
         Agent _ = running(idle().with("probe.exec.command", new String[] {"/bin/true"})

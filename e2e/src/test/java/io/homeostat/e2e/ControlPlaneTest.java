@@ -24,6 +24,7 @@ import java.util.List;
 import java.util.function.UnaryOperator;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.parallel.ResourceLock;
@@ -193,6 +194,7 @@ final class ControlPlaneTest {
         eventually().until(() -> COMMANDED.state("row16-slow").isEmpty());
     }
 
+    @Tag("nightly")
     @Test
     void anyNameAndRevisionIsInstalledAddressedAndRemoved() throws Exception {
         String name = "../ops agent+" + "x".repeat(70);
@@ -209,6 +211,7 @@ final class ControlPlaneTest {
         COMMANDED.awaitEvents(name, "CONFIG_REMOVE " + revision, "STOPPED " + revision, "REMOVED " + revision);
     }
 
+    @Tag("nightly")
     @Test
     void aNameOfAHundredThousandCharactersIsAsGoodAsAnyOther() throws Exception {
         String name = "ops agent/" + "n ".repeat(50_000);

@@ -113,6 +113,7 @@ final class CrashLoopTest {
         homeostat.awaitAnother("process/web", homeostat.kill("process/web"));
     }
 
+    @Tag("nightly")
     @Test
     void whatCanNotBeFetchedIsTriedAgainAfterAPauseThatOutlivesTheAgent() {
         AgentProcess agent = homeostat.agentProcess();
@@ -143,6 +144,7 @@ final class CrashLoopTest {
         }
     }
 
+    @Tag("nightly")
     @Test
     void anExpiredAddressIsNotAskedAgainUntilThereIsAnotherOne() {
         Stored archive = bucket.put("run.tar.gz", TarGz.ofScript("exec sleep 1000"));

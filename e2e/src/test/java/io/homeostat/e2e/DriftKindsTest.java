@@ -17,6 +17,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.stream.StreamSupport;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
@@ -84,6 +85,7 @@ final class DriftKindsTest {
         assertRepaired(web, "DRIFT_DETECTED", "its installation is damaged: etc/web.conf is gone");
     }
 
+    @Tag("nightly")
     @Test
     void whatIsDamagedAgainRightAfterItsRepairWaitsUnlessSomebodyAsks() throws IOException {
         homeostat.applied(web);
@@ -106,6 +108,7 @@ final class DriftKindsTest {
         homeostat.applied(web).says("1 unchanged");
     }
 
+    @Tag("nightly")
     @Test
     void anInstallationThatIsGone() throws IOException {
         homeostat.applied(web);
@@ -126,6 +129,7 @@ final class DriftKindsTest {
         assertEquals(0, repaired.get("restarts").asInt());
     }
 
+    @Tag("nightly")
     @Test
     void aLogThatWasDeleted() throws IOException {
         homeostat.applied(web);
@@ -139,6 +143,7 @@ final class DriftKindsTest {
         assertEquals(1, repaired.get("restarts").asInt());
     }
 
+    @Tag("nightly")
     @Test
     void aSocketThatWasDeleted() throws IOException {
         Stored stored = bucket.put("greeter.tar.gz", Bucket.greeter());
@@ -166,6 +171,7 @@ final class DriftKindsTest {
         assertRepaired(probed, "PLUGIN_CRASHED", "the probe's command /bin/sh exited with status 1 (1 of 1");
     }
 
+    @Tag("nightly")
     @Test
     void aProcessThatHangs() throws IOException {
         Document probed = probed("test ! -e " + broken() + " || exec sleep 1000", 1);
@@ -176,11 +182,13 @@ final class DriftKindsTest {
         assertRepaired(probed, "PLUGIN_CRASHED", "(1 of 1 failed checks)");
     }
 
+    @Tag("nightly")
     @Test
     void aProcessThatIsRestartedOnlyIfItStaysIll() throws IOException {
         assertRestartForetold("test ! -e " + broken(), "UNHEALTHY");
     }
 
+    @Tag("nightly")
     @Test
     void aProcessThatIsRestartedOnlyIfItGoesOnHanging() throws IOException {
         assertRestartForetold("test ! -e " + broken() + " || exec sleep 1000", "HUNG");
@@ -192,12 +200,14 @@ final class DriftKindsTest {
         assertChange(web.arguments("-v"), "ARGUMENTS_CHANGED", "arguments changed");
     }
 
+    @Tag("nightly")
     @Test
     void anEnvironmentThatChangedInTheDeclaration() {
         homeostat.applied(web);
         assertChange(web.with("env", Map.of("FOO", "bar")), "ENVIRONMENT_CHANGED", "environment changed");
     }
 
+    @Tag("nightly")
     @Test
     void aUserThatChangedInTheDeclaration() {
         assumeTrue(Files.isWritable(Path.of("/")), "only root can start a process as another user");

@@ -62,6 +62,7 @@ final class DriverTest {
         assertEquals("False", Homeostat.condition(homeostat.status(DRIVER), "Converged"));
     }
 
+    @Tag("nightly")
     @Test
     void whatIsNoDriverIsToldWithTheReason() {
         Result applied = homeostat.apply(
@@ -93,6 +94,7 @@ final class DriverTest {
         return sample.local(fault, "1").arguments("--fault=" + fault).with("start.attempts", 1);
     }
 
+    @Tag("nightly")
     @Test
     void aDriverThatCanNotRunTasksNowIsShownAndLeftAlone() {
         Document ill = sample.local("ill", "1").arguments("--fault=unhealthy");
@@ -203,6 +205,7 @@ final class DriverTest {
         assertEquals(0, homeostat.status(TASK).get("restarts").asInt());
     }
 
+    @Tag("nightly")
     @Test
     void ofADeletedDriverAndItsTaskNothingIsLeft() {
         homeostat.applied(

@@ -12,6 +12,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -46,6 +47,7 @@ final class InstallTest {
         assertEquals(List.of("CONFIG_INSTALL 1", "STARTED 1", "INSTALLED 1"), homeostat.events("plugin/greeter"));
     }
 
+    @Tag("nightly")
     @Test
     void theInstallationLiesWherePluginsExpectIt() throws IOException {
         Stored archive = bucket.put("greeter.tar.gz", Bucket.greeter());
@@ -88,6 +90,7 @@ final class InstallTest {
         assertEquals(plugin, status.get("pid").asLong());
     }
 
+    @Tag("nightly")
     @Test
     void theSameArchiveIsFetchedOnceForTwoPlugins() {
         Stored archive = bucket.put("greeter.tar.gz", Bucket.greeter());
@@ -102,6 +105,7 @@ final class InstallTest {
         assertNotEquals(homeostat.process("plugin/one"), homeostat.process("plugin/two"));
     }
 
+    @Tag("nightly")
     @ParameterizedTest
     @ValueSource(booleans = {true, false})
     void aFreshSignatureForTheSameArchiveIsTakenInPlace(boolean verified) {
@@ -171,6 +175,7 @@ final class InstallTest {
         assertEquals(List.of("CONFIG_APPLY 1", "CONFIG_APPLIED 1"), last(2, homeostat.events("plugin/greeter")));
     }
 
+    @Tag("nightly")
     @Test
     void aPluginThatDoesNotImplementApplyIsRestartedWithItsNewConfiguration() {
         Stored archive = bucket.put("greeter.tar.gz", Bucket.greeter());
@@ -233,6 +238,7 @@ final class InstallTest {
                 last(6, homeostat.events("plugin/greeter")));
     }
 
+    @Tag("nightly")
     @Test
     void namesAndRevisionsThatReadAlikeLiveSideBySide() {
         Stored archive = bucket.put("run.tar.gz", TarGz.ofScript("exec sleep 1000"));

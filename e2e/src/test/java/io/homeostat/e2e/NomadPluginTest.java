@@ -155,6 +155,7 @@ class NomadPluginTest {
         nomad.destroy(task.getId(), true);
     }
 
+    @Tag("nightly")
     @Test
     void itsTasksSurviveItAndAreRecoveredFromTheHandleAlone() {
         TaskConfig task = nomad.script(FOREVER);
@@ -349,6 +350,7 @@ class NomadPluginTest {
         assertTrue(homeostat.statuses().get("workloads").isEmpty());
     }
 
+    @Tag("nightly")
     @Test
     void itIsStoppedAsNomadSays() {
         TaskConfig task = nomad.script("trap 'exit 7' USR1; trap '' TERM; echo ready; while :; do sleep 0.1; done");
@@ -491,6 +493,7 @@ class NomadPluginTest {
         assertTrue(homeostat.statuses().get("workloads").isEmpty(), "nothing of it is left");
     }
 
+    @Tag("nightly")
     @Test
     void whatCannotBeHadNowMayBeTriedAgainByNomad() throws IOException {
         TaskConfig task = nomad.task(Map.of(

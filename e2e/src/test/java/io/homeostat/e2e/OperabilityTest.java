@@ -26,6 +26,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.regex.Pattern;
 import java.util.zip.GZIPInputStream;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
@@ -208,6 +209,7 @@ final class OperabilityTest {
         assertFalse(Files.exists(socket));
     }
 
+    @Tag("nightly")
     @Test
     void doctorAndDiagnosticsWorkBesideAnAgent() throws IOException {
         homeostat.keepsSecret("hunter2-of-e2e");
@@ -254,6 +256,7 @@ final class OperabilityTest {
     }
 
     /** Directories stand for control groups, and a function for the kernel, which has no controller for memory. */
+    @Tag("nightly")
     @Test
     void theUnitTakesBackWhatACrashedAgentHasPassedDownUnlessSystemdMadeItsGroup()
             throws IOException, InterruptedException {
@@ -294,6 +297,7 @@ final class OperabilityTest {
     }
 
     /** Debian 12 has systemd 252; what only later ones know is in a drop-in. */
+    @Tag("nightly")
     @Test
     void theUnitHasNoKeyThatSystemdDoesNotKnow() throws IOException, InterruptedException {
         Path analyze = Path.of("/usr/bin/systemd-analyze");

@@ -136,6 +136,7 @@ final class RecoveryTest {
         assertTrue(applied.took().toSeconds() < 40, applied::toString);
     }
 
+    @Tag("nightly")
     @Test
     void anInterruptedDeleteSaysThatTheRestIsStillToBeRemoved() {
         homeostat.applied(Document.script("stubborn", "trap '' TERM; while :; do sleep 0.2; done")
@@ -171,6 +172,7 @@ final class RecoveryTest {
         assertEquals(pid, homeostat.pid("process/slow"));
     }
 
+    @Tag("nightly")
     @Test
     void aLostDatabaseDoublesNoProcess() throws IOException {
         Stored archive = bucket.put("greeter.tar.gz", Bucket.greeter());
@@ -193,6 +195,7 @@ final class RecoveryTest {
         assertEquals(1, bucket.requests());
     }
 
+    @Tag("nightly")
     @Test
     void anAgentThatCanNotReadWhatIsDeclaredTouchesNothing() throws Exception {
         Document damaged = Document.script("other", "exec sleep 1000");

@@ -82,6 +82,7 @@ final class RestoredStateTest {
                         == 1);
     }
 
+    @Tag("nightly")
     @Test
     void soDoesTheNextApply() throws Exception {
         Document greeter =
@@ -138,6 +139,7 @@ final class RestoredStateTest {
         assertEquals(List.of(), homeostat.everyProcess());
     }
 
+    @Tag("nightly")
     @Test
     void whereTheStateWasDeletedTheNextApplyEndsWhatRuns() throws Exception {
         homeostat.applied(web("old"), Document.script("ghost", SCRIPT));

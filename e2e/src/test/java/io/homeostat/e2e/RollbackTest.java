@@ -13,6 +13,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
@@ -124,6 +125,7 @@ final class RollbackTest {
         homeostat.run("rollback", WEB, "--to", "2026.12").exits(1).says("(2026.12) is what is declared now");
     }
 
+    @Tag("nightly")
     @Test
     void ofSeveralThatAreChosenEachGoesBackAndWhatCanNotIsTold() {
         Document other = Document.script("other", "exec sleep 1000").label("team", "sre");
@@ -156,6 +158,7 @@ final class RollbackTest {
         homeostat.run("rollback").exits(64).says("name workloads (KIND/NAME), or choose them");
     }
 
+    @Tag("nightly")
     @Test
     void whatItDependsOnIsNotRolledBackWithItAndNoMoreOfAGroupAreDownThanAllowed() {
         Document database = Document.script("db", "exec sleep 1000");
@@ -189,6 +192,7 @@ final class RollbackTest {
         homeostat.run("rollback", "process/a").exits(1).says("nothing is remembered that worked before that");
     }
 
+    @Tag("nightly")
     @Test
     void whatWorkedBeforeComesBackWhileANewRevisionIsTriedInVain() {
         homeostat.applied(web("1", stored(1)));
@@ -208,6 +212,7 @@ final class RollbackTest {
         assertEquals("RUNNING 1", homeostat.state(WEB));
     }
 
+    @Tag("nightly")
     @Test
     void whatWorksRunsOnUntilARevisionIsFetchedThatIsNotHereAnyMore() {
         for (int revision = 1; revision <= 3; revision++) {
@@ -240,6 +245,7 @@ final class RollbackTest {
         assertEquals("RUNNING 2", homeostat.state(WEB));
     }
 
+    @Tag("nightly")
     @Test
     void whatCanNotBeFetchedDoesNotStandInTheWayOfAnotherOneAndIsTriedAgainByTheSameCommand() throws IOException {
         Stored first = stored(1);
@@ -299,6 +305,7 @@ final class RollbackTest {
                 .doesNotSay("3 had failed");
     }
 
+    @Tag("nightly")
     @Test
     void whatWorkedInThePlaceOfAFailedRevisionAndFailsLaterIsGoneBackFrom() {
         homeostat.agent().awaitReady();
@@ -331,6 +338,7 @@ final class RollbackTest {
         return homeostat.directory().resolve("breaks" + revision);
     }
 
+    @Tag("nightly")
     @Test
     void whatCrashesWhileAFormerRevisionCanNotBeFetchedIsStartedAgain() throws IOException {
         Stored first = stored(1);
@@ -354,6 +362,7 @@ final class RollbackTest {
         homeostat.run("history", WEB).exits(0).says("pending     back to number 1; downloading");
     }
 
+    @Tag("nightly")
     @Test
     void whatWasNeverFetchedIsNothingToGoBackTo() throws IOException {
         Stored first = stored(1);
@@ -391,6 +400,7 @@ final class RollbackTest {
         return installed().stream().filter(one -> !one.equals(failed)).toList();
     }
 
+    @Tag("nightly")
     @Test
     void whatCrashesWhileItsUpgradeIsFetchedIsNotToWaitForThat() {
         homeostat.applied(web("1", stored(1)));
@@ -414,6 +424,7 @@ final class RollbackTest {
         upgrade.kill();
     }
 
+    @Tag("nightly")
     @Test
     void whatIsNotWellWhileItsUpgradeIsFetchedIsRestartedMeanwhile() throws IOException {
         Path well = homeostat.file("well", "");
@@ -439,6 +450,7 @@ final class RollbackTest {
         upgrade.kill();
     }
 
+    @Tag("nightly")
     @Test
     void whatRanBeforeComesBackInThePlaceOfWhatDoesNotStartUntilARevisionIsFetched() throws IOException {
         Stored first = stored(1);
@@ -460,6 +472,7 @@ final class RollbackTest {
         apply.kill();
     }
 
+    @Tag("nightly")
     @Test
     void whatCanNotBeLaunchedIsGoneBackFromFurther() throws IOException {
         for (int revision = 1; revision <= 3; revision++) {
@@ -482,6 +495,7 @@ final class RollbackTest {
         return homeostat.directory().resolve("program" + revision);
     }
 
+    @Tag("nightly")
     @Test
     void whatIsDeclaredAndNeverLaunchedEndsNothing() {
         homeostat.applied(web("1", stored(1)));
@@ -498,6 +512,7 @@ final class RollbackTest {
         assertEquals(revisions.get(4).get("triedAt"), revisions.get(3).get("until"));
     }
 
+    @Tag("nightly")
     @Test
     void whyItWasGoneBackFromIsKept() throws IOException {
         homeostat.applied(web("1", stored(1)));
@@ -514,6 +529,7 @@ final class RollbackTest {
                 .says("rolled back by request from revision 2 to 1 (number 1); 2 had failed: downloading");
     }
 
+    @Tag("nightly")
     @Test
     void whoWantsSomethingElseMeanwhileIsTold() throws IOException {
         Path well = homeostat.file("well", "");
@@ -560,6 +576,7 @@ final class RollbackTest {
         assertEquals(List.of("CURRENT"), standings());
     }
 
+    @Tag("nightly")
     @Test
     void whatChangedInPlaceIsGoneBackToByItsNumberOnly() {
         homeostat.applied(Document.script("web", "exec sleep 1000"));
@@ -615,6 +632,7 @@ final class RollbackTest {
                 .findValuesAsText("status");
     }
 
+    @Tag("nightly")
     @Test
     void asManyRevisionsStayInstalledAsAreToBeKept() {
         for (int revision = 1; revision <= 4; revision++) {

@@ -7,10 +7,12 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Order;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** What runs in a guest is told to end before the sandbox of that is destroyed, which would kill it. */
+@Tag("nightly")
 final class SandboxPartsTest {
     private static final String APP = "container/app";
     private static final String SANDBOX = "sandbox/guest";

@@ -23,6 +23,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Order;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
@@ -71,6 +72,7 @@ final class SandboxTest {
         assertEquals("True", Homeostat.condition(homeostat.status(SANDBOX), "Healthy"));
     }
 
+    @Tag("nightly")
     @Test
     void whatItsGuestUsesIsShown() {
         homeostat.declare("guest.yaml", guest.sandbox().with("metrics.interval", "1s"));
@@ -113,6 +115,7 @@ final class SandboxTest {
         assertEquals(1, guest.fake().calls().count("CreateSandbox"));
     }
 
+    @Tag("nightly")
     @Test
     void anotherNetworkIsGivenInPlaceAndAnotherHostnameIsNot() {
         guest.agent().plugIn("eth0", MAC);
@@ -148,6 +151,7 @@ final class SandboxTest {
         assertEquals(2, guest.fake().calls().count("CreateSandbox"));
     }
 
+    @Tag("nightly")
     @Test
     void aGuestWhoseAgentWasRestartedAloneIsLeftAsItIsWhereNobodyHereCanBootIt() throws IOException {
         homeostat.applied(guest.sandbox());
@@ -165,6 +169,7 @@ final class SandboxTest {
         assertTrue(status.toString().contains("GuestLost"), status::toString);
     }
 
+    @Tag("nightly")
     @Test
     void ofTwoThatAreDeclaredAtOnceForOneGuestOneIsMade() {
         homeostat
@@ -224,6 +229,7 @@ final class SandboxTest {
         homeostat.applied(guest.sandbox());
     }
 
+    @Tag("nightly")
     @Test
     void aGuestThatNeverComesIsSaidWithWhatWasTriedAndWhatToDo() {
         Document nowhere = Document.sandbox("guest", "unix://" + guest.root().resolve("no.sock"))
@@ -246,6 +252,7 @@ final class SandboxTest {
         assertEquals(0, guest.fake().calls().count("CreateSandbox"));
     }
 
+    @Tag("nightly")
     @Test
     void aNetworkThatAnAgentTakesAndDoesNotMakeIsAFailure() {
         guest.agent().plugIn("eth0", MAC);
@@ -268,6 +275,7 @@ final class SandboxTest {
         assertEquals(1, guest.fake().calls().count("CreateSandbox"));
     }
 
+    @Tag("nightly")
     @Test
     void aNetworkThatCanNotBeReadIsSaidAndNothingIsSent() {
         guest.agent().plugIn("eth0", MAC);
@@ -284,6 +292,7 @@ final class SandboxTest {
                 .says("its network can't be read: ListInterfaces or ListRoutes: denied by the policy");
     }
 
+    @Tag("nightly")
     @Test
     void aSandboxThatAnAgentDoesNotLetGoStaysAndIsSaid() {
         homeostat.applied(guest.sandbox());
@@ -302,6 +311,7 @@ final class SandboxTest {
         assertEquals(1, guest.fake().calls().count("CreateSandbox"));
     }
 
+    @Tag("nightly")
     @Test
     void noSandboxIsAskedOfAnAgentThatIsAboutToEnd() {
         guest.fake().bootAgain();
@@ -315,6 +325,7 @@ final class SandboxTest {
         assertEquals(1, guest.fake().calls().mostInOneBoot("CreateSandbox"));
     }
 
+    @Tag("nightly")
     @Test
     void anAgentThatDoesNotEndWithItsSandboxIsSaidAndHoldsUpNothing() {
         guest.fake().endAfter(Duration.ofHours(1));
@@ -326,6 +337,7 @@ final class SandboxTest {
         assertFalse(guest.agent().hasSandbox());
     }
 
+    @Tag("nightly")
     @Test
     void aSandboxIsTakenUpAgainWhenTheDatabaseIsLost() throws IOException {
         homeostat.applied(guest.sandbox());
@@ -344,6 +356,7 @@ final class SandboxTest {
                 () -> homeostat.events(SANDBOX).toString());
     }
 
+    @Tag("nightly")
     @Test
     void whatAnAgentLogsIsTheLogOfItsSandbox() throws IOException {
         Path socket = guest.root().resolve("hv.sock");
@@ -364,6 +377,7 @@ final class SandboxTest {
         }
     }
 
+    @Tag("nightly")
     @Test
     void aGuestThatWasSilentIsToldTheTimeAgain() {
         guest.agent().letSetClock();
@@ -429,6 +443,7 @@ final class SandboxTest {
                 asked);
     }
 
+    @Tag("nightly")
     @Test
     void anotherPolicyTakesAnotherBoot() throws IOException {
         Path rules = Files.writeString(guest.root().resolve("policy.rego"), "package agent_policy\n");
@@ -452,6 +467,7 @@ final class SandboxTest {
         assertEquals("guest", guest.agent().askedFor().getHostname(), "its own name where none is declared");
     }
 
+    @Tag("nightly")
     @Test
     void aPolicyIsSentFirstAndAnAgentWithoutOneSaysSo() throws IOException {
         Path rules = Files.writeString(guest.root().resolve("policy.rego"), "package agent_policy\n");
@@ -470,6 +486,7 @@ final class SandboxTest {
                         + ": it does not exist");
     }
 
+    @Tag("nightly")
     @Test
     void aGuestThatIsGoneIsLostOnlyAfterAWhileAndMadeAgainWhenItIsBack() throws IOException {
         homeostat.agent();
@@ -485,6 +502,7 @@ final class SandboxTest {
         assertEquals(2, guest.fake().calls().count("CreateSandbox"));
     }
 
+    @Tag("nightly")
     @Test
     void aGuestThatComesBackWithWhatWasGivenUpLosesThatAndIsMadeASandboxOfAgain() throws IOException {
         homeostat.agent();
@@ -505,6 +523,7 @@ final class SandboxTest {
         assertEquals(1, guest.agent().containers().size());
     }
 
+    @Tag("nightly")
     @Test
     void whatWasGivenUpEndsWithItsDeletionWhereItsGuestIsBack() throws IOException {
         homeostat.applied(guest.sandbox());
@@ -519,6 +538,7 @@ final class SandboxTest {
         assertFalse(guest.agent().hasSandbox());
     }
 
+    @Tag("nightly")
     @Test
     void theProcessThatAGuestRunsInIsRestartedForANewBoot() throws IOException {
         Path socket = guest.root().resolve("vm.sock");
@@ -549,6 +569,7 @@ final class SandboxTest {
                 () -> homeostat.events("process/guest-vm").toString());
     }
 
+    @Tag("nightly")
     @Test
     void aNewBootThatApplyAsksForIsWaitedFor() throws IOException {
         Path socket = guest.root().resolve("vm.sock");

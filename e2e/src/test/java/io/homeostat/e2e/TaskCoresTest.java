@@ -12,6 +12,7 @@ import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
@@ -19,6 +20,7 @@ import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /** Processors that a task has for itself. All tests of that are here, one after the other: they take them from each other. */
+@Tag("nightly")
 @Execution(ExecutionMode.SAME_THREAD)
 final class TaskCoresTest {
     private static final Path CPUSETS = Path.of("/sys/fs/cgroup/cpuset");

@@ -177,6 +177,7 @@ final class TaskTest {
         assertEquals("True", Homeostat.condition(homeostat.status(WEB), "Healthy"));
     }
 
+    @Tag("nightly")
     @Test
     void anUpgradeWhoseProbeFailsIsUndone() {
         Document web = web("exec sleep 1000").with("revision", "7");
@@ -347,6 +348,7 @@ final class TaskTest {
                         && event.get("message").asText().contains("status 7")));
     }
 
+    @Tag("nightly")
     @Test
     void aTaskThatNeedsMoreMemoryThanItMayIsKilledAndTheCauseIsSaid() throws IOException {
         Path go = homeostat.directory().resolve("go");
@@ -366,6 +368,7 @@ final class TaskTest {
         homeostat.run("plan").says("out of memory");
     }
 
+    @Tag("nightly")
     @Test
     void aTaskThatRunsToItsEndRunsOnce() throws IOException {
         Path runs = homeostat.directory().resolve("runs");
@@ -517,6 +520,7 @@ final class TaskTest {
         assertEquals(1, count(logs(WEB), "last words"), () -> logs(WEB));
     }
 
+    @Tag("nightly")
     @Test
     void whatATaskPrintsIsLoggedOnceAlsoWhatItPrintsWhileNoAgentIsThere() {
         Path go = homeostat.directory().resolve("go");
@@ -553,6 +557,7 @@ final class TaskTest {
         assertEquals(List.of(), homeostat.processes(WEB));
     }
 
+    @Tag("nightly")
     @Test
     void aTaskIsToldWhatAndWhereItIs() {
         homeostat.applied(
@@ -666,6 +671,7 @@ final class TaskTest {
                         && event.get("message").asText().contains("StartTask was not answered within 1000 ms")));
     }
 
+    @Tag("nightly")
     @Test
     void aTaskWhoseDriverIsDownCanBeDeleted() {
         homeostat.applied(runner(), web("exec sleep 1000"));
@@ -683,6 +689,7 @@ final class TaskTest {
         assertFalse(Files.exists(task.getParent()));
     }
 
+    @Tag("nightly")
     @Test
     void aPausedTaskStaysDeadUntilItIsResumed() {
         homeostat.declare("all.yaml", runner(), web("exec sleep 1000"));
@@ -700,6 +707,7 @@ final class TaskTest {
         homeostat.awaitRunning(WEB);
     }
 
+    @Tag("nightly")
     @Test
     void aTaskWaitsForWhatItDependsOn() {
         homeostat.applied(

@@ -10,10 +10,12 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import org.junit.jupiter.api.Order;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** What docs/virtual-machines.md declares, word for word but for two paths: the monitor is ours, and so is its socket. */
+@Tag("nightly")
 final class VirtualMachineExampleTest {
     private static final String MONITOR = "/usr/bin/cloud-hypervisor";
     private static final String SOCKET = "/run/vm.sock";

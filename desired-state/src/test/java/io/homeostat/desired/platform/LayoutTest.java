@@ -48,7 +48,7 @@ final class LayoutTest {
             "/".repeat(40),
             "/".repeat(41),
             "\ud83d\ude00".repeat(1000),
-            "x".repeat(1_000_000));
+            "x".repeat(10_000));
 
     private final Layout layout = new Layout(Path.of("/state"), Path.of("/run"), "1");
 

@@ -45,7 +45,7 @@ final class FleetSimulation {
     /** Longer than a new leader takes. */
     private static final Duration PROMPT = Duration.ofSeconds(10);
 
-    private static final int MANY = 1_000;
+    private static final int MANY = 300;
     private static final int VERY_MANY = 10_000;
     private static final ImmutableList<ImmutableList<Portion>> WAVES = ImmutableList.of(
             ImmutableList.of(one(1), percent(10), percent(50), percent(100)),
@@ -74,7 +74,7 @@ final class FleetSimulation {
 
     FleetSimulation(long seed, Function<RolloutSituation, RolloutPlan> planner) {
         random = new SplittableRandom(seed);
-        isLarge = seed % 200 == 0;
+        isLarge = seed % 50 == 0;
         int size = hasVeryMany(seed) ? VERY_MANY : isLarge ? MANY : random.nextInt(1, 60);
         badness = random.nextInt(3) == 0 ? 0 : random.nextDouble(0.2);
         generations = random.nextInt(1, 4);

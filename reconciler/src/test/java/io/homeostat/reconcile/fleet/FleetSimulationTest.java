@@ -19,14 +19,14 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.parallel.Isolated;
 
 /**
- * Plays simulated histories of fleets, a different set for each commit; every two hundredth has a thousand machines, and every two
+ * Plays simulated histories of fleets, a different set for each commit; every fiftieth has three hundred machines, and every two
  * thousandth, with {@code -Pnightly} only, ten thousand. {@code -Dsimulation.seed=N} plays that one alone, {@code -Dsimulation.seeds=N}
  * so many.
  */
 @Isolated("Takes every processor.")
 class FleetSimulationTest {
     private static final boolean NIGHTLY = Boolean.getBoolean("nightly");
-    private static final int SEEDS = Integer.getInteger("simulation.seeds", NIGHTLY ? 2000 : 200);
+    private static final int SEEDS = Integer.getInteger("simulation.seeds", NIGHTLY ? 2000 : 50);
 
     @Test
     void everyHistoryKeepsItsInvariantsAndConvergesOnceFaultsStop() throws Exception {
