@@ -184,6 +184,7 @@ final class ControlPlaneTest {
         assertFalse(COMMANDED.states().toString().contains(expired.signature()));
     }
 
+    @Tag("nightly")
     @Test
     void row16APluginThatNeverListensDelaysNoOther() throws Exception {
         COMMANDED.configure(greeter("row16-slow", "1", "--fault=never-listen"), greeter("row16-quick", "1"));
@@ -279,6 +280,7 @@ final class ControlPlaneTest {
         eventually().until(() -> COMMANDED.state("errors").isEmpty());
     }
 
+    @Tag("nightly")
     @Test
     void aPluginThatIsBeingStoppedIsSaidToBeStopping() throws Exception {
         UnaryOperator<Manifest.Builder> patient =

@@ -23,7 +23,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 
 /**
  * Every command that a README or a page of the documentation shows does and prints what the page says; e2e/README.md has the rules. Each
- * command is a process, so without {@code -Pnightly} only the pages for newcomers are run, or with {@code -Dpage=WORDS} those with these
+ * command is a process, so without {@code -Pnightly} only README.md is run, or with {@code -Dpage=WORDS} those with these
  * words in their paths.
  */
 final class DocsTest {
@@ -42,8 +42,8 @@ final class DocsTest {
             "curl ",
             "cat ");
 
-    /** Pages for newcomers. */
-    private static final List<String> FIRST = List.of("README.md", "docs/get-started.md");
+    /** Run by default. */
+    private static final List<String> FIRST = List.of("README.md");
 
     @RegisterExtension
     final Homeostat homeostat = new Homeostat();

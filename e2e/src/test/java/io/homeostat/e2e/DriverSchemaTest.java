@@ -87,6 +87,7 @@ final class DriverSchemaTest {
                 .doesNotSay("not checked");
     }
 
+    @Tag("nightly")
     @Test
     void whatRunsUntilItIsReplacedIsNotAskedForItsReplacement() {
         homeostat.applied(runner());
@@ -104,6 +105,7 @@ final class DriverSchemaTest {
         homeostat.run("resume", DRIVER).exits(0);
     }
 
+    @Tag("nightly")
     @Test
     void anAgentTellsThePlacesToo() {
         homeostat.declare("all.yaml", runner());
@@ -145,6 +147,7 @@ final class DriverSchemaTest {
                         "spec.config of driver/runner was not checked: another program than the one that runs is declared");
     }
 
+    @Tag("nightly")
     @Test
     void whatCanNotBeCheckedIsSaidAndIsNoError() {
         Path file = homeostat.file("desired.yaml", MISTAKEN);
@@ -164,6 +167,7 @@ final class DriverSchemaTest {
     }
 
     @Tag("nightly")
+    @Tag("nightly")
     @Test
     void aDriverThatDoesNotAnswerHoldsUpNoValidation() {
         homeostat.applied(runner());
@@ -181,6 +185,7 @@ final class DriverSchemaTest {
         }
     }
 
+    @Tag("nightly")
     @Tag("nightly")
     @Test
     void tasksOfADriverThatIsToBecomeAnotherOneAreNotCheckedByTheFormer() {
@@ -238,6 +243,7 @@ final class DriverSchemaTest {
     }
 
     @Tag("nightly")
+    @Tag("nightly")
     @Test
     void anAgentIsNoHindranceToThat() {
         homeostat.declare("all.yaml", runner());
@@ -247,6 +253,7 @@ final class DriverSchemaTest {
         homeostat.run("explain", DRIVER).exits(0).says("limits_hint.nice  <number> default: 0");
     }
 
+    @Tag("nightly")
     @Test
     void whatCanNotBeExplainedIsToldWithARemedy() {
         homeostat

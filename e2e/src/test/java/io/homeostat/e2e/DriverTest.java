@@ -226,6 +226,7 @@ final class DriverTest {
         assertFalse(Files.exists(sockets));
     }
 
+    @Tag("nightly")
     @Test
     void aDriverIsDescribedWithWhatItSaysOfItselfAndItsTasks() {
         homeostat.declare("all.yaml", sample.local("runner", "1"), Document.task("web", "runner", "exec sleep 1000"));

@@ -82,6 +82,7 @@ final class ExecTest {
     }
 
     @Tag("nightly")
+    @Tag("nightly")
     @ParameterizedTest
     @ValueSource(booleans = {true, false})
     void megabytesGoInAndOutUnchanged(boolean agent) {
@@ -95,6 +96,7 @@ final class ExecTest {
         assertEquals("same\n", result.exits(0).out());
     }
 
+    @Tag("nightly")
     @ParameterizedTest
     @ValueSource(booleans = {true, false})
     void aTerminalHasTheCallersSizeAndEachKeyIsTheCommands(boolean agent) {
@@ -130,6 +132,7 @@ final class ExecTest {
         }
     }
 
+    @Tag("nightly")
     @Test
     void whoEndsTheCallEndsTheCommand() {
         begin(true);
@@ -174,6 +177,7 @@ final class ExecTest {
         assertFalse(homeostat.events(WEB).toString().contains("SIGNALED"));
     }
 
+    @Tag("nightly")
     @Test
     void aDriverThatCanNotTalkWithCommandsRunsThoseThatReadNothing() {
         begin(false, "no-exec-streaming");
@@ -187,6 +191,7 @@ final class ExecTest {
     }
 
     @Tag("nightly")
+    @Tag("nightly")
     @Test
     void anEndThatADriverDoesNotTellIsNoSuccess() {
         begin(false, "exec-without-end");
@@ -195,6 +200,7 @@ final class ExecTest {
     }
 
     @Tag("nightly")
+    @Tag("nightly")
     @Test
     void aDriverThatDiesOfACommandIsSaid() {
         begin(false, "crash-on-exec");
@@ -202,6 +208,7 @@ final class ExecTest {
         shell("$HS exec task/web -- ls").exits(1).says("the driver runner did not run it to its end");
     }
 
+    @Tag("nightly")
     @Tag("nightly")
     @Test
     void aCommandIsNotWaitedForAfterTheEndOfItsTask() {
@@ -214,6 +221,7 @@ final class ExecTest {
         call.await(Patience.LONGEST).exits(1).says("the task has ended, and it does not say how the command has");
     }
 
+    @Tag("nightly")
     @Tag("nightly")
     @Test
     void aDriverThatHangsIsNotWaitedForForEver() {
@@ -229,6 +237,7 @@ final class ExecTest {
         }
     }
 
+    @Tag("nightly")
     @ParameterizedTest
     @ValueSource(booleans = {true, false})
     void aSignalReachesATaskAndIsAnEvent(boolean agent) {

@@ -13,6 +13,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -60,6 +61,7 @@ final class FailedUpgradeTest {
     }
 
     /** Of what runs in the place of a failed revision plan, status, events and results speak under its own revision. */
+    @Tag("nightly")
     @Test
     void whatRunsInsteadIsRepairedAndRestartedUnderItsOwnRevision() throws IOException {
         Document good = script("1", "exec sleep 1000").with("start.attempts", 1);
@@ -89,6 +91,7 @@ final class FailedUpgradeTest {
         assertEquals("RUNNING 1", homeostat.state("process/web"));
     }
 
+    @Tag("nightly")
     @Test
     void aRestartThatHasARevisionUndoneHasFailed() {
         homeostat.applied(script("1", "exec sleep 1000"));
@@ -103,6 +106,7 @@ final class FailedUpgradeTest {
         homeostat.run("restart", "process/web").exits(1).says("revision 2 failed and was undone, 1 runs instead");
     }
 
+    @Tag("nightly")
     @Test
     void whatAnotherDeclarationOvertakesWasNotStartedByTheQuestionsOfThat() {
         homeostat.applied(script("1", "exec sleep 1000"));
@@ -179,6 +183,7 @@ final class FailedUpgradeTest {
                 "the event carries the last lines of the log");
     }
 
+    @Tag("nightly")
     @Test
     void anUpgradeWhoseArchiveCanNotBeFetchedLeavesTheOldRevisionAlone() {
         Stored archive = bucket.put("greeter.tar.gz", Bucket.greeter());
@@ -200,6 +205,7 @@ final class FailedUpgradeTest {
                 homeostat.events("plugin/greeter").subList(3, 5));
     }
 
+    @Tag("nightly")
     @Test
     void aFirstRevisionThatDoesNotStartIsReportedAndLeavesNoProcess() {
         Stored archive = bucket.put("greeter.tar.gz", Bucket.greeter());

@@ -51,6 +51,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** Our own agent of a guest, with containers that a real runtime runs: what it promises beyond what any agent does. */
+@Tag("nightly")
 final class GuestServerTest extends KataAgentContract {
     private static final String COUNTING = "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); echo $i; done; exit 3";
     private static final long MEBIBYTE = 1 << 20;
@@ -143,7 +144,6 @@ final class GuestServerTest extends KataAgentContract {
         }
     }
 
-    @Tag("nightly")
     @Test
     void aCrashOfItOrOfItsAgentLosesNothing() throws IOException {
         try (GuestCalls calls = new GuestCalls(agent)) {
@@ -187,7 +187,6 @@ final class GuestServerTest extends KataAgentContract {
         }
     }
 
-    @Tag("nightly")
     @Test
     void aRemovalThatWasBrokenOffIsFinished() throws IOException {
         Path containers = agent.root().resolve("state/guest/containers");
@@ -221,7 +220,6 @@ final class GuestServerTest extends KataAgentContract {
         assertEquals(text.length(), taken.getLen());
     }
 
-    @Tag("nightly")
     @Test
     void terminalsAndCommandsAreTalkedTo() throws IOException {
         try (GuestCalls calls = new GuestCalls(agent)) {
@@ -318,7 +316,6 @@ final class GuestServerTest extends KataAgentContract {
                 .build();
     }
 
-    @Tag("nightly")
     @Test
     void limitsHoldOrAreRefused() throws IOException {
         try (GuestCalls calls = new GuestCalls(agent)) {
@@ -349,7 +346,6 @@ final class GuestServerTest extends KataAgentContract {
         }
     }
 
-    @Tag("nightly")
     @Test
     void theFirstEndForWantOfMemoryIsToldToo() throws IOException {
         homeostat.declare(
@@ -366,7 +362,6 @@ final class GuestServerTest extends KataAgentContract {
                         homeostat.status(APP).at("/lastExit/reason").asText().equals("OOM_KILLED"));
     }
 
-    @Tag("nightly")
     @Test
     void whatIsWrongIsRefusedAndLeavesNothing() throws IOException {
         try (GuestCalls calls = new GuestCalls(agent)) {
@@ -437,7 +432,6 @@ final class GuestServerTest extends KataAgentContract {
         }
     }
 
-    @Tag("nightly")
     @Test
     void filesAndStoragesAreInItsContainers() throws IOException {
         try (GuestCalls calls = new GuestCalls(agent)) {
@@ -490,7 +484,6 @@ final class GuestServerTest extends KataAgentContract {
         }
     }
 
-    @Tag("nightly")
     @Test
     void whatSeveralContainersShareIsMountedAsLongAsOneOfThemIsThere() throws IOException {
         Storage shared = Storage.newBuilder()
@@ -540,7 +533,6 @@ final class GuestServerTest extends KataAgentContract {
                         RemoveContainerRequest.newBuilder().setContainerId(id).build());
     }
 
-    @Tag("nightly")
     @Test
     void itsNetworkIsMadeAsDeclared() {
         homeostat.applied(agent.sandbox()
@@ -563,7 +555,6 @@ final class GuestServerTest extends KataAgentContract {
         homeostat.run("plan", "--detailed-exitcode").exits(0);
     }
 
-    @Tag("nightly")
     @Test
     void nothingIsLeftAfterAnotherBoot() throws IOException {
         Document[] all = {agent.sandbox(), agent.container("app", IDLE)};
@@ -579,7 +570,6 @@ final class GuestServerTest extends KataAgentContract {
         assertEquals(1, declaredInTheGuest());
     }
 
-    @Tag("nightly")
     @Test
     void callsThatAreRepeatedUntilTheyAreAnsweredDoTheirWorkHoweverOftenItIsKilled() throws IOException {
         List<String> ids = List.of("first", "second", "third");
@@ -655,7 +645,6 @@ final class GuestServerTest extends KataAgentContract {
         }
     }
 
-    @Tag("nightly")
     @Test
     void itEndsWithItsSandbox() throws IOException {
         try (GuestCalls calls = new GuestCalls(agent)) {

@@ -14,6 +14,7 @@ import java.net.InetSocketAddress;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
@@ -28,6 +29,7 @@ final class HealthTest {
     @RegisterExtension
     final Bucket bucket = new Bucket();
 
+    @Tag("nightly")
     @Test
     void aPluginThatReportsACodeRunsAndIsNotRestarted() {
         Document greeter = greeter("status-code=1");
@@ -89,6 +91,7 @@ final class HealthTest {
         homeostat.run("status").exits(1).says("Connection refused");
     }
 
+    @Tag("nightly")
     @Test
     void aProcessWhosePortIsTakenIsNotWellBecauseAnotherAnswers() throws IOException {
         HttpServer other = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);

@@ -6,10 +6,12 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** Both sides of the same protocol, ours: an agent hosts {@code homeostat nomad-driver} as it does any driver of Nomad. */
+@Tag("nightly")
 final class NomadHostedTest {
     private static final String DRIVER = "driver/homeostat";
     private static final String WEB = "task/web";

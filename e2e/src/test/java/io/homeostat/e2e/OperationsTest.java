@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import java.util.List;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
@@ -60,6 +61,7 @@ final class OperationsTest {
         agent.terminate().exits(0);
     }
 
+    @Tag("nightly")
     @Test
     void questionsTakeSeveralNamesLabelsOrAll() {
         String archive = Distribution.greeter().toUri().toString();

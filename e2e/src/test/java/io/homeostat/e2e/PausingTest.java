@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import java.util.List;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
@@ -99,6 +100,7 @@ final class PausingTest {
         homeostat.run("status").exits(0).says("process/db").doesNotSay("process/web");
     }
 
+    @Tag("nightly")
     @Test
     void whatIsResumedAfterItsDeletionIsRemovedAndThatIsSaid() {
         homeostat.agent();
@@ -131,6 +133,7 @@ final class PausingTest {
                         .says("process/db is neither declared nor on this machine"));
     }
 
+    @Tag("nightly")
     @Test
     void labelsAreThoseOfTheDeclarationThatCounts() {
         homeostat.agent();
@@ -170,6 +173,7 @@ final class PausingTest {
                 .arguments("1000");
     }
 
+    @Tag("nightly")
     @Test
     void withoutAnAgentADependencyIsStoppedStartedAndDeletedLikeAnyOther() {
         Document database = Document.process("db")

@@ -12,6 +12,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.SortedMap;
 import java.util.concurrent.locks.LockSupport;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
@@ -71,6 +72,7 @@ final class PlanTest {
         return listing;
     }
 
+    @Tag("nightly")
     @Test
     void aPlanBesideAnUnfinishedLogOfTheDatabaseChangesNothing() {
         Document web = web("1000");

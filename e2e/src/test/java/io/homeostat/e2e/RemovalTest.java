@@ -9,6 +9,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
@@ -58,6 +59,7 @@ final class RemovalTest {
         assertEquals(List.of(), homeostat.processes("plugin/greeter"));
     }
 
+    @Tag("nightly")
     @Test
     void childrenOfAProcessGoWithIt() {
         homeostat
@@ -98,6 +100,7 @@ final class RemovalTest {
         assertEquals(List.of(), homeostat.processes("process/two"));
     }
 
+    @Tag("nightly")
     @Test
     void deletingWhatIsNotThereChangesNothingAndNamesWhatIs() {
         homeostat.applied(sleeper("one"));
@@ -126,6 +129,7 @@ final class RemovalTest {
         assertEquals(List.of(), homeostat.processes("process/one"));
     }
 
+    @Tag("nightly")
     @Test
     void whatIsNotThereKeepsNothingElseFromBeingDeleted() {
         homeostat.applied(sleeper("one"));

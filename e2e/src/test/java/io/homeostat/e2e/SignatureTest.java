@@ -14,6 +14,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
@@ -62,6 +63,7 @@ final class SignatureTest {
         eventually().until(() -> homeostat.state("process/web").equals("RUNNING 2"));
     }
 
+    @Tag("nightly")
     @Test
     void keysThatCanNotBeReadEndTheAgentBeforeItBegins() {
         Agent agent = homeostat.startAgent(AgentConfig.of(homeostat.desired())

@@ -17,6 +17,7 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 
 /** The networks of tasks: ours for {@code none}, and those that drivers make. */
+@Tag("nightly")
 final class TaskNetworkTest {
     private static final String DRIVER = "driver/runner";
     private static final String WEB = "task/web";
@@ -70,7 +71,6 @@ final class TaskNetworkTest {
                 .toList();
     }
 
-    @Tag("nightly")
     @Test
     void withNoneATaskHasANetworkOfItsOwnWithNothingInIt() throws IOException {
         assumeTrue(Files.isWritable(Path.of("/proc/sys/kernel/hostname")), "only root makes network namespaces");
@@ -129,7 +129,6 @@ final class TaskNetworkTest {
         eventually().until(() -> calls("DestroyNetwork") == 3);
     }
 
-    @Tag("nightly")
     @Test
     void whatADriverDoesNotOfferIsRefusedBeforeAnythingIsStopped() {
         homeostat.applied(runner(), web("host"));
@@ -145,7 +144,6 @@ final class TaskNetworkTest {
         assertEquals(pid, homeostat.process(WEB));
     }
 
-    @Tag("nightly")
     @Test
     void aNetworkThatCanNotBeMadeIsAFailedLaunchAndOneThatCanNotBeRemovedHoldsNobodyUp() {
         homeostat
@@ -162,7 +160,6 @@ final class TaskNetworkTest {
         eventually().until(() -> !homeostat.run("status").out().contains(WEB));
     }
 
-    @Tag("nightly")
     @Test
     void aNetworkThatWasAboutToBeMadeWhenTheAgentDiedIsRemovedWithItsTask() throws IOException {
         Path note;

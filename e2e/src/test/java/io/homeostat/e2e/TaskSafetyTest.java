@@ -18,6 +18,7 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 
 /** What goes wrong with drivers, and what becomes of their tasks: never two of one, never a wrong word about one. */
+@Tag("nightly")
 final class TaskSafetyTest {
     private static final String DRIVER = "driver/runner";
     private static final String WEB = "task/web";
@@ -67,7 +68,6 @@ final class TaskSafetyTest {
         homeostat.run("status").exits(0);
     }
 
-    @Tag("nightly")
     @Test
     void aTaskInNoneOfOurGroupsIsNotStartedTwiceWhenItsDriverIsWithdrawn() {
         Document web = web("exec sleep 1000").with("config.faults", List.of("no-groups"));
@@ -113,7 +113,6 @@ final class TaskSafetyTest {
         assertFalse(homeostat.status(WEB).get("state").asText().equals("RUNNING"));
     }
 
-    @Tag("nightly")
     @Test
     void aDriverThatFailsOneStartAfterTheOtherSaysSoInItsOwnWordsAndWhatRunsGoesOn() {
         Document web = web("exec sleep 1000");
@@ -143,7 +142,6 @@ final class TaskSafetyTest {
         assertEquals(pid, homeostat.process(WEB));
     }
 
-    @Tag("nightly")
     @Test
     void ofTasksThatAreDeletedNothingIsHeldAgainstTheirDriver() {
         homeostat.apply(runner(), failing("a"), failing("b"), failing("c")).exits(1);
@@ -160,7 +158,6 @@ final class TaskSafetyTest {
                 .with("start.attempts", 1);
     }
 
-    @Tag("nightly")
     @Test
     void whatADriverStartsAfterItsAgentWasKilledIsNoSecondCopy() {
         homeostat.declare("driver.yaml", runner());
@@ -190,7 +187,6 @@ final class TaskSafetyTest {
         assertEquals(0, homeostat.status(WEB).get("restarts").asInt());
     }
 
-    @Tag("nightly")
     @Test
     void whatIsStartedWhileNoAgentIsThereIsEndedAndStartedAgain() {
         homeostat.declare("driver.yaml", runner());
@@ -208,7 +204,6 @@ final class TaskSafetyTest {
         homeostat.awaitRunning(WEB);
     }
 
-    @Tag("nightly")
     @Test
     void whatEndedBeforeALostDatabaseIsNotTakenUpAgainAndGoesWithTheNextLaunch() throws IOException {
         homeostat.declare("all.yaml", runner(), web("exec sleep 1000"));

@@ -30,6 +30,7 @@ import java.util.function.Predicate;
 import java.util.function.UnaryOperator;
 import java.util.stream.LongStream;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** A simulation that never fails proves nothing: bugs that are put into the agent are found, named, and made small. */
@@ -83,6 +84,7 @@ class PlantedBugTest {
         assertEquals(Fault.PROCESSES_UNSEEN, small.faults().asList().get(0).fault(), small::report);
     }
 
+    @Tag("nightly")
     @Test
     void whoLaunchesAPartOutsideOfItsParentIsFound() {
         Failure failure = find(
@@ -98,16 +100,19 @@ class PlantedBugTest {
         assertTrue(small.fate().moments().size() <= A_FEW, small::report);
     }
 
+    @Tag("nightly")
     @Test
     void whoTakesTheTasksOfADriverForEndedWithItIsFound() {
         requireSecondLaunchIsFound(39, PlantedBugTest::endingTasksWithTheirDriver);
     }
 
+    @Tag("nightly")
     @Test
     void whoTakesWhatAGuestDoesNotTellOfForEndedIsFound() {
         requireSecondLaunchIsFound(23, PlantedBugTest::endingWhatIsNotToldOf);
     }
 
+    @Tag("nightly")
     @Test
     void whoDoesNotBootAGuestWhoseAgentWasStartedAgainIsFound() {
         Failure failure = find(42, new Agent(PlantedBugTest::blindForAgents, UnaryOperator.identity()));

@@ -197,7 +197,7 @@ class ImportsTest extends ImportsFixture {
                 SupplementaryGroups=b
                 """);
         assertFalse(flat(drafts).contains("oneShot"), flat(drafts));
-        assertFalse(flat(drafts).contains("512"), flat(drafts));
+        assertFalse(flat(drafts).contains("memory"), flat(drafts));
         assertTrue(flat(drafts).contains("supplementaryGroups: - a - b"), flat(drafts));
     }
 
