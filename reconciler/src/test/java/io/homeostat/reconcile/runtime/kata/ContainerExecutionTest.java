@@ -179,9 +179,11 @@ class ContainerExecutionTest {
     @Test
     void whoeverIsInterruptedWhileItWritesHearsThat() throws Exception {
         ContainerExecution execution = begin(READING);
-        Thread.currentThread().interrupt();
+        try (MemoryGuest.Held _ = guest.holdNext("WriteStdin")) {
+            Thread.currentThread().interrupt();
 
-        assertThrows(InterruptedException.class, () -> execution.write(ByteString.copyFromUtf8("hello")));
+            assertThrows(InterruptedException.class, () -> execution.write(ByteString.copyFromUtf8("hello")));
+        }
         assertFalse(Thread.currentThread().isInterrupted());
     }
 

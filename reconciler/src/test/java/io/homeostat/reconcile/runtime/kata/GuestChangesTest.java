@@ -98,10 +98,11 @@ class GuestChangesTest {
 
     @Test
     void whoeverIsInterruptedHearsThatAndNoRefusal() {
-        Thread.currentThread().interrupt();
+        try (MemoryGuest.Held _ = guest.holdNext("DestroySandbox")) {
+            Thread.currentThread().interrupt();
 
-        assertThrows(InterruptedException.class, changes::destroySandbox);
-
+            assertThrows(InterruptedException.class, changes::destroySandbox);
+        }
         assertFalse(Thread.currentThread().isInterrupted());
     }
 

@@ -1,5 +1,6 @@
 package io.homeostat.reconcile.runtime.kata;
 
+import com.google.common.util.concurrent.Uninterruptibles;
 import com.google.protobuf.Message;
 import io.grpc.ForwardingServerCallListener.SimpleForwardingServerCallListener;
 import io.grpc.Metadata;
@@ -26,6 +27,7 @@ import java.util.Optional;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.atomic.AtomicReference;
@@ -211,6 +213,19 @@ final class MemoryGuest implements AutoCloseable {
     /** Runs an action when a method is called next, before it is carried out. What it asserts fails the test at the end. */
     void atNext(String method, Runnable action) {
         hooks.put(method, action);
+    }
+
+    /** A call that is not answered before this is closed. */
+    interface Held extends AutoCloseable {
+        @Override
+        void close();
+    }
+
+    /** Holds the answer to the next call of a method, so that its caller has to wait. */
+    Held holdNext(String method) {
+        CountDownLatch released = new CountDownLatch(1);
+        atNext(method, () -> Uninterruptibles.awaitUninterruptibly(released));
+        return released::countDown;
     }
 
     /** Breaks all connections; each that is made anew works. */
