@@ -21,9 +21,7 @@ import io.homeostat.reconcile.sim.Declarations;
 import java.lang.ref.WeakReference;
 import java.time.Duration;
 import java.time.Instant;
-import java.util.ArrayList;
 import java.util.HashMap;
-import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicReference;
@@ -150,11 +148,10 @@ class AgentMetricsTest {
         ChannelStatus channel = new ChannelStatus("unix:/run/acs.sock", Instant.EPOCH, null, 2, "");
         metrics.controlPlane(() -> Optional.of(new ControlPlaneStatus(channel, 3, 4, 5, 6)));
         WeakReference<Object> collected = new WeakReference<>(new Object());
-        List<byte[]> garbage = new ArrayList<>();
+        AtomicReference<byte[]> garbage = new AtomicReference<>();
         await().atMost(Duration.ofMinutes(1)).pollInterval(Duration.ofMillis(1)).until(() -> {
             // The JVM of the tests ignores requests to collect.
-            garbage.clear();
-            garbage.add(new byte[8 << 20]);
+            garbage.set(new byte[8 << 20]);
             return collected.get() == null;
         });
 
