@@ -103,7 +103,7 @@ public final class JUnitTests implements TestPluginFactory, Configuration, TestU
         return "Tests of JUnit Jupiter";
     }
 
-    /** One test method. */
+    /** A test method. */
     private static final class Test extends AbstractTestUnit {
 
         private final Launcher launcher;

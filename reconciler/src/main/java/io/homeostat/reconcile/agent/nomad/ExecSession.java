@@ -12,6 +12,7 @@ import io.homeostat.proto.nomad.driver.ExecTaskStreamingRequest.TerminalSize;
 import io.homeostat.proto.nomad.driver.ExecTaskStreamingResponse;
 import io.homeostat.proto.nomad.driver.ExitResult;
 import io.homeostat.reconcile.agent.frontend.BoundedCommand;
+import io.homeostat.reconcile.agent.frontend.ProcessStarter;
 import io.homeostat.reconcile.command.environment.CommandFailure;
 import java.io.File;
 import java.io.IOException;
@@ -30,7 +31,7 @@ final class ExecSession implements StreamObserver<ExecTaskStreamingRequest> {
     private static final int CHUNK = 16 << 10;
 
     private final NomadTasks tasks;
-    private final Launcher launcher;
+    private final ProcessStarter starter;
     private final Outlet<ExecTaskStreamingResponse> out;
     /** Asks the client for one more message. */
     private final Runnable more;
@@ -49,18 +50,12 @@ final class ExecSession implements StreamObserver<ExecTaskStreamingRequest> {
     private @Nullable PseudoTerminal terminal;
     private volatile boolean isOver;
 
-    /** Starts processes. */
-    @FunctionalInterface
-    interface Launcher {
-        Process start(ProcessBuilder builder) throws IOException;
-    }
-
     ExecSession(NomadTasks tasks, Outlet<ExecTaskStreamingResponse> out, Runnable more) {
         this(tasks, out, more, ProcessBuilder::start);
     }
 
-    ExecSession(NomadTasks tasks, Outlet<ExecTaskStreamingResponse> out, Runnable more, Launcher launcher) {
-        this.launcher = launcher;
+    ExecSession(NomadTasks tasks, Outlet<ExecTaskStreamingResponse> out, Runnable more, ProcessStarter starter) {
+        this.starter = starter;
         this.tasks = tasks;
         this.out = out;
         this.more = more;
@@ -123,7 +118,7 @@ final class ExecSession implements StreamObserver<ExecTaskStreamingRequest> {
             PseudoTerminal pty = PseudoTerminal.open();
             File device = new File(pty.device());
             try {
-                started = launcher.start(
+                started = starter.start(
                         builder.redirectInput(device).redirectOutput(device).redirectError(device));
             } catch (IOException e) {
                 pty.close();
@@ -132,7 +127,7 @@ final class ExecSession implements StreamObserver<ExecTaskStreamingRequest> {
             terminal = pty;
             Thread.ofPlatform().daemon().name("exec terminal").start(() -> serve(started, pty));
         } else {
-            started = launcher.start(builder);
+            started = starter.start(builder);
             Thread.ofVirtual().name("exec output").start(() -> serve(started));
         }
         process = started;
