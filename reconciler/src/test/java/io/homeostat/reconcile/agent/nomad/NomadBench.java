@@ -58,7 +58,7 @@ final class NomadBench {
         events.listen(listener);
         log = new HostLog(new PrintStream(said, true, StandardCharsets.UTF_8), () -> now);
         NomadTasks.Times times = new NomadTasks.Times(
-                Duration.ofMillis(1), Duration.ofMillis(1), Duration.ofMillis(30), Duration.ofMillis(20));
+                Duration.ofMillis(1), Duration.ofMillis(1), Duration.ofSeconds(1), Duration.ofMillis(20));
         tasks = new NomadTasks(agent, events, log, () -> now, this::send, times);
     }
 

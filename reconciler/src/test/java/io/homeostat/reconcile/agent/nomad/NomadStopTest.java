@@ -185,8 +185,8 @@ class NomadStopTest {
 
         bench.tasks.stop(NomadBench.ID, SHORT, "");
 
-        assertEquals(Duration.ofMillis(30), bench.agent.holds.getFirst().timeout());
-        assertEquals(Duration.ofMillis(35), bench.agent.holds.getLast().timeout());
+        assertEquals(Duration.ofMillis(1_000), bench.agent.holds.getFirst().timeout());
+        assertEquals(Duration.ofMillis(1_005), bench.agent.holds.getLast().timeout());
     }
 
     private void startPlugin() throws Exception {
