@@ -27,7 +27,7 @@ public final class BackoffPolicies {
     private static final Duration RELOADS_REMEMBERED = Duration.ofMinutes(5);
     private static final int DOUBLING = 2;
 
-    /** The shortest jittered delay; with less, a crash loop would burn a core. */
+    /** The shortest delay but for a first crash; with less, a workload that always fails would burn a core. */
     private static final Duration FLOOR = Duration.ofMillis(100);
 
     private BackoffPolicies() {}
@@ -35,7 +35,7 @@ public final class BackoffPolicies {
     /** When a program that ended by itself is started again. */
     static Instant afterCrash(Situation situation, Failures crashes, Restart policy) {
         Duration step = policy.initialDelay().compareTo(CRASH_STEP) > 0 ? policy.initialDelay() : CRASH_STEP;
-        return after(situation, crashes, new Backoff(policy.initialDelay(), step, DOUBLING, policy.maxDelay()));
+        return after(situation, crashes, new Backoff(policy.initialDelay(), step, DOUBLING, cap(policy)));
     }
 
     /** When a start is tried again while attempts are left. */
@@ -47,12 +47,12 @@ public final class BackoffPolicies {
     /** When a start is tried again although the declared number of attempts is used up. */
     static Instant afterLastStart(Situation situation, Failures starts, Restart policy, int attempts) {
         Failures beyond = new Failures(starts.count() - attempts + 1, starts.last(), starts.error(), starts.fatal());
-        return after(situation, beyond, new Backoff(INSTALL_STEP, INSTALL_STEP, DOUBLING, policy.maxDelay()));
+        return after(situation, beyond, new Backoff(INSTALL_STEP, INSTALL_STEP, DOUBLING, cap(policy)));
     }
 
     /** When fetching, unpacking or configuring is tried again. */
     static Instant afterInstall(Situation situation, Failures installs, Restart policy) {
-        return after(situation, installs, new Backoff(INSTALL_STEP, INSTALL_STEP, DOUBLING, policy.maxDelay()));
+        return after(situation, installs, new Backoff(INSTALL_STEP, INSTALL_STEP, DOUBLING, cap(policy)));
     }
 
     /**
@@ -115,6 +115,10 @@ public final class BackoffPolicies {
         }
         Failures attempts = new Failures(failed.times(), failed.at(), failed.error(), false);
         return after(situation, attempts, new Backoff(UPGRADE_STEP, UPGRADE_STEP, DOUBLING, LONGEST_BETWEEN_UPGRADES));
+    }
+
+    private static Duration cap(Restart policy) {
+        return policy.maxDelay().compareTo(FLOOR) < 0 ? FLOOR : policy.maxDelay();
     }
 
     private static Instant after(Situation situation, Failures attempts, Backoff backoff) {

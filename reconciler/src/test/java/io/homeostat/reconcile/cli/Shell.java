@@ -28,6 +28,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Clock;
+import java.time.ZoneOffset;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -76,7 +77,7 @@ public final class Shell {
     private String in = "";
     private boolean terminal;
     private boolean keyboard;
-    private Clock clock = Clock.systemUTC();
+    private Clock clock = Clock.tickMillis(ZoneOffset.UTC);
     private Interrupts interrupts = Interrupts.none();
     private final DocumentCounter documents = new DocumentCounter();
 
@@ -85,10 +86,14 @@ public final class Shell {
      */
     static Path userDirectory() throws IOException {
         Path directory = Files.createTempDirectory("hs").toRealPath();
+        giveToUser(directory);
+        return directory;
+    }
+
+    static void giveToUser(Path directory) throws IOException {
         if (((Number) Files.getAttribute(directory, "unix:uid")).intValue() == 0) {
             Files.setAttribute(directory, "unix:uid", NOBODY);
         }
-        return directory;
     }
 
     Shell(Path directory) {
@@ -242,9 +247,13 @@ public final class Shell {
     }
 
     ImmutableList<Instance> instances() {
-        try (StateReader reader = StateStores.openForReading(layout()).orElseThrow()) {
-            return reader.instances();
-        }
+        return StateStores.openForReading(layout())
+                .map(reader -> {
+                    try (StateReader open = reader) {
+                        return open.instances();
+                    }
+                })
+                .orElse(ImmutableList.of());
     }
 
     /** Leaves no process behind. */

@@ -86,6 +86,20 @@ class BackoffPlanningTest {
         assertFalse(next.isAfter(NOW.plus(Duration.ofHours(24))), next::toString);
     }
 
+    @Test
+    void aProgramThatCannotStartNeverKeepsACoreBusyWhateverIsDeclared() {
+        Situation failed = failedToStart(1, "restart: {initialDelay: 0s, maxDelay: 0s}, start: {attempts: 1}");
+
+        assertEquals(
+                NOW.plusMillis(100),
+                BackoffPolicies.afterLastStart(
+                        failed,
+                        failed(1, NOW),
+                        failed.declared().workload().lifecycle().restart(),
+                        1));
+        assertEquals(Reason.START_FAILED, Planner.plan(failed).reason());
+    }
+
     private static Situation failedToStart(int times, String more) {
         Declaration declared = declared(more);
         return situation(

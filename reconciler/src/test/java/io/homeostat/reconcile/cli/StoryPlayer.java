@@ -1,0 +1,254 @@
+package io.homeostat.reconcile.cli;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assertions.fail;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ObjectArrays;
+import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.state.Instance;
+import io.homeostat.reconcile.cli.Shell.Result;
+import io.homeostat.reconcile.cli.Story.Line;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Clock;
+import java.time.Instant;
+import java.time.ZoneOffset;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Objects;
+import java.util.concurrent.TimeUnit;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+
+/** Plays one story: runs its commands in this process, in a directory of the story's own, and checks what they print and return. */
+final class StoryPlayer implements AutoCloseable {
+    private static final ObjectMapper JSON = new ObjectMapper();
+    private static final Pattern WORD = Pattern.compile("(?:'([^']*)'|\"([^\"]*)\"|([^\\s'\"]+))+");
+    private static final Pattern PART = Pattern.compile("'([^']*)'|\"([^\"]*)\"|([^'\"]+)");
+    private static final Pattern VARIABLE = Pattern.compile("\\{([a-z][A-Za-z]*)}");
+    private static final int PATIENCE_SECONDS = 60;
+
+    private final Path directory;
+    private Shell shell;
+    private final Map<String, String> variables = new HashMap<>();
+    private final Map<String, String> environment = new HashMap<>();
+    private Path file;
+    private @Nullable TestAgent agent;
+    private @Nullable Result last;
+    private int linesOfOutput;
+
+    StoryPlayer(Path directory) {
+        this.directory = directory;
+        this.file = directory;
+        this.shell = new Shell(directory);
+        variables.put("dir", directory.toString());
+        environment.put("HOME", directory.toString());
+        shell.with(environment);
+    }
+
+    void play(Story story) throws IOException, InterruptedException {
+        for (Line line : story.lines()) {
+            try {
+                play(line.mark(), substituted(line.text()));
+            } catch (AssertionError e) {
+                throw new AssertionError(line.mark() + " " + line.text() + "\n" + e.getMessage() + "\n" + last, e);
+            }
+        }
+        assertNothingMoreOnOutput();
+    }
+
+    @Override
+    public void close() {
+        for (Instance instance : shell.instances()) {
+            shell.run("resume", instance.workload().toString());
+        }
+        if (agent != null) {
+            agent.close();
+        }
+        shell.close();
+    }
+
+    private void play(String mark, String text) throws IOException, InterruptedException {
+        if (!mark.equals(":")) {
+            assertNothingMoreOnOutput();
+        }
+        switch (mark) {
+            case "[" -> beginFile(text);
+            case "|" -> Files.writeString(file, Files.readString(file) + text + "\n");
+            case "%" -> runShell(text);
+            case "$" -> ran(shell.plain(withDirectories(command(text))));
+            case "$$" -> ran(shell.plain(command(text)));
+            case "=" -> assertEquals(Integer.parseInt(text), last().status(), "exit status");
+            case ">" -> assertTrue(shown().contains(text), "is missing");
+            case "!" -> assertFalse(shown().contains(text), "is there");
+            case ":" -> assertNextOnOutput(text);
+            case "~" -> assertTrue(Pattern.compile(text).matcher(shown()).find(), "does not match");
+            case "@" -> assertInJson(text);
+            case "&" -> prepare(text);
+            default -> fail("unknown mark");
+        }
+    }
+
+    private void beginFile(String name) throws IOException {
+        file = directory.resolve(name);
+        Files.createDirectories(Objects.requireNonNull(file.getParent()));
+        Files.writeString(file, "");
+    }
+
+    /** A process can't change its working directory, so files are named in full. */
+    private String[] command(String typed) {
+        String[] words = words(typed);
+        for (int i = 1; i < words.length; i++) {
+            if (words[i - 1].equals("-f")
+                    && !words[0].equals("logs")
+                    && !words[i].equals("-")
+                    && !words[i].contains("://")) {
+                words[i] = directory.resolve(words[i]).toString();
+            }
+        }
+        return words;
+    }
+
+    private String[] withDirectories(String[] words) {
+        return ObjectArrays.concat(
+                words,
+                new String[] {
+                    "--state-dir",
+                    shell.state().toString(),
+                    "--run-dir",
+                    directory.resolve("run").toString()
+                },
+                String.class);
+    }
+
+    private void ran(Result result) {
+        last = result;
+        linesOfOutput = 0;
+        // Nobody is shown a stack trace.
+        assertFalse(result.err().contains("\tat ") || result.err().contains("Exception:"), "a stack trace");
+    }
+
+    private Result last() {
+        return Objects.requireNonNull(last, "a story begins with a command");
+    }
+
+    /** Both outputs as seen by somebody in the story's directory, whatever the widths of columns. */
+    private String shown() {
+        return (last().out() + last().err()).replace(directory + "/", "").replaceAll(" +", " ");
+    }
+
+    private ImmutableList<String> output() {
+        return last().out()
+                .replace(directory + "/", "")
+                .replaceAll(" +", " ")
+                .lines()
+                .collect(ImmutableList.toImmutableList());
+    }
+
+    private void assertNextOnOutput(String text) {
+        assertTrue(linesOfOutput < output().size(), "the output has ended");
+        assertEquals(text, output().get(linesOfOutput));
+        linesOfOutput++;
+    }
+
+    /** Standard output is compared whole as soon as its first line is. */
+    private void assertNothingMoreOnOutput() {
+        if (linesOfOutput > 0) {
+            assertEquals(output().size(), linesOfOutput, "lines of output");
+            linesOfOutput = 0;
+        }
+    }
+
+    private void assertInJson(String text) throws JsonProcessingException {
+        String pointer = words(text)[0];
+        String value = text.substring(Math.min(text.length(), pointer.length() + 1));
+        JsonNode found = inJson(pointer);
+        assertEquals(value, found.isContainerNode() ? found.toString() : found.asText());
+    }
+
+    private JsonNode inJson(String pointer) throws JsonProcessingException {
+        return JSON.readTree(last().out().isEmpty() ? last().err() : last().out())
+                .at(pointer);
+    }
+
+    private void prepare(String text) throws IOException, InterruptedException {
+        String[] words = words(text);
+        String rest = text.substring(Math.min(text.length(), words[0].length() + 1));
+        switch (words[0]) {
+            case "agent" -> agent = TestAgent.start(shell);
+            case "agentEnds" -> Objects.requireNonNull(agent, "no agent").close();
+            case "clock" -> shell.at(Clock.fixed(Instant.parse(rest), ZoneOffset.UTC));
+            case "environment" -> {
+                String[] pair = rest.split("=", 2);
+                environment.put(pair[0], pair[1]);
+                shell.with(environment);
+            }
+            case "ordinaryUser" -> {
+                Shell.giveToUser(directory);
+                shell = new Shell(directory).with(environment);
+            }
+            case "terminal" -> shell.onTerminal();
+            case "keyboard" -> shell.atKeyboard(rest.replace("\\n", "\n"));
+            case "input" -> shell.typing(rest.replace("\\n", "\n"));
+            case "sleeper" -> addSleeper(words[1], words[2]);
+            case "kill" -> kill(id(words[1]));
+            case "pid" -> variables.put(words[1], Long.toString(shell.pid(id(words[2]))));
+            case "keep" -> variables.put(words[1], inJson(words[2]).asText());
+            default -> fail("unknown preparation");
+        }
+    }
+
+    private void addSleeper(String name, String workload) throws IOException {
+        Path declarations = directory.resolve(name);
+        String before = Files.exists(declarations) ? Files.readString(declarations) : "";
+        Files.writeString(declarations, before + Shell.sleeper(workload, 600));
+    }
+
+    private void kill(WorkloadId id) throws InterruptedException {
+        ProcessHandle process = ProcessHandle.of(shell.pid(id)).orElseThrow();
+        process.destroyForcibly();
+        assertTrue(process.onExit().handle((gone, e) -> true).join());
+    }
+
+    private static WorkloadId id(String text) {
+        return WorkloadId.parse(text).orElseThrow();
+    }
+
+    private String substituted(String text) {
+        return VARIABLE.matcher(text).replaceAll(found -> {
+            String value = variables.get(found.group(1));
+            return Matcher.quoteReplacement(value == null ? found.group() : value);
+        });
+    }
+
+    /** The words of a command line; quotes hold words together. */
+    private static String[] words(String typed) {
+        return WORD.matcher(typed)
+                .results()
+                .map(word -> PART.matcher(word.group())
+                        .replaceAll(part -> Matcher.quoteReplacement(
+                                part.group(1) != null
+                                        ? part.group(1)
+                                        : part.group(2) != null ? part.group(2) : part.group(3))))
+                .toArray(String[]::new);
+    }
+
+    private void runShell(String script) throws IOException, InterruptedException {
+        Process process = new ProcessBuilder("/bin/sh", "-euc", script)
+                .directory(directory.toFile())
+                .redirectErrorStream(true)
+                .start();
+        String said = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+        assertTrue(process.waitFor(PATIENCE_SECONDS, TimeUnit.SECONDS), script);
+        assertEquals(0, process.exitValue(), () -> script + "\n" + said);
+    }
+}
