@@ -10,10 +10,17 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ObjectArrays;
+import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.source.FilesSource;
+import io.homeostat.desired.source.StoredWorkloads;
 import io.homeostat.desired.state.Instance;
+import io.homeostat.desired.state.StateStore;
+import io.homeostat.desired.state.sqlite.StateStores;
+import io.homeostat.desired.yaml.Choice;
 import io.homeostat.reconcile.cli.Shell.Result;
 import io.homeostat.reconcile.cli.Story.Line;
+import io.homeostat.reconcile.command.environment.ExitStatus;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -44,6 +51,8 @@ final class StoryPlayer implements AutoCloseable {
     private Path file;
     private @Nullable TestAgent agent;
     private @Nullable Result last;
+    private @Nullable Result previous;
+    private String[] typed = {};
     private int linesOfOutput;
 
     StoryPlayer(Path directory) {
@@ -85,12 +94,14 @@ final class StoryPlayer implements AutoCloseable {
             case "[" -> beginFile(text);
             case "|" -> Files.writeString(file, Files.readString(file) + text + "\n");
             case "%" -> runShell(text);
-            case "$" -> ran(shell.plain(withDirectories(command(text))));
-            case "$$" -> ran(shell.plain(command(text)));
-            case "=" -> assertEquals(Integer.parseInt(text), last().status(), "exit status");
+            case "$" -> run(withDirectories(command(text)));
+            case "$$" -> run(command(text));
+            case "=" -> assertStatus(Integer.parseInt(text));
             case ">" -> assertTrue(shown().contains(text), "is missing");
             case "!" -> assertFalse(shown().contains(text), "is there");
             case ":" -> assertNextOnOutput(text);
+            case ":-" -> assertEquals("", last().out());
+            case "!-" -> assertEquals("", last().err());
             case "~" -> assertTrue(Pattern.compile(text).matcher(shown()).find(), "does not match");
             case "@" -> assertInJson(text);
             case "&" -> prepare(text);
@@ -111,6 +122,7 @@ final class StoryPlayer implements AutoCloseable {
             if (words[i - 1].equals("-f")
                     && !words[0].equals("logs")
                     && !words[i].equals("-")
+                    && !words[i].isEmpty()
                     && !words[i].contains("://")) {
                 words[i] = directory.resolve(words[i]).toString();
             }
@@ -130,11 +142,31 @@ final class StoryPlayer implements AutoCloseable {
                 String.class);
     }
 
-    private void ran(Result result) {
+    private void run(String[] words) {
+        typed = words;
+        previous = last;
+        Result result = shell.plain(words);
         last = result;
         linesOfOutput = 0;
         // Nobody is shown a stack trace.
         assertFalse(result.err().contains("\tat ") || result.err().contains("Exception:"), "a stack trace");
+    }
+
+    private void assertStatus(int status) {
+        assertEquals(status, last().status(), "exit status");
+        if (status == ExitStatus.USAGE) {
+            assertRefersToHelp();
+        }
+    }
+
+    /** As every command line that nobody understands does. */
+    private void assertRefersToHelp() {
+        assertEquals("", last().out());
+        if (!last().err().startsWith("{")) {
+            String command = Verb.of(typed[0]).map(verb -> verb.word() + " ").orElse("");
+            String line = "homeostat: .*see homeostat " + command + "--help\n";
+            assertTrue(last().err().matches(line), "is not one line that refers to the command's help");
+        }
     }
 
     private Result last() {
@@ -185,6 +217,7 @@ final class StoryPlayer implements AutoCloseable {
         String rest = text.substring(Math.min(text.length(), words[0].length() + 1));
         switch (words[0]) {
             case "agent" -> agent = TestAgent.start(shell);
+            case "asked" -> assertEquals(Long.parseLong(rest), Objects.requireNonNull(agent, "no agent").calls());
             case "agentEnds" -> Objects.requireNonNull(agent, "no agent").close();
             case "clock" -> shell.at(Clock.fixed(Instant.parse(rest), ZoneOffset.UTC));
             case "environment" -> {
@@ -202,15 +235,31 @@ final class StoryPlayer implements AutoCloseable {
             case "sleeper" -> addSleeper(words[1], words[2]);
             case "kill" -> kill(id(words[1]));
             case "pid" -> variables.put(words[1], Long.toString(shell.pid(id(words[2]))));
+            case "same" -> assertEquals(previous, last);
+            case "agentReads" -> readAsAnAgent(directory.resolve(rest));
             case "keep" -> variables.put(words[1], inJson(words[2]).asText());
             default -> fail("unknown preparation");
         }
     }
 
     private void addSleeper(String name, String workload) throws IOException {
-        Path declarations = directory.resolve(name);
-        String before = Files.exists(declarations) ? Files.readString(declarations) : "";
-        Files.writeString(declarations, before + Shell.sleeper(workload, 600));
+        if (Files.notExists(directory.resolve(name))) {
+            beginFile(name);
+        }
+        file = directory.resolve(name);
+        Files.writeString(file, Files.readString(file) + Shell.sleeper(workload, 600));
+    }
+
+    private void readAsAnAgent(Path declared) {
+        Clock clock = Clock.systemUTC();
+        try (StateStore store =
+                StateStores.openForWriting(shell.layout(), clock).store()) {
+            store.replace(
+                    new FilesSource(ImmutableList.of(declared), Choice.ALL, clock)
+                            .read(StoredWorkloads.of(SourceName.FILES, store.declarations()))
+                            .content(),
+                    clock.instant());
+        }
     }
 
     private void kill(WorkloadId id) throws InterruptedException {
