@@ -18,8 +18,10 @@ import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.StateStore;
 import io.homeostat.desired.state.sqlite.StateStores;
 import io.homeostat.desired.yaml.Choice;
+import io.homeostat.observe.process.ProcFs;
 import io.homeostat.reconcile.cli.Shell.Result;
 import io.homeostat.reconcile.cli.Story.Line;
+import io.homeostat.reconcile.command.environment.AgentFile;
 import io.homeostat.reconcile.command.environment.ExitStatus;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -54,12 +56,14 @@ final class StoryPlayer implements AutoCloseable {
     private @Nullable Result previous;
     private String[] typed = {};
     private int linesOfOutput;
+    private boolean hasRead;
 
     StoryPlayer(Path directory) {
         this.directory = directory;
         this.file = directory;
         this.shell = new Shell(directory);
         variables.put("dir", directory.toString());
+        variables.put("process", Long.toString(ProcessHandle.current().pid()));
         environment.put("HOME", directory.toString());
         shell.with(environment);
     }
@@ -82,6 +86,9 @@ final class StoryPlayer implements AutoCloseable {
         }
         if (agent != null) {
             agent.close();
+        }
+        if (hasRead) {
+            readAsAnAgent(ImmutableList.of());
         }
         shell.close();
     }
@@ -164,7 +171,7 @@ final class StoryPlayer implements AutoCloseable {
         assertEquals("", last().out());
         if (!last().err().startsWith("{")) {
             String command = Verb.of(typed[0]).map(verb -> verb.word() + " ").orElse("");
-            String line = "homeostat: .*see homeostat " + command + "--help\n";
+            String line = "(?:.*[?] )?homeostat: .*see homeostat " + command + "--help\n";
             assertTrue(last().err().matches(line), "is not one line that refers to the command's help");
         }
     }
@@ -218,6 +225,9 @@ final class StoryPlayer implements AutoCloseable {
         switch (words[0]) {
             case "agent" -> agent = TestAgent.start(shell);
             case "asked" -> assertEquals(Long.parseLong(rest), Objects.requireNonNull(agent, "no agent").calls());
+            case "silentAgent" ->
+                AgentFile.ofThisProcess(shell.layout().agentSocket(), "1.0.0", new ProcFs())
+                        .write(shell.layout());
             case "agentEnds" -> Objects.requireNonNull(agent, "no agent").close();
             case "clock" -> shell.at(Clock.fixed(Instant.parse(rest), ZoneOffset.UTC));
             case "environment" -> {
@@ -236,7 +246,7 @@ final class StoryPlayer implements AutoCloseable {
             case "kill" -> kill(id(words[1]));
             case "pid" -> variables.put(words[1], Long.toString(shell.pid(id(words[2]))));
             case "same" -> assertEquals(previous, last);
-            case "agentReads" -> readAsAnAgent(directory.resolve(rest));
+            case "agentReads" -> readAsAnAgent(ImmutableList.of(directory.resolve(rest)));
             case "keep" -> variables.put(words[1], inJson(words[2]).asText());
             default -> fail("unknown preparation");
         }
@@ -250,12 +260,13 @@ final class StoryPlayer implements AutoCloseable {
         Files.writeString(file, Files.readString(file) + Shell.sleeper(workload, 600));
     }
 
-    private void readAsAnAgent(Path declared) {
+    private void readAsAnAgent(ImmutableList<Path> declared) {
+        hasRead = !declared.isEmpty();
         Clock clock = Clock.systemUTC();
         try (StateStore store =
                 StateStores.openForWriting(shell.layout(), clock).store()) {
             store.replace(
-                    new FilesSource(ImmutableList.of(declared), Choice.ALL, clock)
+                    new FilesSource(declared, Choice.ALL, clock)
                             .read(StoredWorkloads.of(SourceName.FILES, store.declarations()))
                             .content(),
                     clock.instant());

@@ -1,7 +1,6 @@
 package io.homeostat.reconcile.cli;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
@@ -10,7 +9,6 @@ import io.grpc.Status;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.reconcile.cli.Shell.Result;
 import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
@@ -117,17 +115,6 @@ class VmEventTest {
             assertTrue(told.out().contains("plugin/a  1         0     told\n"), told.out());
         }
         assertEquals(1, a.applied.size());
-    }
-
-    @Test
-    void whereNothingEverWasNobodyIsToldAndNothingIsCreated() throws IOException {
-        Path elsewhere = Files.createDirectory(directory.resolve("elsewhere"));
-
-        Result told = new Shell(elsewhere).run("vm-event", "startup");
-
-        assertEquals(0, told.status());
-        assertTrue(told.err().contains("no plugin is declared here"), told.err());
-        assertFalse(Files.exists(elsewhere.resolve("state")));
     }
 
     private static List<String> hashes(String status) throws IOException {
