@@ -224,7 +224,10 @@ final class StoryPlayer implements AutoCloseable {
         String rest = text.substring(Math.min(text.length(), words[0].length() + 1));
         switch (words[0]) {
             case "agent" -> agent = TestAgent.start(shell);
-            case "asked" -> assertEquals(Long.parseLong(rest), Objects.requireNonNull(agent, "no agent").calls());
+            case "asked" ->
+                assertEquals(
+                        Long.parseLong(rest),
+                        Objects.requireNonNull(agent, "no agent").calls());
             case "silentAgent" ->
                 AgentFile.ofThisProcess(shell.layout().agentSocket(), "1.0.0", new ProcFs())
                         .write(shell.layout());

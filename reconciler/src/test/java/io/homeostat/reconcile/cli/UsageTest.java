@@ -36,8 +36,9 @@ class UsageTest {
     void helpListsWhatExistsAndNothingElse() {
         Result result = shell.plain("--help");
         assertEquals(0, result.status());
-        String commands = "init bundle validate publish fleet plan apply delete pause resume run status events logs stop start"
-                + " reset verify states vm-event watch ui doctor diagnostics explain schema completion version";
+        String commands =
+                "init bundle validate publish fleet plan apply delete pause resume run status events logs stop start"
+                        + " reset verify states vm-event watch ui doctor diagnostics explain schema completion version";
         for (String command : commands.split(" ")) {
             assertTrue(result.out().contains("\n  " + command + " "), command);
         }
