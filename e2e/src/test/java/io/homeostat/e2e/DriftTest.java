@@ -33,7 +33,7 @@ final class DriftTest {
         assertEquals("restart", drift.get("action").asText());
         assertEquals("PROCESS_EXITED", drift.get("reason").asText());
         String message = drift.get("message").asText();
-        assertTrue(message.startsWith("process was ended by signal 9 (SIGKILL); its log ends with: "), message);
+        assertTrue(message.contains("9 (SIGKILL)") && message.contains("its log"), message);
         JsonNode crashed = homeostat.status("plugin/greeter");
         assertEquals("CRASHED", crashed.get("state").asText());
         assertEquals(9, crashed.at("/lastExit/signal").asInt());
@@ -43,7 +43,9 @@ final class DriftTest {
         homeostat
                 .apply(greeter)
                 .exits(0)
-                .says("restarted (process was ended by signal 9 (SIGKILL); its log ends with: ")
+                .says("restarted (")
+                .says("9 (SIGKILL)")
+                .says("its log")
                 .says("1 repaired");
 
         assertNotEquals(dead, homeostat.pid("plugin/greeter"));
@@ -69,7 +71,7 @@ final class DriftTest {
         assertEquals(9, status.at("/lastExit/code").asInt());
         assertTrue(status.at("/lastExit/signal").isNull());
         assertEquals("EXITED", status.at("/lastExit/reason").asText());
-        homeostat.run("plan").says("! process/web").says("(drift: process exited with status 9)");
+        homeostat.run("plan").says("! process/web").says("status 9)");
     }
 
     @Test
@@ -96,7 +98,7 @@ final class DriftTest {
         homeostat.applied(run);
         Trees.delete(homeostat.installs("processes").resolve("run_1"));
 
-        homeostat.run("plan").exits(0).says("! process/run").says("its installation is gone");
+        assertEquals("reinstall INSTALL_MISSING", homeostat.planned("process/run"));
         homeostat.applied(run);
 
         assertTrue(Files.isExecutable(homeostat.installs("processes").resolve("run_1/bin/run")));

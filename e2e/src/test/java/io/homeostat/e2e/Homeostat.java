@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assertions.fail;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.MissingNode;
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -358,6 +359,24 @@ final class Homeostat implements BeforeEachCallback, AfterEachCallback {
 
     JsonNode plan(String... options) {
         return run(words(options, "plan", "-o", "json")).exits(0).json();
+    }
+
+    /** What is planned for a workload and why: {@code restart PROCESS_EXITED}, or {@code nothing}. */
+    String planned(String id) {
+        JsonNode change = change(id);
+        return change.isMissingNode()
+                ? "nothing"
+                : change.get("action").asText() + " " + change.get("reason").asText();
+    }
+
+    /** What {@code plan} tells of a workload; missing where it is as declared. */
+    JsonNode change(String id, String... options) {
+        JsonNode plan = plan(options);
+        return Stream.of(plan.get("changes"), plan.get("drift"))
+                .flatMap(Shapes::stream)
+                .filter(change -> change.get("workload").asText().equals(id))
+                .findFirst()
+                .orElse(MissingNode.getInstance());
     }
 
     private static String[] words(String[] last, String... first) {
