@@ -37,7 +37,12 @@ class Agent {
     }
 
     boolean isEnforcing() {
-        return command.isRunning() && said().contains("enforcing what is declared");
+        return command.isRunning() && isEnforcing(said());
+    }
+
+    /** Whether an agent that has said this enforces what is declared. */
+    static boolean isEnforcing(String said) {
+        return said.contains("enforcing");
     }
 
     /** All it has said since it was started, its log among it. */

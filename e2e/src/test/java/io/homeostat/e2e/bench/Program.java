@@ -167,7 +167,7 @@ final class Program {
                 if (!process.isAlive()) {
                     throw new IOException("the agent has ended: " + place.text(output));
                 }
-                return place.text(output).contains("enforcing what is declared");
+                return place.text(output).contains("enforcing");
             });
             return this;
         }

@@ -73,7 +73,7 @@ final class Daemon implements AutoCloseable {
     void start() throws IOException, InterruptedException {
         agent = Optional.of(
                 spawn("agent.log", "run", "--config", place.path("agent.yaml").toString()));
-        until("the agent enforces", () -> place.text("agent.log").contains("enforcing what is declared"));
+        until("the agent enforces", () -> place.text("agent.log").contains("enforcing"));
     }
 
     /** Starts a command that ends when the caller ends it. */
