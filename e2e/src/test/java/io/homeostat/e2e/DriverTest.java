@@ -78,11 +78,11 @@ final class DriverTest {
 
         applied.exits(1);
         Map.of(
-                        "shell", "it printed \"hello\" where the handshake of go-plugin should be",
-                        "netrpc", "it speaks net/rpc, and only gRPC is supported",
-                        "wrong-protocol", "it speaks version \"9\" of its protocol, and we speak [2]",
-                        "exit-before-handshake", "process exited with status 3; its log ends with: told to exit",
-                        "no-handshake", "not ready within 4s: it has not given its handshake")
+                        "shell", "\"hello\"",
+                        "netrpc", "net/rpc",
+                        "wrong-protocol", "version \"9\"",
+                        "exit-before-handshake", "status 3; ",
+                        "no-handshake", "handshake")
                 .forEach((name, reason) -> {
                     String line = applied.lineOf("driver/" + name);
                     assertTrue(line.contains(reason), line);
@@ -238,15 +238,16 @@ final class DriverTest {
         checkDescription();
 
         Processes.kill(homeostat.pid(DRIVER));
-        eventually().untilAsserted(() -> homeostat.run("describe", DRIVER).says("driver runner does not run here"));
-        assertEquals(
-                "driver runner does not run here",
-                homeostat
-                        .run("describe", DRIVER, "-o", "json")
-                        .exits(0)
-                        .json()
-                        .at("/driver/problem")
-                        .asText());
+        String problem = eventually()
+                .until(
+                        () -> homeostat
+                                .run("describe", DRIVER, "-o", "json")
+                                .exits(0)
+                                .json()
+                                .at("/driver/problem")
+                                .asText(),
+                        words -> words.contains("runner"));
+        homeostat.run("describe", DRIVER).says(problem);
     }
 
     private void checkDescription() {

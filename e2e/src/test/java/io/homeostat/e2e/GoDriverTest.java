@@ -101,6 +101,6 @@ final class GoDriverTest {
                                 .with("config.args", List.of())
                                 .with("start.attempts", 1))
                 .exits(1)
-                .says("no such file or directory");
+                .says("fork/exec ");
     }
 }

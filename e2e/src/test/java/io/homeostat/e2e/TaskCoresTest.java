@@ -103,7 +103,7 @@ final class TaskCoresTest {
                         task("first", ALL - 1),
                         task("second", 1).with("start.attempts", 1))
                 .exits(1)
-                .says("one of them stays with the tasks that reserve none");
+                .says("reserve none");
         assertEquals(0, homeostat.processes("task/second").size());
         homeostat.awaitRunning("task/first");
 

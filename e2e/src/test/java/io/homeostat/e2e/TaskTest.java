@@ -107,7 +107,7 @@ final class TaskTest {
         Agent agent = homeostat.agent();
         agent.awaitSaying("died when it was asked what its tasks use, 1 of 2 times; it will be asked once more");
         long task = homeostat.process(WEB);
-        agent.awaitSaying("died when it was asked what its tasks use, 2 of 2 times; it is never asked again");
+        agent.awaitSaying(" 2 of 2 times; it is never asked again");
         homeostat.awaitRunning(DRIVER);
         homeostat.awaitRunning(WEB);
         long driver = homeostat.pid(DRIVER);
@@ -133,13 +133,17 @@ final class TaskTest {
         homeostat.awaitRunning(WEB);
         long pid = homeostat.process(WEB);
 
-        eventually().until(() -> told(DRIVER).stream().anyMatch(words -> words.contains("more events of its tasks")));
+        eventually().until(() -> !told(DRIVER).isEmpty());
 
         List<String> told = told(WEB);
         assertEquals("runner: Started (pid=" + pid + ")", told.getFirst());
         assertEquals("runner: event 0", told.get(1));
         assertTrue(told.size() < 500, () -> told.size() + " events");
-        assertTrue(told(DRIVER).getFirst().endsWith("were dropped, because there were too many"));
+        assertTrue(
+                told(DRIVER)
+                        .getFirst()
+                        .matches(".*[0-9]+ more events of its tasks were dropped, because there were too many"),
+                told(DRIVER)::toString);
     }
 
     @Tag("nightly")
@@ -165,11 +169,7 @@ final class TaskTest {
                 .with("probe.exec.command", List.of("/bin/sh", "-c", "echo not yet; test -e up"))
                 .with("start.timeout", "3s")
                 .with("start.attempts", 1);
-        homeostat
-                .apply(runner(), web)
-                .exits(1)
-                .says("its probe does not succeed")
-                .says("not yet");
+        homeostat.apply(runner(), web).exits(1).says("probe").says("not yet");
 
         homeostat.applied(runner(), web.with("config.args", List.of("-c", "touch up; exec sleep 1000")));
 
@@ -209,10 +209,7 @@ final class TaskTest {
         Document other =
                 Document.task("other", "runner", "exec sleep 1000").with("probe.exec.command", List.of("/bin/true"));
 
-        homeostat
-                .apply(runner(), hanging, other)
-                .exits(1)
-                .says("the probe's command /bin/true did not end within 1000 ms");
+        homeostat.apply(runner(), hanging, other).exits(1).says("/bin/true").says(" 1000 ms");
 
         assertEquals("True", Homeostat.condition(homeostat.status("task/other"), "Healthy"));
     }
@@ -243,14 +240,14 @@ final class TaskTest {
         homeostat
                 .apply(runner(), web.with("revision", "8").with("config.faults", List.of("start-error")))
                 .exits(1)
-                .says("told to refuse StartTask");
+                .says("refuse StartTask");
         assertEquals("RUNNING 7", homeostat.state(WEB));
         assertEquals(1 + 2, starts(), "one of 8, and one to go back");
 
         homeostat
                 .apply(runner(), web.with("revision", "9").with("config.faults", List.of("start-error-recoverable")))
                 .exits(1)
-                .says("told to refuse StartTask for now");
+                .says("for now");
         assertEquals("RUNNING 7", homeostat.state(WEB));
         assertEquals(1 + 2 + 4, starts(), "three of 9, and one to go back");
     }
@@ -668,7 +665,7 @@ final class TaskTest {
         eventually().until(() -> homeostat.processes("task/late").isEmpty());
         assertTrue(homeostat.events().stream()
                 .anyMatch(event -> event.get("workload").asText().equals("task/late")
-                        && event.get("message").asText().contains("StartTask was not answered within 1000 ms")));
+                        && event.get("message").asText().matches("(?s).*StartTask .* 1000 ms.*")));
     }
 
     @Tag("nightly")
@@ -726,28 +723,24 @@ final class TaskTest {
     @Tag("nightly")
     @Test
     void whyADriverRunsNoTaskIsSaidOfTheTask() {
-        homeostat
+        Result sick = homeostat
                 .apply(
                         sample.local("ill", "1").arguments("--fault=unhealthy"),
                         Document.task("sick", "ill", "exec sleep 1000").with("start.attempts", 1))
-                .exits(1)
-                .says("its driver ill can't run tasks, it is unhealthy: told to be unhealthy");
+                .exits(1);
+        assertTrue(sick.lineOf("task/sick").contains("unhealthy"), sick::toString);
 
         homeostat.applied(runner());
         homeostat.run("stop", DRIVER).exits(0);
-        homeostat
-                .apply(runner(), web("exec sleep 1000"))
-                .exits(1)
-                .says("driver/runner does not become well: it is stopped by request");
+        Result stopped = homeostat.apply(runner(), web("exec sleep 1000")).exits(1);
+        assertTrue(stopped.lineOf(WEB).matches(".*driver/runner .* stopped.*"), stopped::toString);
 
         homeostat.run("start", DRIVER).exits(0);
         homeostat.run("pause", DRIVER, "--reason", "a look by hand").exits(0);
         homeostat.kill(DRIVER);
-        homeostat
-                .apply(runner(), web("exec sleep 1000"))
-                .exits(1)
-                .says("driver/runner does not become well: it is paused")
-                .says("a look by hand");
+        Result paused = homeostat.apply(runner(), web("exec sleep 1000")).exits(1);
+        assertTrue(paused.lineOf(WEB).matches(".*driver/runner .* paused.*"), paused::toString);
+        paused.says("a look by hand");
         homeostat.run("resume", DRIVER).exits(0);
     }
 
