@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.fasterxml.jackson.databind.JsonNode;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Tag;
@@ -46,9 +47,7 @@ final class SandboxPartsTest {
 
     private void assertToldToEnd() {
         homeostat.run("logs", APP).says("told to end");
-        homeostat
-                .run("events", "--for", APP)
-                .says("PLUGIN_STOPPED  sandbox/guest is to be stopped, and it is stopped before");
+        homeostat.run("events", "--for", APP).says("PLUGIN_STOPPED  sandbox/guest ");
         assertFalse(homeostat.run("events").out().contains("PLUGIN_CRASHED"));
     }
 
@@ -68,11 +67,12 @@ final class SandboxPartsTest {
     void beforeItIsChangedByApply() {
         homeostat.applied(guest.sandbox(), app);
 
-        homeostat
-                .run("plan", "-f", homeostat.file("other.yaml", changed(), app).toString())
-                .says("it is stopped after what runs in it: container/app")
-                .says(
-                        "sandbox/guest is to be stopped, and it is stopped before; it is launched again when that is well");
+        String other = homeostat.file("other.yaml", changed(), app).toString();
+        JsonNode whole = homeostat.change(SANDBOX, "-f", other);
+        assertTrue(whole.path("message").asText().contains(APP), whole::toString);
+        JsonNode part = homeostat.change(APP, "-f", other);
+        assertEquals("restart", part.path("action").asText(), part::toString);
+        assertTrue(part.path("message").asText().contains(SANDBOX), part::toString);
         homeostat.applied(changed(), app);
 
         assertToldToEnd();

@@ -92,10 +92,7 @@ final class SandboxTest {
         guest.agent().network().takeAway("eth0", "10.0.0.2");
         guest.agent().network().give("eth0", "10.0.0.99", "24");
 
-        homeostat
-                .run("plan", "--detailed-exitcode")
-                .exits(2)
-                .says("changed from outside: eth0 lacks the address 10.0.0.2/24");
+        homeostat.run("plan", "--detailed-exitcode").exits(2).says("eth0 ").says(" 10.0.0.2/24");
         homeostat
                 .run(
                         "apply",
@@ -145,7 +142,8 @@ final class SandboxTest {
 
         guest.fake().reboot();
 
-        homeostat.run("plan", "--detailed-exitcode").exits(2).says("its guest has booted anew");
+        homeostat.run("plan", "--detailed-exitcode").exits(2).says("booted");
+        assertEquals("restart GUEST_LOST", homeostat.planned(SANDBOX));
         homeostat.applied(guest.sandbox());
         assertTrue(guest.agent().hasSandbox());
         assertEquals(2, guest.fake().calls().count("CreateSandbox"));
@@ -157,11 +155,7 @@ final class SandboxTest {
         homeostat.applied(guest.sandbox());
 
         guest.fake().restartAgent();
-        homeostat
-                .apply(guest.sandbox())
-                .exits(1)
-                .says("the agent of its guest was started again")
-                .says("boot it anew");
+        homeostat.apply(guest.sandbox()).exits(1).says("started again").says("boot it anew");
 
         assertEquals(1, guest.fake().calls().count("CreateSandbox"));
         JsonNode status = homeostat.status(SANDBOX);
@@ -177,7 +171,7 @@ final class SandboxTest {
                         guest.sandbox().with("start.attempts", 1),
                         Document.sandbox("second", "unix://" + guest.socket()).with("start.attempts", 1))
                 .exits(1)
-                .says("and a guest has one sandbox; correct spec.endpoint of one of them");
+                .says("unix://" + guest.socket());
 
         assertEquals(1, guest.fake().calls().count("CreateSandbox"));
         homeostat.run("status", SANDBOX, "sandbox/second").says("RUNNING");
@@ -202,7 +196,7 @@ final class SandboxTest {
         homeostat.applied(guest.sandbox().with("health.timeout", "300ms"));
 
         guest.fake().faults().hang("UpdateContainer");
-        homeostat.run("status", SANDBOX).exits(1).says("its guest is blocked: a call holds its agent's lock");
+        homeostat.run("status", SANDBOX).exits(1).says("blocked");
         guest.fake().faults().clear();
         homeostat.run("status", SANDBOX).exits(0);
         guest.fake().faults().hang("Check");
@@ -240,9 +234,8 @@ final class SandboxTest {
                 .apply(nowhere)
                 .exits(1)
                 .says("the guest of sandbox/guest can't be used, 500ms after it was first tried: unix://"
-                        + guest.root().resolve("no.sock") + ": there is no "
-                        + guest.root().resolve("no.sock")
-                        + "; start what makes it, or correct spec.endpoint");
+                        + guest.root().resolve("no.sock"))
+                .says("spec.endpoint");
 
         guest.fake().faults().hang("UpdateContainer");
         homeostat
@@ -482,8 +475,8 @@ final class SandboxTest {
                 .apply(guest.sandbox()
                         .with("policy.file", guest.root().resolve("none.rego").toString()))
                 .exits(1)
-                .says("spec.policy.file can't be read from " + guest.root().resolve("none.rego")
-                        + ": it does not exist");
+                .says("spec.policy.file ")
+                .says(guest.root().resolve("none.rego").toString());
     }
 
     @Tag("nightly")
@@ -583,10 +576,7 @@ final class SandboxTest {
         homeostat.applied(both);
         Files.createFile(guest.root().resolve("vm/restart-agent"));
         eventually().until(() -> !Files.exists(guest.root().resolve("vm/restart-agent")));
-        homeostat
-                .run("plan", "--detailed-exitcode")
-                .exits(2)
-                .says("only a new boot of the guest heals that: process/guest-vm is restarted");
+        homeostat.run("plan", "--detailed-exitcode").exits(2).says(": process/guest-vm is restarted");
 
         homeostat.applied(both);
 
