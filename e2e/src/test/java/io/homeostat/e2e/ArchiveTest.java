@@ -30,27 +30,15 @@ final class ArchiveTest {
     void hostileAndDamagedArchivesAreRefused() {
         byte[] whole = tar().bytes();
         List<Refused> cases = List.of(
-                refused(
-                        "path-traversal",
-                        tar().file("../../../../../escaped", 0644, "x"),
-                        "refused",
-                        "has '..' in its name"),
-                refused("absolute-name", tar().file("/tmp/hs-escaped", 0644, "x"), "refused", "has an absolute name"),
-                refused(
-                        "symlink-out",
-                        tar().symlink("link", "../../../../w"),
-                        "refused",
-                        "is a symlink that leads out of the archive"),
-                refused(
-                        "absolute-symlink",
-                        tar().symlink("link", "/etc"),
-                        "refused",
-                        "is a symlink to the absolute path"),
+                refused("path-traversal", tar().file("../../../../../escaped", 0644, "x"), "refused", "'..'"),
+                refused("absolute-name", tar().file("/tmp/hs-escaped", 0644, "x"), "refused", "absolute name"),
+                refused("symlink-out", tar().symlink("link", "../../../../w"), "refused", "leads out"),
+                refused("absolute-symlink", tar().symlink("link", "/etc"), "refused", "absolute path '/etc'"),
                 refused(
                         "write-through-a-symlink",
                         tar().file("real/x", 0644, "x").symlink("link", "real").file("link/y", 0644, "x"),
                         "refused",
-                        "would be written through the symlink"),
+                        "symlink 'link'"),
                 refused("hard-link-out", tar().hardLink("link", "/etc/passwd"), "refused", "hard link"),
                 refused("setuid", tar().file("bin/root", 04755, SCRIPT), "refused", "setuid"),
                 refused("setgid", tar().file("bin/root", 02755, SCRIPT), "refused", "setuid or setgid"),
@@ -60,7 +48,7 @@ final class ArchiveTest {
                 refused("damaged", Arrays.copyOf(whole, whole.length - 20), "damaged"),
                 new Refused(
                         declared("no-entry-point", whole).with("entryPoint", "bin/walk"),
-                        List.of("the entry point 'bin/walk' is not in the archive", "bin/run")));
+                        List.of("'bin/walk'", "bin/run")));
 
         Result applied = homeostat.apply(cases.stream().map(Refused::document).toArray(Document[]::new));
 

@@ -55,7 +55,7 @@ final class BundleTest {
         String wrong = next.replaceAll("signature: .*", signature(document));
         assertNotEquals(next, wrong);
         declare(wrong);
-        Patience.eventually().until(() -> homeostat.run("status").out().contains("is not a signature of its SHA-256"));
+        Patience.eventually().until(() -> homeostat.run("status").out().contains("SHA-256"));
         assertEquals(pid, homeostat.pid("process/web"));
 
         declare(next);

@@ -111,7 +111,7 @@ final class CommandLineTest {
         for (String place : List.of("d/a.yaml:3:18: ", "d/a.yaml:7:19: ", "d/b.yaml:7:3: ", "d/b.yaml:8:3: ")) {
             assertTrue(result.err().contains(place), () -> place + result);
         }
-        homeostat.runProcess("apply", "-f", "d").exits(1).says("nothing was stored or changed");
+        homeostat.runProcess("apply", "-f", "d").exits(1);
         assertFalse(Files.exists(homeostat.stateDir().resolve("homeostat.db")));
         JsonNode json = homeostat
                 .runProcess("validate", "-f", "d", "-o", "json")
@@ -233,9 +233,7 @@ final class CommandLineTest {
                 homeostat.runProcess("events"),
                 homeostat.runProcess("plan", "--no-color"))) {
             assertFalse(result.out().contains("\u001b") || result.err().contains("\u001b"), result::toString);
-            assertTrue(
-                    result.err().isEmpty() || result.err().matches("homeostat: no agent runs, so .*\n"),
-                    result::toString);
+            assertTrue(result.err().isEmpty() || result.err().matches("homeostat: no agent .*\n"), result::toString);
         }
     }
 

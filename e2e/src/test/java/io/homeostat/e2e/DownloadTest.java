@@ -120,7 +120,7 @@ final class DownloadTest {
     @Test
     void anExpiredUrlIsReplacedByANewDeclaration() {
         bucket.expire(archive);
-        homeostat.apply(declared()).exits(1).says("declare the workload again with a new URL");
+        homeostat.apply(declared()).exits(1).says("a new URL");
         Stored again = bucket.put("again.tar.gz", archive.content());
         homeostat.keepsSecret(again.signature());
 

@@ -337,7 +337,7 @@ final class FleetUiTest {
         browser.awaitText("main", "process/late").awaitText("[data-row='process/late']", "RUNNING");
         goTo("#/fleet");
         browser.script("location.reload()");
-        browser.awaitText("main", "The fleet can’t be shown now: could not list");
+        browser.awaitText("main", "The fleet can’t be shown now: ").awaitText("main", "/homeostat/");
 
         cluster.start(0);
         browser.awaitText(".totals", "Machines\n2");

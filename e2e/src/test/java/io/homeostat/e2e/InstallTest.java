@@ -34,9 +34,7 @@ final class InstallTest {
         Path file = homeostat.file("greeter.yaml", greeter(archive).config("evening"));
         Result applied = homeostat.runProcess("apply", "-f", file.toString());
 
-        applied.exits(0)
-                .says("plugin/greeter  installed 1")
-                .says("Apply: 1 installed, 0 updated, 0 repaired, 0 removed, 0 unchanged.");
+        applied.exits(0).says("plugin/greeter  installed 1").says("1 installed");
         JsonNode status = homeostat.status("plugin/greeter");
         assertEquals("RUNNING", status.get("state").asText());
         assertEquals("greeting: evening", status.at("/health/results/0").asText());
@@ -79,7 +77,7 @@ final class InstallTest {
         long process = homeostat.process("process/sleeper");
         List<JsonNode> events = homeostat.events();
 
-        homeostat.apply(greeter, script).exits(0).says("0 installed, 0 updated, 0 repaired, 0 removed, 2 unchanged.");
+        homeostat.apply(greeter, script).exits(0).says("2 unchanged");
 
         assertEquals(plugin, homeostat.process("plugin/greeter"));
         assertEquals(process, homeostat.process("process/sleeper"));

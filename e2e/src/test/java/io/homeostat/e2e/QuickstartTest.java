@@ -30,7 +30,7 @@ final class QuickstartTest {
                 .exits(0)
                 .says("plugin/greeter  installed 1")
                 .says("process/clock   installed local")
-                .says("Apply: 2 installed, 0 updated, 0 repaired, 0 removed, 0 unchanged.");
+                .says("2 installed");
         // On a busy machine a plugin may be late with one answer.
         eventually().until(() -> homeostat.runProcess("plan").out().contains("2 unchanged"));
         eventually().until(() -> homeostat.runProcess("status").exit() == 0);
@@ -50,11 +50,7 @@ final class QuickstartTest {
                 > 0);
 
         homeostat.kill("process/clock");
-        homeostat
-                .runProcess("plan")
-                .exits(0)
-                .says("! process/clock")
-                .says("drift: process was ended by signal 9 (SIGKILL)");
+        homeostat.runProcess("plan").exits(0).says("! process/clock").says("9 (SIGKILL)");
         homeostat.runProcess("apply", "-f", "examples/quickstart").exits(0).says("process/clock   restarted");
 
         Path file = homeostat.directory().resolve(example);

@@ -52,11 +52,11 @@ final class SignatureTest {
 
         homeostat.declare("web.yaml", web("2"));
         eventually().until(() -> homeostat.events("process/web").contains("INSTALL_FAILED 2"));
-        homeostat.run("plan").says("revision 2 is not signed, and signatures are required here");
+        assertEquals("wait SIGNATURE_MISSING", homeostat.planned("process/web"));
         assertEquals(pid, homeostat.pid("process/web"));
 
         homeostat.declare("web.yaml", web("2").with("source.signature", good));
-        eventually().until(() -> homeostat.run("status").out().contains("is not a signature of its SHA-256"));
+        eventually().until(() -> homeostat.run("status").out().contains("SHA-256"));
         assertEquals(pid, homeostat.pid("process/web"));
 
         homeostat.declare("web.yaml", web("2").with("source.signature", signature(second)));
@@ -71,7 +71,7 @@ final class SignatureTest {
 
         Result end = agent.await();
 
-        assertTrue(end.exits(1).err().contains("/nowhere/release.pub: no such file or directory"), end::toString);
+        assertTrue(end.exits(1).err().contains("/nowhere/release.pub: "), end::toString);
     }
 
     private Document web(String revision) {
