@@ -211,11 +211,9 @@ final class RestoredStateTest {
         homeostat.run("stop", "--all").exits(0);
         assertEquals(before, pids());
 
-        homeostat
-                .agent(AgentConfig.of(homeostat.desired()).with("instanceId", "vm-1"))
-                .terminate()
-                .exits(0);
+        Agent former = homeostat.agent(AgentConfig.of(homeostat.desired()).with("instanceId", "vm-1"));
         eventually().until(() -> homeostat.everyProcess().isEmpty());
+        former.terminate().exits(0);
     }
 
     private void launchedUnderAnotherId() {

@@ -63,7 +63,9 @@ final class FakeProcess {
         String quoted = args.stream()
                 .map(word -> "'" + word.replace("'", "'\\''") + "'")
                 .collect(Collectors.joining(" "));
-        return List.of(SCRIPT.toString(), "-q", "-e", "-f", "-c", "exec " + quoted, "/dev/null");
+        // A guest's agent ignores no signals. This process may, in the background of a script for example.
+        String command = "exec env --default-signal -- " + quoted;
+        return List.of(SCRIPT.toString(), "-q", "-e", "-f", "-c", command, "/dev/null");
     }
 
     /** Does nothing as long as there is no terminal. */
