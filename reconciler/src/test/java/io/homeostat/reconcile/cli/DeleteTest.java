@@ -28,8 +28,6 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
 
 /** Deleting what nobody declares, or somebody else does. */
 @Timeout(value = 60, unit = TimeUnit.SECONDS)
@@ -74,28 +72,6 @@ class DeleteTest {
         }
     }
 
-    @ParameterizedTest
-    @ValueSource(strings = {"entryPoint: /nonexistent", "entryPoint: /bin/sleep, dependsOn: [process/nobody]"})
-    void nothingIsRememberedOfWhatIsDeletedAndNeverRan(String spec) throws Exception {
-        Shell shell = new Shell(directory);
-        Path file = shell.write(
-                "ghost.yaml",
-                "apiVersion: homeostat.io/v1\nkind: Process\nmetadata: {name: ghost}\nspec: {install: local, " + spec
-                        + "}");
-        Shell.Result applied = shell.run("apply", "-f", file.toString());
-        try (StateStore store = open(shell)) {
-            assertEquals(ImmutableSet.of(GHOST), store.histories().keySet(), applied.err());
-        }
-
-        Shell.Result deleted = shell.run("delete", GHOST.toString());
-
-        assertEquals(0, deleted.status(), deleted.err());
-        try (StateStore store = open(shell)) {
-            assertEquals(ImmutableMap.of(), store.histories());
-        }
-        assertEquals(3, shell.run("history", GHOST.toString()).status());
-    }
-
     @Test
     void whatIsThereIsDeletedAndTheRestIsTold() {
         Shell shell = new Shell(directory);
@@ -110,14 +86,6 @@ class DeleteTest {
         try (StateStore store = open(shell)) {
             assertTrue(store.instances(GHOST).isEmpty());
         }
-    }
-
-    @Test
-    void whatIsNowhereCannotBeDeleted() {
-        Shell.Result deleted = new Shell(directory).run("delete", GHOST.toString());
-
-        assertEquals(1, deleted.status());
-        assertTrue(deleted.err().contains("was not applied, so nothing was deleted"), deleted.err());
     }
 
     @Test

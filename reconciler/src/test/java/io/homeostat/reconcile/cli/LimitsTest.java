@@ -92,7 +92,8 @@ class LimitsTest {
         shell.run("apply", "-f", directory + "/a.yaml");
 
         assertTrue(
-                plan.contains("(drift: process exited with status 137, out of memory; limits.memory is 64Mi: raise it"),
+                plan.contains("(drift: ")
+                        && plan.contains("status 137, out of memory; limits.memory is 64Mi: raise it"),
                 plan);
         String status = shell.run("status", ID.toString(), "-o", "json").out();
         assertTrue(status.contains("\"signal\":9,\"reason\":\"OOM_KILLED\""), status);
@@ -110,7 +111,8 @@ class LimitsTest {
 
         String plan = shell.run("plan").out();
 
-        assertTrue(plan.contains("(drift: process was ended by signal 9 (SIGKILL)"), plan);
+        assertTrue(plan.contains("(drift: ") && plan.contains("(SIGKILL)"), plan);
+        assertFalse(plan.contains("out of memory"), plan);
     }
 
     @Test
@@ -145,7 +147,7 @@ class LimitsTest {
         String plan = shell.run("plan").out();
         Result apply = shell.run("apply", "-f", directory + "/a.yaml");
 
-        assertTrue(plan.contains("(drift: limits were changed from outside: memory 1Gi instead of 64Mi)"), plan);
+        assertTrue(plan.contains("(drift: ") && plan.contains("memory 1Gi instead of 64Mi)"), plan);
         assertEquals(0, apply.status(), apply.out());
         assertEquals(Observation.seen(new Limits(new Size(64 << 20), new Cpu(20), false)), observer.observe(ID));
         assertEquals(pid, shell.pid(ID));
@@ -165,7 +167,7 @@ class LimitsTest {
         String plan = shell.run("plan").out();
         Result apply = shell.run("apply", "-f", directory + "/a.yaml");
 
-        assertTrue(plan.contains("(drift: process " + pid + " is outside its control groups"), plan);
+        assertTrue(plan.contains("(drift: process " + pid + " "), plan);
         assertEquals(0, apply.status(), apply.out());
         assertEquals(Observation.seen(true), observer.holds(ID, pid));
         assertEquals(pid, shell.pid(ID));

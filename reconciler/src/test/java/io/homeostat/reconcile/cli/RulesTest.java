@@ -19,6 +19,8 @@ import org.junit.jupiter.api.io.TempDir;
 class RulesTest {
     private static final WorkloadId WEB = WorkloadId.process("web");
     private static final int SERVER_ERROR = 500;
+    private static final String NO_MATCH = "metadata tier equal 'web' [^\n]*'db'";
+    private static final String UNKNOWN = "metadata tier [^\n]*500";
 
     private final FakeMetadataServer metadata = new FakeMetadataServer();
     private final Path directory;
@@ -52,22 +54,22 @@ class RulesTest {
         long pid = shell.pid(WEB);
 
         metadata.set("instance/attributes/tier", "db");
-        String words = "disabled: metadata tier equal 'web' does not hold (it is 'db')";
         String plan = shell.run("plan").out();
-        assertTrue(plan.replaceAll(" +", " ").contains("~ process/web stop (" + words), plan);
+        assertTrue(plan.matches("(?s).*~ process/web +stop +\\([^\n]*" + NO_MATCH + ".*"), plan);
         applied("web.yaml");
         await().atMost(Duration.ofMinutes(1))
                 .until(() ->
                         ProcessHandle.of(pid).filter(ProcessHandle::isAlive).isEmpty());
 
-        assertTrue(shell.run("plan").out().contains(words));
+        assertTrue(shell.run("plan").out().matches("(?s).*" + NO_MATCH + ".*"));
         assertTrue(shell.run("plan", "-o", "json")
                 .out()
-                .contains(
-                        "\"disabled\":[{\"workload\":\"process/web\",\"reason\":\"DISABLED\",\"message\":\"" + words));
+                .matches(
+                        "(?s).*\"disabled\":\\[\\{\"workload\":\"process/web\",\"reason\":\"DISABLED\",\"message\":\"[^\"]*"
+                                + NO_MATCH + ".*"));
         Shell.Result status = shell.run("status", "process/web");
         assertEquals(0, status.status());
-        assertTrue(status.out().contains(words), status.out());
+        assertTrue(status.out().matches("(?s).*" + NO_MATCH + ".*"), status.out());
     }
 
     @Test
@@ -81,7 +83,7 @@ class RulesTest {
         applied("web.yaml");
         assertEquals(pid, shell.pid(WEB));
         String status = shell.run("status", "process/web").out();
-        assertTrue(status.contains("this stays, because metadata tier is not known: "), status);
+        assertTrue(status.matches("(?s).*" + UNKNOWN + ".*"), status);
     }
 
     @Test
@@ -92,7 +94,7 @@ class RulesTest {
                 shell.run("apply", "-f", directory.resolve("web.yaml").toString());
 
         assertEquals(1, applied.status());
-        assertTrue(applied.out().contains("metadata tier is not known: "), applied.out());
+        assertTrue(applied.out().matches("(?s).*" + UNKNOWN + ".*"), applied.out());
         metadata.fail(200);
         applied("web.yaml");
     }
@@ -116,7 +118,7 @@ class RulesTest {
                     .out();
 
             assertEquals(1, agent.calls());
-            assertTrue(plan.contains("metadata tier equal 'web' does not hold (it is 'db')"), plan);
+            assertTrue(plan.matches("(?s).*" + NO_MATCH + ".*"), plan);
         }
     }
 
