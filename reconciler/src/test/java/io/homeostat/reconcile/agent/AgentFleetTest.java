@@ -27,6 +27,7 @@ import io.homeostat.desired.state.history.Reason;
 import io.homeostat.desired.state.history.WorkloadHistory.LastKnownGood;
 import io.homeostat.desired.yaml.Choice;
 import io.homeostat.desired.yaml.DocumentReader;
+import io.homeostat.reconcile.SharedEtcd;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -49,7 +50,6 @@ import org.junit.jupiter.api.io.TempDir;
 @EnabledIf("io.homeostat.controlplane.EtcdCluster#isInstalled")
 final class AgentFleetTest {
     private static final WorkloadId WEB = WorkloadId.process("web");
-    private static final FleetKeys KEYS = new FleetKeys("/homeostat");
     private static final RecordCodec CODEC = new RecordCodec(new ObjectMapper());
     private static final String TWO_REVISIONS = web("1") + web("2") + """
             ---
@@ -61,32 +61,27 @@ final class AgentFleetTest {
 
     private static final String LAST_PLACE = "f".repeat(16);
 
-    @TempDir
-    Path directory;
-
     private final AgentBench bench = new AgentBench();
-    private EtcdCluster cluster;
+    private final FleetKeys keys = new FleetKeys(SharedEtcd.newPrefix());
     private AgentConfig config;
     private KeyValues etcd;
     private int sequence;
 
     @BeforeEach
-    void start() throws IOException {
-        cluster = EtcdCluster.start(directory, 1);
+    void start() {
         config = config("role: web");
         etcd = new EtcdKeyValues(Objects.requireNonNull(config.sources().etcd()));
     }
 
     @AfterEach
-    void close() throws IOException, InterruptedException {
+    void close() throws IOException {
         bench.close();
         etcd.close();
-        cluster.close();
     }
 
     private AgentConfig config(String labels) {
-        return bench.config("labels: {" + labels + "}\nsources: {local: {directories: []}, etcd: {endpoints: ['"
-                + cluster.endpoints().getFirst() + "']}}");
+        return bench.config("labels: {" + labels + "}\nsources: {local: {directories: []}, "
+                + SharedEtcd.source(keys.prefix()) + "}");
     }
 
     private static String web(String revision) {
@@ -113,7 +108,7 @@ final class AgentFleetTest {
                         ImmutableSortedMap.of("web.yaml", documents),
                         Optional.empty())
                 .compressed();
-        put(KEYS.set(), ByteString.copyFrom(set));
+        put(keys.set(), ByteString.copyFrom(set));
     }
 
     private void put(String key, ByteString value) throws Exception {
@@ -145,7 +140,7 @@ final class AgentFleetTest {
                 0,
                 0,
                 "");
-        put(KEYS.rollout("web-2"), ByteString.copyFromUtf8(CODEC.write(state)));
+        put(keys.rollout("web-2"), ByteString.copyFromUtf8(CODEC.write(state)));
     }
 
     private void awaitSequence(long sequence) {
@@ -173,14 +168,14 @@ final class AgentFleetTest {
     }
 
     private MachineReport report() throws Exception {
-        return CODEC.read(MachineReport.class, value(KEYS.report("test")));
+        return CODEC.read(MachineReport.class, value(keys.report("test")));
     }
 
     /** The machine knows it, too. */
     private void awaitRegistered(String label, String value) {
         await().atMost(AgentBench.PATIENCE).until(() -> {
             ImmutableSortedMap<String, String> labels = CODEC.read(
-                            MachineRegistration.class, value(KEYS.machine("test")))
+                            MachineRegistration.class, value(keys.machine("test")))
                     .labels();
             return value.equals(labels.get(label))
                     && bench.store().registeredAt(labels).isPresent();
@@ -188,7 +183,7 @@ final class AgentFleetTest {
     }
 
     private String role() throws Exception {
-        return Objects.requireNonNull(CODEC.read(MachineRegistration.class, value(KEYS.machine("test")))
+        return Objects.requireNonNull(CODEC.read(MachineRegistration.class, value(keys.machine("test")))
                 .labels()
                 .get("role"));
     }
@@ -274,21 +269,32 @@ final class AgentFleetTest {
 
     /** Not even a store that was lost moves a machine. */
     @Test
-    void aMachineGoesOnByWhatItHeardLast() throws Exception {
+    void aMachineGoesOnByWhatItHeardLast(@TempDir Path directory) throws Exception {
+        try (EtcdCluster own = EtcdCluster.start(directory, 1)) {
+            etcd.close();
+            config = bench.config("labels: {role: web}\nsources: {local: {directories: []}, etcd: {prefix: "
+                    + keys.prefix() + ", endpoints: ['" + own.endpoints().getFirst() + "']}}");
+            etcd = new EtcdKeyValues(Objects.requireNonNull(config.sources().etcd()));
+            goesOnWithout(own);
+            bench.stop();
+        }
+    }
+
+    private void goesOnWithout(EtcdCluster own) throws Exception {
         publish(TWO_REVISIONS);
         stands(Phase.PROGRESSING, Rollout.EVERYBODY);
         bench.start(config, true);
         awaitDeclared("2");
         bench.stop();
 
-        etcd.commit(ImmutableList.of(), ImmutableList.of(new Write.Delete(KEYS.rollout("web-2"))));
-        put(KEYS.rollout("other"), ByteString.copyFromUtf8("{what a newer version writes"));
+        etcd.commit(ImmutableList.of(), ImmutableList.of(new Write.Delete(keys.rollout("web-2"))));
+        put(keys.rollout("other"), ByteString.copyFromUtf8("{what a newer version writes"));
         bench.start(config, true);
         publish(TWO_REVISIONS + "# published again\n");
         awaitSequence(2);
         assertEquals("2", declared());
 
-        cluster.kill(0);
+        own.kill(0);
         bench.stop();
         bench.start(config, true);
         bench.running(WEB);
@@ -317,7 +323,7 @@ final class AgentFleetTest {
         publish(TWO_REVISIONS);
         Agent agent = bench.start(config("role: db"), true);
         await().atMost(AgentBench.PATIENCE).ignoreExceptions().until(() -> role().equals("db"));
-        long opened = etcd.list(KEYS.machines()).revision();
+        long opened = etcd.list(keys.machines()).revision();
         stands(Phase.PROGRESSING, LAST_PLACE, opened);
         await().atMost(AgentBench.PATIENCE)
                 .until(() -> !bench.store().rolloutStates().isEmpty());
@@ -347,7 +353,7 @@ final class AgentFleetTest {
         bench.stop();
         // Its lease would last for 45 s.
         await().atMost(Duration.ofSeconds(30))
-                .until(() -> etcd.list(KEYS.reports()).entries().isEmpty());
-        assertEquals(1, etcd.list(KEYS.machines()).entries().size());
+                .until(() -> etcd.list(keys.reports()).entries().isEmpty());
+        assertEquals(1, etcd.list(keys.machines()).entries().size());
     }
 }

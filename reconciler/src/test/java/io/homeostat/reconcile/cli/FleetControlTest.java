@@ -13,10 +13,9 @@ import com.google.common.collect.ImmutableList;
 import com.google.common.io.MoreFiles;
 import com.google.common.io.RecursiveDeleteOption;
 import com.google.protobuf.ByteString;
-import io.homeostat.controlplane.EtcdCluster;
 import io.homeostat.desired.etcd.EtcdKeyValues;
 import io.homeostat.desired.etcd.KeyValues;
-import io.homeostat.desired.model.AgentConfig.Etcd;
+import io.homeostat.reconcile.SharedEtcd;
 import io.homeostat.reconcile.command.environment.Environment.Interrupts;
 import io.homeostat.reconcile.fleet.FleetController;
 import java.io.IOException;
@@ -56,7 +55,7 @@ class FleetControlTest {
         }
     };
     private Path directory;
-    private EtcdCluster etcd;
+    private final String prefix = SharedEtcd.newPrefix();
     private KeyValues store;
 
     @BeforeEach
@@ -68,27 +67,23 @@ class FleetControlTest {
             logger.addAppender(log);
         });
         directory = Shell.userDirectory();
-        etcd = EtcdCluster.start(directory.resolve("etcd"), 1);
-        store = new EtcdKeyValues(new Etcd(ImmutableList.of(etcd.endpoints().getFirst()), "/homeostat", null, null));
+        store = new EtcdKeyValues(SharedEtcd.below(prefix));
     }
 
     @AfterEach
     void end() throws Exception {
         LOGGERS.forEach(logger -> logger.detachAppender(log));
         store.close();
-        etcd.close();
         MoreFiles.deleteRecursively(directory, RecursiveDeleteOption.ALLOW_INSECURE);
     }
 
     private void configure(String more) throws IOException {
-        Files.writeString(
-                directory.resolve("agent.yaml"),
-                "sources: {etcd: {endpoints: ['" + etcd.endpoints().getFirst() + "']}}\n" + more);
+        Files.writeString(directory.resolve("agent.yaml"), "sources: {" + SharedEtcd.source(prefix) + "}\n" + more);
     }
 
     /** When the leader began to lead, as a revision of the store. */
     private OptionalLong leads() throws Exception {
-        return store.list("/homeostat/leader").entries().values().stream()
+        return store.list(prefix + "/leader").entries().values().stream()
                 .mapToLong(KeyValues.Entry::created)
                 .findFirst();
     }
@@ -105,14 +100,14 @@ class FleetControlTest {
         store.commit(
                 ImmutableList.of(),
                 ImmutableList.of(new KeyValues.Write.Put(
-                        "/homeostat/set", ByteString.copyFromUtf8(FleetOperationTest.SET), KeyValues.NO_LEASE)));
+                        prefix + "/set", ByteString.copyFromUtf8(FleetOperationTest.SET), KeyValues.NO_LEASE)));
         Shell shell = new Shell(directory).signalled(new HangUps());
         CompletableFuture<Integer> ended = new CompletableFuture<>();
         Thread controller = Thread.ofPlatform()
                 .start(() -> ended.complete(shell.fleet(directory.resolve("agent.yaml"), "controller")
                         .status()));
         try {
-            awaitSaid("/homeostat/set", "it is not signed");
+            awaitSaid(prefix + "/set", "signed");
             Runnable signal = hangUp.get(PATIENCE.toSeconds(), TimeUnit.SECONDS);
 
             OptionalLong first = leads();
@@ -120,12 +115,12 @@ class FleetControlTest {
             signal.run();
             awaitSaid(directory + "/agent.yaml:2:1: unknown key 'nonsense'", "; the controller goes on as before");
             assertEquals(first, leads(), "it has not even given up to lead");
-            assertTrue(store.list("/homeostat/rollouts/").entries().isEmpty());
+            assertTrue(store.list(prefix + "/rollouts/").entries().isEmpty());
 
             configure("");
             signal.run();
             await().atMost(PATIENCE)
-                    .until(() -> !store.list("/homeostat/rollouts/").entries().isEmpty());
+                    .until(() -> !store.list(prefix + "/rollouts/").entries().isEmpty());
         } finally {
             controller.interrupt();
         }

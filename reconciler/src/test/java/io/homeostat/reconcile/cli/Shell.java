@@ -131,6 +131,10 @@ public final class Shell {
         return this;
     }
 
+    Clock clock() {
+        return clock;
+    }
+
     /** Whose commands are told of signals so. */
     Shell signalled(Interrupts signals) {
         interrupts = signals;
@@ -160,9 +164,11 @@ public final class Shell {
 
     /** A command on this shell's state and run directory. */
     Result run(String... words) {
-        List<String> args = new ArrayList<>(List.of(words));
-        args.addAll(List.of("--state-dir", "state", "--run-dir", "run"));
-        return plain(args.toArray(String[]::new));
+        return plain(withDirectories(words));
+    }
+
+    static String[] withDirectories(String... words) {
+        return ObjectArrays.concat(words, new String[] {"--state-dir", "state", "--run-dir", "run"}, String.class);
     }
 
     /** A command as it is. */

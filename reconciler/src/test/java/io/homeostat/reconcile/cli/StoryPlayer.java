@@ -4,24 +4,17 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assertions.fail;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ObjectArrays;
-import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.model.WorkloadId;
-import io.homeostat.desired.source.FilesSource;
-import io.homeostat.desired.source.StoredWorkloads;
 import io.homeostat.desired.state.Instance;
-import io.homeostat.desired.state.StateStore;
-import io.homeostat.desired.state.sqlite.StateStores;
-import io.homeostat.desired.yaml.Choice;
-import io.homeostat.observe.process.ProcFs;
 import io.homeostat.reconcile.cli.Shell.Result;
 import io.homeostat.reconcile.cli.Story.Line;
-import io.homeostat.reconcile.command.environment.AgentFile;
 import io.homeostat.reconcile.command.environment.ExitStatus;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -36,6 +29,11 @@ import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.time.Duration;
+import java.util.HashSet;
+import java.util.Set;
+import org.awaitility.Awaitility;
+import org.awaitility.core.ConditionTimeoutException;
 import org.jspecify.annotations.Nullable;
 
 /** Plays one story: runs its commands in this process, in a directory of the story's own, and checks what they print and return. */
@@ -50,18 +48,24 @@ final class StoryPlayer implements AutoCloseable {
     private Shell shell;
     private final Map<String, String> variables = new HashMap<>();
     private final Map<String, String> environment = new HashMap<>();
+    private final Map<String, String> remembered = new HashMap<>();
+    private final Set<ProcessHandle> named = new HashSet<>();
+    private final Surroundings surroundings;
     private Path file;
     private @Nullable TestAgent agent;
     private @Nullable Result last;
     private @Nullable Result previous;
     private String[] typed = {};
     private int linesOfOutput;
-    private boolean hasRead;
 
     StoryPlayer(Path directory) {
         this.directory = directory;
         this.file = directory;
         this.shell = new Shell(directory);
+        this.surroundings = new Surroundings(directory, variables);
+        variables.put(
+                "machine",
+                directory.relativize(shell.layout().machineDirectory()).toString());
         variables.put("dir", directory.toString());
         variables.put("process", Long.toString(ProcessHandle.current().pid()));
         environment.put("HOME", directory.toString());
@@ -81,16 +85,26 @@ final class StoryPlayer implements AutoCloseable {
 
     @Override
     public void close() {
+        try (Surroundings _ = surroundings) {
+            surroundings.endCommands();
+            endWorkloads();
+        }
+    }
+
+    private void endWorkloads() {
         for (Instance instance : shell.instances()) {
             shell.run("resume", instance.workload().toString());
         }
         if (agent != null) {
             agent.close();
         }
-        if (hasRead) {
-            readAsAnAgent(ImmutableList.of());
+        surroundings.withdraw(shell);
+        try {
+            shell.close();
+        } finally {
+            // Where the state is lost or damaged nothing can be deleted.
+            named.forEach(ProcessHandle::destroyForcibly);
         }
-        shell.close();
     }
 
     private void play(String mark, String text) throws IOException, InterruptedException {
@@ -107,6 +121,7 @@ final class StoryPlayer implements AutoCloseable {
             case ">" -> assertTrue(shown().contains(text), "is missing");
             case "!" -> assertFalse(shown().contains(text), "is there");
             case ":" -> assertNextOnOutput(text);
+            case "::" -> assertTrue(last().out().lines().anyMatch(text::equals), "is no line");
             case ":-" -> assertEquals("", last().out());
             case "!-" -> assertEquals("", last().err());
             case "~" -> assertTrue(Pattern.compile(text).matcher(shown()).find(), "does not match");
@@ -151,8 +166,11 @@ final class StoryPlayer implements AutoCloseable {
 
     private void run(String[] words) {
         typed = words;
+        ran(shell.plain(words));
+    }
+
+    private void ran(Result result) {
         previous = last;
-        Result result = shell.plain(words);
         last = result;
         linesOfOutput = 0;
         // Nobody is shown a stack trace.
@@ -210,13 +228,22 @@ final class StoryPlayer implements AutoCloseable {
     private void assertInJson(String text) throws JsonProcessingException {
         String pointer = words(text)[0];
         String value = text.substring(Math.min(text.length(), pointer.length() + 1));
-        JsonNode found = inJson(pointer);
-        assertEquals(value, found.isContainerNode() ? found.toString() : found.asText());
+        assertEquals(value, inJson(pointer));
     }
 
-    private JsonNode inJson(String pointer) throws JsonProcessingException {
-        return JSON.readTree(last().out().isEmpty() ? last().err() : last().out())
-                .at(pointer);
+    private String inJson(String pointer) throws JsonProcessingException {
+        JsonNode found = JSON.readTree(result()).at(pointer);
+        return found.isContainerNode() ? found.toString() : found.asText();
+    }
+
+    /** Standard output of the last command, or standard error if that is empty. */
+    private String result() {
+        return last().out().isEmpty() ? last().err() : last().out();
+    }
+
+    /** The last command's exit status and result, with all durations alike. */
+    private String comparable() {
+        return last().status() + " " + result().replaceAll("[0-9]+s", "Ns");
     }
 
     private void prepare(String text) throws IOException, InterruptedException {
@@ -224,13 +251,11 @@ final class StoryPlayer implements AutoCloseable {
         String rest = text.substring(Math.min(text.length(), words[0].length() + 1));
         switch (words[0]) {
             case "agent" -> agent = TestAgent.start(shell);
-            case "asked" ->
+            case "calls" ->
                 assertEquals(
                         Long.parseLong(rest),
-                        Objects.requireNonNull(agent, "no agent").calls());
-            case "silentAgent" ->
-                AgentFile.ofThisProcess(shell.layout().agentSocket(), "1.0.0", new ProcFs())
-                        .write(shell.layout());
+                        Objects.requireNonNull(agent, "no agent").calls(),
+                        "calls");
             case "agentEnds" -> Objects.requireNonNull(agent, "no agent").close();
             case "clock" -> shell.at(Clock.fixed(Instant.parse(rest), ZoneOffset.UTC));
             case "environment" -> {
@@ -247,11 +272,38 @@ final class StoryPlayer implements AutoCloseable {
             case "input" -> shell.typing(rest.replace("\\n", "\n"));
             case "sleeper" -> addSleeper(words[1], words[2]);
             case "kill" -> kill(id(words[1]));
-            case "pid" -> variables.put(words[1], Long.toString(shell.pid(id(words[2]))));
-            case "same" -> assertEquals(previous, last);
-            case "agentReads" -> readAsAnAgent(ImmutableList.of(directory.resolve(rest)));
-            case "keep" -> variables.put(words[1], inJson(words[2]).asText());
-            default -> fail("unknown preparation");
+            case "pid" -> {
+                long pid = shell.pid(id(words[2]));
+                ProcessHandle.of(pid).ifPresent(named::add);
+                variables.put(words[1], Long.toString(pid));
+            }
+            case "keep" -> variables.put(words[1], inJson(words[2]));
+            case "remember" -> remembered.put(rest, comparable());
+            case "same" -> assertSame(rest);
+            case "root" -> assumeTrue(shell.uid() == 0, "only root can do that");
+            case "save" -> Files.writeString(directory.resolve(rest), last().out());
+            case "await" -> await(rest);
+            default -> surroundings.prepare(shell, text, words).ifPresent(this::ran);
+        }
+    }
+
+    private void assertSame(String name) {
+        if (name.isEmpty()) {
+            assertEquals(previous, last);
+        } else {
+            assertEquals(remembered.get(name), comparable());
+        }
+    }
+
+    /** Repeats the last command until its output has a text. */
+    private void await(String text) {
+        try {
+            Awaitility.await().atMost(Duration.ofSeconds(PATIENCE_SECONDS)).until(() -> {
+                ran(shell.plain(typed));
+                return shown().contains(text);
+            });
+        } catch (ConditionTimeoutException e) {
+            throw new AssertionError("is never there", e);
         }
     }
 
@@ -261,19 +313,6 @@ final class StoryPlayer implements AutoCloseable {
         }
         file = directory.resolve(name);
         Files.writeString(file, Files.readString(file) + Shell.sleeper(workload, 600));
-    }
-
-    private void readAsAnAgent(ImmutableList<Path> declared) {
-        hasRead = !declared.isEmpty();
-        Clock clock = Clock.systemUTC();
-        try (StateStore store =
-                StateStores.openForWriting(shell.layout(), clock).store()) {
-            store.replace(
-                    new FilesSource(declared, Choice.ALL, clock)
-                            .read(StoredWorkloads.of(SourceName.FILES, store.declarations()))
-                            .content(),
-                    clock.instant());
-        }
     }
 
     private void kill(WorkloadId id) throws InterruptedException {

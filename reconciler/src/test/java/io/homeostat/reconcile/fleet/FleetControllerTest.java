@@ -28,8 +28,8 @@ import io.homeostat.desired.fleet.RolloutState;
 import io.homeostat.desired.fleet.RolloutState.Phase;
 import io.homeostat.desired.model.AgentConfig.Etcd;
 import io.homeostat.desired.state.RecordCodec;
+import io.homeostat.reconcile.SharedEtcd;
 import io.homeostat.reconcile.fleet.FleetMirror.Scope;
-import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
@@ -54,10 +54,7 @@ class FleetControllerTest {
     private static final Duration PATIENCE = Duration.ofMinutes(3);
     private static final Instant NOON = Instant.parse("2026-11-01T12:00:00Z");
 
-    @TempDir
-    Path directory;
-
-    private final FleetKeys keys = new FleetKeys("/fleet");
+    private final FleetKeys keys = new FleetKeys(SharedEtcd.newPrefix());
     private final RecordCodec codec = new RecordCodec(new JsonMapper());
     private final Rollout rollout = new Fleet(0, "1 100%").rollout();
     private final List<Replica> replicas = new ArrayList<>();
@@ -70,7 +67,7 @@ class FleetControllerTest {
             }
         }
     };
-    private EtcdCluster etcd;
+    private Etcd etcd;
     private KeyValues store;
 
     private final class Replica {
@@ -106,11 +103,11 @@ class FleetControllerTest {
     }
 
     @BeforeEach
-    void start() throws IOException {
+    void start() {
         log.start();
         logger.addAppender(log);
         logger.setLevel(Level.INFO);
-        etcd = EtcdCluster.start(directory, 1);
+        etcd = SharedEtcd.below(keys.prefix());
         store = connect();
     }
 
@@ -120,12 +117,11 @@ class FleetControllerTest {
             replica.end();
         }
         store.close();
-        etcd.close();
         logger.detachAppender(log);
     }
 
     private KeyValues connect() {
-        return new EtcdKeyValues(new Etcd(ImmutableList.copyOf(etcd.endpoints()), keys.prefix(), null, null));
+        return new EtcdKeyValues(etcd);
     }
 
     private void put(String key, String value) throws Exception {
@@ -208,18 +204,25 @@ class FleetControllerTest {
     }
 
     @Test
-    void itGoesOnWhenEtcdWasAway() throws Exception {
-        put(keys.set(), "set");
-        new Replica("only");
-        awaitState(() -> state().isPresent());
-        etcd.kill(0);
-        etcd.start(0);
-        awaitState(() -> {
-            register("vm-1");
-            return true;
-        });
+    void itGoesOnWhenEtcdWasAway(@TempDir Path directory) throws Exception {
+        store.close();
+        try (EtcdCluster own = EtcdCluster.start(directory, 1)) {
+            etcd = new Etcd(ImmutableList.copyOf(own.endpoints()), keys.prefix(), null, null);
+            store = connect();
+            put(keys.set(), "set");
+            Replica only = new Replica("only");
+            awaitState(() -> state().isPresent());
+            own.kill(0);
+            own.start(0);
+            awaitState(() -> {
+                register("vm-1");
+                return true;
+            });
 
-        awaitState(() -> state().orElseThrow().machines() == 1);
-        assertEquals(List.of("only"), candidates());
+            awaitState(() -> state().orElseThrow().machines() == 1);
+            assertEquals(List.of("only"), candidates());
+            only.end();
+            replicas.remove(only);
+        }
     }
 }

@@ -11,6 +11,8 @@ import com.google.common.collect.ImmutableSortedMap;
 import com.google.protobuf.ByteString;
 import io.etcd.jetcd.ByteSequence;
 import io.etcd.jetcd.Client;
+import io.etcd.jetcd.ClientBuilder;
+import io.etcd.jetcd.options.DeleteOption;
 import io.homeostat.controlplane.EtcdCluster;
 import io.homeostat.desired.etcd.EtcdKeyValues;
 import io.homeostat.desired.etcd.EtcdUsers;
@@ -31,6 +33,7 @@ import io.homeostat.desired.state.sqlite.StateStores;
 import io.homeostat.desired.yaml.Choice;
 import io.homeostat.reconcile.command.environment.CommandFailure;
 import io.homeostat.reconcile.command.fleet.FleetAccess;
+import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
@@ -44,38 +47,83 @@ import java.util.SplittableRandom;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.condition.EnabledIf;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /** What the users of a fleet may do in a real etcd that asks for passwords: what they have to, and no more. */
 @EnabledIf("io.homeostat.controlplane.EtcdCluster#isInstalled")
 @Timeout(600)
+@Execution(ExecutionMode.SAME_THREAD)
 class FleetAccessTest {
     private static final Duration PATIENCE = Duration.ofMinutes(3);
     private static final FleetKeys KEYS = new FleetKeys("/homeostat");
+    private static final ByteSequence ROOT = bytes("root");
+
+    @TempDir
+    static Path etcdDirectory;
+
+    /** Users have the names that the product gives them, and are the same for all prefixes: one test at a time, and no others. */
+    private static EtcdCluster etcd;
 
     @TempDir
     Path directory;
 
     private final List<String> said = new ArrayList<>();
     private final List<KeyValues> connections = new ArrayList<>();
-    private EtcdCluster etcd;
+    private boolean secured;
     private Path passwords;
 
+    @BeforeAll
+    static void startEtcd() throws IOException {
+        etcd = EtcdCluster.start(etcdDirectory, 1);
+    }
+
+    @AfterAll
+    static void endEtcd() throws InterruptedException {
+        etcd.close();
+    }
+
     @BeforeEach
-    void start() throws Exception {
-        etcd = EtcdCluster.start(directory.resolve("etcd"), 1);
+    void start() {
         passwords = directory.resolve("passwords");
     }
 
+    /** Leaves an etcd without users, roles and keys. */
     @AfterEach
-    void end() throws InterruptedException {
+    void end() throws Exception {
         connections.forEach(KeyValues::close);
-        etcd.close();
+        if (secured) {
+            try (Client administrator = client().user(ROOT).password(ROOT).build()) {
+                administrator.getAuthClient().authDisable().get();
+            }
+        }
+        try (Client anybody = client().build()) {
+            for (String user : anybody.getAuthClient().userList().get().getUsers()) {
+                anybody.getAuthClient().userDelete(bytes(user)).get();
+            }
+            for (String role : anybody.getAuthClient().roleList().get().getRoles()) {
+                anybody.getAuthClient().roleDelete(bytes(role)).get();
+            }
+            anybody.getKVClient()
+                    .delete(bytes("/"), DeleteOption.builder().isPrefix(true).build())
+                    .get();
+        }
+    }
+
+    private static ClientBuilder client() {
+        return Client.builder().endpoints(etcd.endpoints().toArray(String[]::new));
+    }
+
+    private static ByteSequence bytes(String text) {
+        return ByteSequence.from(ByteString.copyFromUtf8(text));
     }
 
     private Etcd config(@Nullable Login login) {
@@ -95,13 +143,11 @@ class FleetAccessTest {
             access.machine("vm-1");
             access.machine("vm-10");
         }
-        try (Client administrator = Client.builder()
-                .endpoints(etcd.endpoints().toArray(String[]::new))
-                .build()) {
-            ByteSequence root = ByteSequence.from(ByteString.copyFromUtf8("root"));
-            administrator.getAuthClient().userAdd(root, root).get();
-            administrator.getAuthClient().userGrantRole(root, root).get();
+        try (Client administrator = client().build()) {
+            administrator.getAuthClient().userAdd(ROOT, ROOT).get();
+            administrator.getAuthClient().userGrantRole(ROOT, ROOT).get();
             administrator.getAuthClient().authEnable().get();
+            secured = true;
         }
     }
 

@@ -14,16 +14,17 @@ import io.homeostat.desired.etcd.EtcdKeyValues;
 import io.homeostat.desired.etcd.KeyValues;
 import io.homeostat.desired.etcd.KeyValues.Entry;
 import io.homeostat.desired.etcd.KeyValues.Write;
+import io.homeostat.desired.etcd.KeyValuesException;
 import io.homeostat.desired.fleet.FleetKeys;
 import io.homeostat.desired.fleet.MachineRegistration;
 import io.homeostat.desired.fleet.MachineReport;
 import io.homeostat.desired.fleet.MachineReport.ReportedWorkload;
 import io.homeostat.desired.model.AgentConfig.Etcd;
 import io.homeostat.desired.state.RecordCodec;
+import io.homeostat.reconcile.SharedEtcd;
 import io.homeostat.reconcile.plan.Example;
 import io.homeostat.reconcile.plan.Planner;
 import io.homeostat.reconcile.plan.Situation;
-import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Clock;
 import java.time.Duration;
@@ -43,13 +44,9 @@ import org.junit.jupiter.api.io.TempDir;
 @Timeout(600)
 class FleetReporterTest {
     private static final Duration PATIENCE = Duration.ofMinutes(3);
-    private static final FleetKeys KEYS = new FleetKeys("/fleet");
     private static final RecordCodec CODEC = new RecordCodec(new ObjectMapper());
 
-    @TempDir
-    Path directory;
-
-    private EtcdCluster etcd;
+    private final FleetKeys keys = new FleetKeys(SharedEtcd.newPrefix());
     private KeyValues store;
     private final ReportedWorkloads workloads = new ReportedWorkloads();
     private final List<Long> registered = new CopyOnWriteArrayList<>();
@@ -58,25 +55,19 @@ class FleetReporterTest {
     private Duration lifetime = FleetReporter.LEASE;
 
     @BeforeEach
-    void start() throws IOException {
-        etcd = EtcdCluster.start(directory, 1);
-        store = connection();
+    void start() {
+        store = new EtcdKeyValues(SharedEtcd.below(keys.prefix()));
     }
 
     @AfterEach
-    void end() throws InterruptedException {
+    void end() {
         store.close();
-        etcd.close();
-    }
-
-    private KeyValues connection() {
-        return new EtcdKeyValues(new Etcd(ImmutableList.copyOf(etcd.endpoints()), "/fleet", null, null));
     }
 
     private FleetReporter reporter(KeyValues through) {
         FleetReporter reporter = new FleetReporter(
                 through,
-                KEYS,
+                keys,
                 "i-1",
                 workloads,
                 () -> new Reporter.About("1.0", labels, "etcd", version, 42, 0),
@@ -100,13 +91,13 @@ class FleetReporterTest {
     }
 
     private MachineReport report() throws Exception {
-        return found(KEYS.report("i-1"))
+        return found(keys.report("i-1"))
                 .map(entry -> CODEC.read(MachineReport.class, entry.value().toStringUtf8()))
                 .orElseThrow();
     }
 
     private ImmutableSortedMap<String, String> registeredLabels() throws Exception {
-        Entry machine = found(KEYS.machine("i-1")).orElseThrow();
+        Entry machine = found(keys.machine("i-1")).orElseThrow();
         return CODEC.read(MachineRegistration.class, machine.value().toStringUtf8())
                 .labels();
     }
@@ -148,22 +139,28 @@ class FleetReporterTest {
             reporter.changed();
             await().atMost(PATIENCE).until(() -> report().version().equals("18"));
         }
-        assertEquals(Optional.empty(), found(KEYS.report("i-1")), "who ended on purpose is silent at once");
-        assertTrue(found(KEYS.machine("i-1")).isPresent());
+        assertEquals(Optional.empty(), found(keys.report("i-1")), "who ended on purpose is silent at once");
+        assertTrue(found(keys.machine("i-1")).isPresent());
     }
 
     @Test
     void whatStaysTheSameIsWrittenOnce() throws Exception {
         try (FleetReporter reporter = reporter(store)) {
             await().atMost(PATIENCE).ignoreExceptions().until(() -> workloads().isEmpty());
-            long written = found(KEYS.report("i-1")).orElseThrow().modified();
-            for (int i = 0; i < 5; i++) {
+            List<Entry> written = new CopyOnWriteArrayList<>();
+            long before = found(keys.report("i-1")).orElseThrow().modified();
+            try (KeyValues.Watching _ = store.watch(keys.report("i-1"), before, new WriteListener(written))) {
+                for (int i = 0; i < 5; i++) {
+                    reporter.changed();
+                }
+                version = "18";
                 reporter.changed();
+                await().atMost(PATIENCE).until(() -> !written.isEmpty());
             }
-            version = "18";
-            reporter.changed();
-            await().atMost(PATIENCE).until(() -> report().version().equals("18"));
-            assertEquals(written + 1, found(KEYS.report("i-1")).orElseThrow().modified());
+            assertEquals("18", report().version());
+            assertEquals(
+                    List.of(found(keys.report("i-1")).orElseThrow().modified()),
+                    written.stream().map(Entry::modified).toList());
         }
     }
 
@@ -178,7 +175,7 @@ class FleetReporterTest {
                 await().atMost(PATIENCE).until(() -> registered.size() == times);
             }
         }
-        Entry machine = found(KEYS.machine("i-1")).orElseThrow();
+        Entry machine = found(keys.machine("i-1")).orElseThrow();
         assertEquals(List.of(machine.created(), machine.created(), machine.modified(), machine.modified()), registered);
         assertNotEquals(machine.created(), machine.modified());
         assertEquals(labels, registeredLabels());
@@ -193,7 +190,7 @@ class FleetReporterTest {
             await().atMost(PATIENCE).until(() -> registered.size() == 2);
         }
         assertEquals(labels, registeredLabels());
-        assertEquals(found(KEYS.machine("i-1")).orElseThrow().modified(), registered.getLast());
+        assertEquals(found(keys.machine("i-1")).orElseThrow().modified(), registered.getLast());
     }
 
     @Test
@@ -203,10 +200,10 @@ class FleetReporterTest {
             await().atMost(PATIENCE).ignoreExceptions().until(() -> workloads().isEmpty());
             store.commit(
                     ImmutableList.of(),
-                    ImmutableList.of(new Write.Delete(KEYS.report("i-1")), new Write.Delete(KEYS.machine("i-1"))));
+                    ImmutableList.of(new Write.Delete(keys.report("i-1")), new Write.Delete(keys.machine("i-1"))));
             await().atMost(PATIENCE)
-                    .until(() -> found(KEYS.report("i-1")).isPresent()
-                            && found(KEYS.machine("i-1")).isPresent());
+                    .until(() -> found(keys.report("i-1")).isPresent()
+                            && found(keys.machine("i-1")).isPresent());
         }
     }
 
@@ -216,29 +213,36 @@ class FleetReporterTest {
             await().atMost(PATIENCE).ignoreExceptions().until(() -> workloads().isEmpty());
             store.commit(
                     ImmutableList.of(),
-                    ImmutableList.of(new Write.Delete(KEYS.report("i-1")), new Write.Delete(KEYS.machine("i-1"))));
+                    ImmutableList.of(new Write.Delete(keys.report("i-1")), new Write.Delete(keys.machine("i-1"))));
             looked(Example.plugin().wants("A").installed("A").active("A").runs("A"));
             await().atMost(PATIENCE)
-                    .until(() -> found(KEYS.report("i-1")).isPresent()
-                            && found(KEYS.machine("i-1")).isPresent());
+                    .until(() -> found(keys.report("i-1")).isPresent()
+                            && found(keys.machine("i-1")).isPresent());
         }
     }
 
     @Test
-    void anEtcdThatIsAwayIsToldAndReportedToWhenItIsBack() throws Exception {
-        // Killed while it makes its files it can't be started again.
-        await().atMost(PATIENCE)
-                .ignoreExceptions()
-                .until(() -> store.list(KEYS.reports()).entries().isEmpty());
-        etcd.kill(0);
-        try (KeyValues own = connection();
-                FleetReporter reporter = reporter(own)) {
+    void anEtcdThatIsAwayIsToldAndReportedToWhenItIsBack(@TempDir Path directory) throws Exception {
+        try (EtcdCluster etcd = EtcdCluster.start(directory, 1);
+                KeyValues own = new EtcdKeyValues(
+                        new Etcd(ImmutableList.copyOf(etcd.endpoints()), keys.prefix(), null, null))) {
+            store.close();
+            store = own;
+            // Killed while it makes its files it can't be started again.
             await().atMost(PATIENCE)
-                    .until(() -> reporter.problem()
-                            .contains("in etcd at " + etcd.endpoints().get(0)));
-            etcd.start(0);
-            await().atMost(PATIENCE).ignoreExceptions().until(() -> workloads().isEmpty());
-            await().atMost(PATIENCE).until(() -> reporter.problem().isEmpty());
+                    .ignoreExceptions()
+                    .until(() -> store.list(keys.reports()).entries().isEmpty());
+            etcd.kill(0);
+            try (FleetReporter reporter = reporter(own)) {
+                await().atMost(PATIENCE)
+                        .until(() -> reporter.problem()
+                                .contains("in etcd at " + etcd.endpoints().get(0)));
+                etcd.start(0);
+                await().atMost(PATIENCE)
+                        .ignoreExceptions()
+                        .until(() -> workloads().isEmpty());
+                await().atMost(PATIENCE).until(() -> reporter.problem().isEmpty());
+            }
         }
     }
 
@@ -246,14 +250,26 @@ class FleetReporterTest {
     void aRegistrationThatIsNoJsonIsWrittenAnew() throws Exception {
         store.commit(
                 ImmutableList.of(),
-                ImmutableList.of(new Write.Put(KEYS.machine("i-1"), ByteString.copyFromUtf8("?"), 0)));
+                ImmutableList.of(new Write.Put(keys.machine("i-1"), ByteString.copyFromUtf8("?"), 0)));
         try (FleetReporter reporter = reporter(store)) {
             await().atMost(PATIENCE).until(() -> !registered.isEmpty());
-            assertTrue(found(KEYS.machine("i-1"))
+            assertTrue(found(keys.machine("i-1"))
                     .orElseThrow()
                     .value()
                     .toStringUtf8()
                     .contains("web"));
+        }
+    }
+
+    private record WriteListener(List<Entry> written) implements KeyValues.Listener {
+        @Override
+        public void changed(ImmutableList<Entry> put, ImmutableList<String> deleted, long revision) {
+            written.addAll(put);
+        }
+
+        @Override
+        public void ended(KeyValuesException failure) {
+            throw new AssertionError(failure);
         }
     }
 }
