@@ -103,7 +103,10 @@ final class Surroundings implements AutoCloseable {
                         .write(shell.layout());
             case "sql" -> execute(shell, after(1, line));
             case "declared" ->
-                declare(shell, SourceName.ofWord(words[1]).orElseThrow(), ImmutableList.of(directory.resolve(words[2])));
+                declare(
+                        shell,
+                        SourceName.ofWord(words[1]).orElseThrow(),
+                        ImmutableList.of(directory.resolve(words[2])));
             default -> fail("unknown preparation");
         }
         return Optional.empty();
