@@ -34,6 +34,9 @@ class SetReaderTest {
     private static final ImmutableSortedMap<String, String> DOCUMENTS =
             ImmutableSortedMap.of("db/main.yml", "kind: Process\n", "web.yaml", "kind: Plugin # grün\n");
 
+    private static final String FOREIGN = "none of its signatures is by a key of signatures.documents.keys;"
+            + " sign it with one of these, or configure the key that it was signed with";
+
     private final KeyPairInPem key = KeyPairInPem.withNewKey();
     private final KeyPairInPem stranger = KeyPairInPem.withNewKey();
 
@@ -103,13 +106,11 @@ class SetReaderTest {
 
     @Test
     void aForeignSignatureIsRefusedEvenWhereNoneIsRequired() {
-        String foreign = "none of its signatures is by a key of signatures.documents.keys;"
-                + " sign it with one of these, or configure the key that it was signed with";
         SetFile file = SetFile.of("default", 42, NOW, DOCUMENTS, Optional.of(stranger.signing()));
 
-        assertRefused(foreign, () -> strict().read(file.bytes(), "set"));
-        assertRefused(foreign, () -> new SetReader(rules(false), KeyPairInPem.trusted(key)).read(file.bytes(), "set"));
-        assertRefused(foreign, () -> new SetReader(rules(true), TrustedKeys.NONE).read(file.bytes(), "set"));
+        assertRefused(FOREIGN, () -> strict().read(file.bytes(), "set"));
+        assertRefused(FOREIGN, () -> new SetReader(rules(false), KeyPairInPem.trusted(key)).read(file.bytes(), "set"));
+        assertRefused(FOREIGN, () -> new SetReader(rules(true), TrustedKeys.NONE).read(file.bytes(), "set"));
     }
 
     @Test
@@ -137,9 +138,7 @@ class SetReaderTest {
 
         assertNotEquals(payload, changed);
         assertRefused(
-                "none of its signatures is by a key of signatures.documents.keys;"
-                        + " sign it with one of these, or configure the key that it was signed with",
-                () -> strict().read(bytes(text(signed()).replace(payload, changed)), "set"));
+                FOREIGN, () -> strict().read(bytes(text(signed()).replace(payload, changed)), "set"));
     }
 
     @Test
@@ -152,15 +151,11 @@ class SetReaderTest {
 
         Map<String, byte[]> added = tree(signed());
         added.put("more.yaml", bytes(""));
-        assertRefused(
-                "more.yaml was added since the set was published; publish it again, nothing else may write there",
-                () -> strict().readTree(added));
+        assertRefusal("more.yaml was added ", () -> strict().readTree(added));
 
         Map<String, byte[]> removed = tree(unsigned());
         removed.remove("db/main.yml");
-        assertRefused(
-                "db/main.yml is gone since the set was published; publish it again, nothing else may write there",
-                () -> new SetReader(rules(false), TrustedKeys.NONE).readTree(removed));
+        assertRefusal("db/main.yml is gone ", () -> new SetReader(rules(false), TrustedKeys.NONE).readTree(removed));
     }
 
     @Test
@@ -312,6 +307,11 @@ class SetReaderTest {
 
     private static byte[] bytes(String text) {
         return text.getBytes(StandardCharsets.UTF_8);
+    }
+
+    private static void assertRefusal(String beginning, Executable reading) {
+        String message = assertThrows(RefusedSet.class, reading).getMessage();
+        assertEquals(beginning, message.substring(0, beginning.length()));
     }
 
     private static void assertRefused(String message, Executable reading) {

@@ -156,11 +156,11 @@ final class GitFetcherTest {
 
         String failure = failure(config);
 
-        assertTrue(failure.startsWith("it could not be fetched: "), failure);
+        String beginning = "it could not be fetched: ";
+        assertTrue(failure.startsWith(beginning), failure);
         assertFalse(failure.contains("secret"), failure);
         assertEquals("http://127.0.0.1:" + port + "/repo?...", fetcher(config).name());
-        assertTrue(
-                failure(config("file:///nowhere/repo", null, null, "", null)).startsWith("it could not be fetched: "));
+        assertTrue(failure(config("file:///nowhere/repo", null, null, "", null)).startsWith(beginning));
     }
 
     @Test

@@ -93,10 +93,10 @@ final class HttpsFetcherTest {
 
         ByteString tooLong = most.concat(CONTENT);
         serve(content(tooLong));
-        assertEquals("it has more than 16 MiB, which is the most that a set may have", failure());
+        assertTrue(failure().contains("more than 16 MiB"), failure());
 
         serve(content(packed(tooLong)).withHeader("Content-Encoding", "gzip"));
-        assertEquals("it has more than 16 MiB, which is the most that a set may have", failure());
+        assertTrue(failure().contains("more than 16 MiB"), failure());
     }
 
     @Test
@@ -168,10 +168,8 @@ final class HttpsFetcherTest {
     @Test
     void aTokenThatIsNotThereIsNamed() throws IOException {
         Path missing = directory.resolve("missing");
-        assertEquals(
-                "could not read " + missing
-                        + " (sources.https.tokenFile); it has to be there and readable for the agent",
-                failure(fetcher(server.url(PATH), missing.toString())));
+        String unread = failure(fetcher(server.url(PATH), missing.toString()));
+        assertTrue(unread.startsWith("could not read " + missing + " (sources.https.tokenFile)"), unread);
         Path empty = Files.writeString(directory.resolve("empty"), "\n");
         assertEquals(
                 empty + " (sources.https.tokenFile) is empty; write the secret into it",

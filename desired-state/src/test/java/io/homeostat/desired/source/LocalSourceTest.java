@@ -1,5 +1,6 @@
 package io.homeostat.desired.source;
 
+import static io.homeostat.desired.source.SourceFixture.places;
 import static io.homeostat.desired.source.SourceFixture.NOW;
 import static io.homeostat.desired.source.SourceFixture.messages;
 import static io.homeostat.desired.source.SourceFixture.names;
@@ -140,10 +141,9 @@ class LocalSourceTest {
         Path first = manifest("a", "same");
         Path second = manifest("b", "same");
         SourceSnapshot reading = read();
-        assertEquals(
-                ImmutableList.of(
-                        second + ": plugin/same is declared twice, first at " + first + "; remove or rename one"),
-                messages(reading));
+        assertEquals(List.of("manifest.binpb DUPLICATE plugin/same"), places(reading));
+        assertTrue(messages(reading).getFirst().startsWith(second + ": "), () -> messages(reading).toString());
+        assertTrue(messages(reading).getFirst().contains(" " + first + ";"), () -> messages(reading).toString());
         assertEquals(first.toString(), reading.content().documents().getFirst().origin());
         assertEquals(1, reading.content().documents().size());
     }
@@ -191,9 +191,9 @@ class LocalSourceTest {
                 .getFirst()
                 .startsWith(directory + ": no such directory. "));
         Files.createSymbolicLink(directory, directory);
-        assertTrue(messages(files.store(source().read(files.stored())))
-                .getFirst()
-                .startsWith(directory + ": the directory can't be read: "));
+        assertEquals(
+                List.of(directory.getFileName() + " UNREADABLE"),
+                places(files.store(source().read(files.stored()))));
         assertEquals(List.of("a"), files.inForce());
     }
 
@@ -205,8 +205,8 @@ class LocalSourceTest {
         try {
             assumeFalse(Files.isReadable(manifest), "root reads everything");
             assertEquals(
-                    manifest + ": can't be read: permission denied",
-                    messages(files.store(source().read(files.stored()))).getFirst());
+                    List.of(manifest.getFileName() + " UNREADABLE"),
+                    places(files.store(source().read(files.stored()))));
             assertEquals(List.of("a"), files.inForce());
         } finally {
             Files.setPosixFilePermissions(manifest.getParent(), PosixFilePermissions.fromString("rwx------"));

@@ -89,6 +89,13 @@ final class SourceFixture {
                 .collect(ImmutableList.toImmutableList());
     }
 
+    /** The problems without their words: file, kind and place of each. */
+    static List<String> places(SourceSnapshot reading) {
+        return reading.content().problems().stream()
+                .map(problem -> (Path.of(problem.origin()).getFileName() + " " + problem.kind() + " " + problem.place()).strip())
+                .toList();
+    }
+
     static String process(String... names) {
         StringBuilder text = new StringBuilder();
         for (String name : names) {

@@ -269,13 +269,17 @@ class AgentConfigReaderTest {
                 "stateDirectory: /x\n",
                 "1:1: unknown key 'stateDirectory'; known here: stateDir, runDir, instanceId, resync, labels, "
                         + "sources, protectedPlugins, signatures, metrics, ui, log, limits, notify");
+        assertErrorAt(
+                "1:14 log.level", "log: {level: verbose}\n", "'verbose'", "error or warn or info or debug or trace");
         assertErrors(
-                "log: {level: verbose}\n",
-                "1:14: log.level: 'verbose' is not possible here; write error or warn or info or debug or trace");
-        assertErrors(
-                "sources: {controlPlane: {identity: x}}\n",
-                "1:11: sources.controlPlane: required key 'endpoint' is missing",
-                "1:36: sources.controlPlane.identity: 'x' is not possible here; write metadata or none");
+                "sources: {controlPlane: {identity: metadata}}\n",
+                "1:11: sources.controlPlane: required key 'endpoint' is missing");
+        assertEquals(2, read("sources: {controlPlane: {identity: x}}\n").errors().size());
+        assertErrorAt(
+                "1:36 sources.controlPlane.identity",
+                "sources: {controlPlane: {identity: x, endpoint: \"a:1\"}}\n",
+                "'x'",
+                "metadata or none");
         assertErrors(
                 "signatures: {require: true}\n",
                 "1:14: signatures.require: without keys no archive could ever be installed; name keys or remove it");
@@ -285,12 +289,8 @@ class AgentConfigReaderTest {
         assertErrors(
                 "metrics: {listen: off}\n",
                 "1:19: metrics.listen: 'off' is not possible here; write HOST:PORT, unix:/PATH, or nothing between quotes");
-        assertErrors(
-                "metrics: {listen: \"127.0.0.1:65536\"}\n",
-                "1:19: metrics.listen: '127.0.0.1:65536' is not possible here; write HOST:PORT, unix:/PATH, or nothing between quotes");
-        assertErrors(
-                "metrics: {listen: \"unix:run/x.sock\"}\n",
-                "1:19: metrics.listen: 'unix:run/x.sock' is not possible here; write HOST:PORT, unix:/PATH, or nothing between quotes");
+        assertErrorAt("1:19 metrics.listen", "metrics: {listen: \"127.0.0.1:65536\"}\n", "'127.0.0.1:65536'");
+        assertErrorAt("1:19 metrics.listen", "metrics: {listen: \"unix:run/x.sock\"}\n", "'unix:run/x.sock'");
         assertErrors("[]\n", "1:1: a list where a mapping is wanted, such as {key: value}");
     }
 
@@ -317,9 +317,8 @@ class AgentConfigReaderTest {
         assertEquals(
                 "1:24: sources.https.url: is not a URL; write it with %XX in place of other characters",
                 errorsOf("sources: {https: {url: \"https://a/{b}?k=v\"}}\n").replace("agent.yaml:", ""));
-        assertEquals(
-                "1:24: sources.https.url: is not a URL; write it with %XX in place of other characters",
-                errorsOf("sources: {https: {url: \"https://a_b/s\"}}\n").replace("agent.yaml:", ""));
+        String noHost = errorsOf("sources: {https: {url: \"https://a_b/s\"}}\n");
+        assertTrue(noHost.startsWith("agent.yaml:1:24: sources.https.url: ") && noHost.contains("%XX"), noHost);
         for (String url : List.of("http://127.0.0.1:80/s", "http://u:p@localhost/s", "http://[::1]/s", "https://a")) {
             String yaml = "sources: {https: {url: \"" + url + "\"}}\n";
             assertEquals(List.of(), SCHEMA.validate(yaml, InputFormat.YAML), url);
@@ -331,14 +330,12 @@ class AgentConfigReaderTest {
     void aHookThatCouldNeverWorkIsRefused() throws IOException {
         assertErrors(
                 "notify: [{exec: []}]\n", "1:17: notify[0].exec: has 0 elements; write a program and its arguments");
-        assertErrors(
-                "notify: [{exec: [\"\"]}]\n",
-                "1:18: notify[0].exec[0]: is empty; write an absolute path, or the name of a program in PATH");
+        assertErrorAt("1:18 notify[0].exec[0]", "notify: [{exec: [\"\"]}]\n", "empty");
         assertErrors(
                 "notify: [{exec: [rel/cmd, secret]}]\n",
                 "1:18: notify[0].exec[0]: is relative, and hooks run in /; write an absolute path, or the name of a"
                         + " program in PATH");
-        assertErrors("notify: [{on: [], exec: [/bin/true]}]\n", "1:15: notify[0].on: has 0 elements; write at least 1");
+        assertErrorAt("1:15 notify[0].on", "notify: [{on: [], exec: [/bin/true]}]\n", "write at least 1");
 
         String named = "notify: [{exec: [logger, \"\", a/b]}]\n";
         assertEquals(List.of(), SCHEMA.validate(named, InputFormat.YAML));
@@ -353,12 +350,13 @@ class AgentConfigReaderTest {
     @CsvSource({
         "https://example.com/a|b, not a URL: Illegal character in path at character 22; percent-encode it",
         "https://my_host/T0, 'a URL without a host, or with one that is no name; write https://HOST/PATH'",
-        "http://?T0, 'a URL without a host, or with one that is no name; write http://HOST/PATH'",
+        "http://?T0, http://HOST/PATH",
         "http://localhost:65536/T0, a URL with a port above 65535; write another",
     })
     void aWebhookThatNothingCouldBePostedToIsRefusedWithoutItsUrl(String url, String problem) throws IOException {
-        assertEquals(
-                "agent.yaml:1:20: notify[0].webhook: " + problem, errorsOf("notify: [{webhook: \"" + url + "\"}]\n"));
+        String errors = errorsOf("notify: [{webhook: \"" + url + "\"}]\n");
+        assertTrue(errors.startsWith("agent.yaml:1:20: notify[0].webhook: ") && errors.endsWith(problem), errors);
+        assertFalse(errors.contains(url) || errors.contains("T0"), errors);
     }
 
     @Test
@@ -369,9 +367,9 @@ class AgentConfigReaderTest {
     @Test
     void aMissingFileIsAnError() {
         Path missing = directory.resolve("missing.yaml");
-        assertEquals(
-                missing + ": can't be read: it is gone",
-                AgentConfigReader.read(missing).errors().getFirst().toString());
+        Problem problem = AgentConfigReader.read(missing).errors().getFirst();
+        assertEquals(Problem.Kind.UNREADABLE, problem.kind());
+        assertTrue(problem.toString().startsWith(missing + ": "), problem::toString);
     }
 
     @Test
@@ -481,6 +479,17 @@ class AgentConfigReaderTest {
 
     private void assertErrors(String yaml, String... expected) throws IOException {
         assertEquals(String.join("\n", expected), errorsOf(yaml).replace("agent.yaml:", ""));
+        assertEquals(false, SCHEMA.validate(yaml, InputFormat.YAML).isEmpty(), "the schema accepts " + yaml);
+    }
+
+    /** One error, which is at this place and says these values. */
+    private void assertErrorAt(String place, String yaml, String... values) throws IOException {
+        ImmutableList<Problem> errors = read(yaml).errors();
+        assertEquals(1, errors.size(), errors::toString);
+        assertEquals(place, errors.getFirst().whereInFile());
+        for (String value : values) {
+            assertTrue(errors.getFirst().message().contains(value), errors::toString);
+        }
         assertEquals(false, SCHEMA.validate(yaml, InputFormat.YAML).isEmpty(), "the schema accepts " + yaml);
     }
 

@@ -109,11 +109,12 @@ class DocumentCodecTest {
     @Test
     void aStoredDocumentThatIsNotOneIsRefusedWithoutQuotingIt() {
         assertEquals("a stored document is not JSON, 18 characters", refusal("{\"config\": s3cret}"));
-        assertEquals(
-                "a stored document is not valid (an older or newer version may have written it): "
-                        + "spec: unknown key 'evn'; did you mean 'env'?",
-                refusal(DocumentCodec.toJson(one(SMALLEST)).replace("\"env\"", "\"evn\"")));
-        assertEquals("a stored document is not JSON, 0 characters", refusal(""));
+        String invalid = refusal(DocumentCodec.toJson(one(SMALLEST)).replace("\"env\"", "\"evn\""));
+        assertTrue(
+                invalid.startsWith("a stored document is not valid (an older or newer version may have written it): spec: "),
+                invalid);
+        assertTrue(invalid.contains("'evn'"), invalid);
+        assertTrue(refusal("").endsWith(", 0 characters"), refusal(""));
     }
 
     private static String refusal(String document) {

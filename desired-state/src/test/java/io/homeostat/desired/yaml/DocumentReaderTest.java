@@ -76,7 +76,7 @@ class DocumentReaderTest {
         write("1.yaml", (process("a") + "---\n").repeat(1500));
         List<String> errors = errors(DocumentReader.read(List.of(directory)));
         assertEquals(1001, errors.size());
-        assertTrue(errors.getLast().endsWith("and more; the first 1000 errors are shown"), errors.getLast());
+        assertTrue(errors.getLast().contains("the first 1000 "), errors.getLast());
     }
 
     @Test
@@ -94,10 +94,7 @@ class DocumentReaderTest {
                         "3.yaml SYNTAX 1:5",
                         "4.yaml DUPLICATE 10:18 metadata.name",
                         "5.yaml LINK 0:0"),
-                DocumentReader.read(List.of(directory)).errors().stream()
-                        .map(error ->
-                                Path.of(error.file()).getFileName() + " " + error.kind() + " " + error.whereInFile())
-                        .toList());
+                places(DocumentReader.read(List.of(directory))));
     }
 
     @Test
@@ -107,9 +104,7 @@ class DocumentReaderTest {
         Path worse = write("3.yaml", "a: [");
         ReadResult read = DocumentReader.read(List.of(worse, bad, good));
         assertEquals(3, read.errors().size(), () -> read.errors().toString());
-        assertEquals(
-                bad + ":5:3: spec: unknown key 'instal'; did you mean 'install'?",
-                read.errors().get(1).toString());
+        assertEquals("1.yaml UNKNOWN_KEY 5:3 spec", places(read).get(1));
         assertEquals(worse.toString(), read.errors().getLast().file());
         assertEquals(WorkloadId.process("b"), read.declared().getFirst().id());
         assertFalse(read.valid());
@@ -127,7 +122,7 @@ class DocumentReaderTest {
         assertEquals(4, errors.size(), errors::toString);
         assertEquals(loop + ": a symbolic link to a directory it stands in; remove it", errors.getFirst());
         assertEquals(missing + ": no such file or directory", errors.get(1));
-        assertEquals(nothing + ": a symbolic link to nothing", errors.get(2));
+        assertTrue(errors.get(2).startsWith(nothing + ": a symbolic link "), errors::toString);
         assertTrue(errors.get(3).startsWith(itself + ": can't be read: "), errors::toString);
     }
 
@@ -135,9 +130,7 @@ class DocumentReaderTest {
     void whatIsNoFileInADirectoryIsAnErrorAndNotWaitedFor() throws Exception {
         Path fifo = directory.resolve("fifo.yaml");
         assertEquals(0, new ProcessBuilder("mkfifo", fifo.toString()).start().waitFor());
-        assertEquals(
-                List.of(fifo + ": neither a file nor a directory; remove it or give it another name"),
-                errors(DocumentReader.read(List.of(directory))));
+        assertEquals(List.of("fifo.yaml NO_FILE 0:0"), places(DocumentReader.read(List.of(directory))));
     }
 
     @Test
@@ -162,7 +155,7 @@ class DocumentReaderTest {
     void aFileThatIsTooLongIsRefused() throws IOException {
         Path file = directory.resolve("long.yaml");
         Files.write(file, new byte[TextFile.MAX_BYTES + 1]);
-        assertEquals(List.of(file + ": is longer than 16 MiB; split it"), errors(DocumentReader.read(List.of(file))));
+        assertEquals(List.of("long.yaml TOO_LARGE 0:0"), places(DocumentReader.read(List.of(file))));
     }
 
     @Test
@@ -243,6 +236,13 @@ class DocumentReaderTest {
 
     private static List<String> errors(ReadResult read) {
         return read.errors().stream().map(Problem::toString).toList();
+    }
+
+    /** The errors without their words: file, kind and place of each. */
+    private static List<String> places(ReadResult read) {
+        return read.errors().stream()
+                .map(error -> Path.of(error.file()).getFileName() + " " + error.kind() + " " + error.whereInFile())
+                .toList();
     }
 
     private Path write(String name, String text) throws IOException {

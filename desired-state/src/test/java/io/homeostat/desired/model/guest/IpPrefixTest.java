@@ -27,14 +27,14 @@ class IpPrefixTest {
 
     @ParameterizedTest
     @CsvSource({
-        "10.0.0.2, is no address with the length",
-        "host/24, 'host/24' is no address",
-        "10.0.0.2/x, is no address",
-        "10.0.0.2/-1, is no address",
+        "10.0.0.2, '''10.0.0.2'' is no address with the length of its prefix, such as 10.0.0.2/24 or fd00::2/64'",
+        "host/24, '''host/24'''",
+        "10.0.0.2/x, '''10.0.0.2/x'''",
+        "10.0.0.2/-1, '''10.0.0.2/-1'''",
         "10.0.0.2/33, '10.0.0.2 has no prefix of 33 bits, but 0 to 32'",
-        "fd00::1/129, has no prefix of 129 bits",
-        "fe80::1%eth0/64, is no address",
-        "/24, is no address",
+        "fd00::1/129, '129 bits, but 0 to 128'",
+        "fe80::1%eth0/64, '''fe80::1%eth0/64'''",
+        "/24, '''/24'''",
     })
     void whatIsNoneIsRefused(String text, String why) {
         IllegalArgumentException refused = assertThrows(IllegalArgumentException.class, () -> IpPrefix.parse(text));

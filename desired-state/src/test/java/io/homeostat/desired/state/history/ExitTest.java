@@ -20,7 +20,7 @@ class ExitTest {
     @Test
     void wantOfMemoryIsSaidOfTheProcessOrOfItsTree() {
         assertEquals("exited with status 137, out of memory", outOfMemory(137, 9));
-        assertEquals("exited with status 137, out of memory", outOfMemory(null, 9));
+        assertEquals(outOfMemory(137, 9), outOfMemory(null, 9));
         assertEquals(
                 "exited with status 7 after a process of its tree was killed, out of memory", outOfMemory(7, null));
     }

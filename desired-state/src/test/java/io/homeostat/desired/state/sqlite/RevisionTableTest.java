@@ -71,9 +71,9 @@ class RevisionTableTest {
         trying("A");
         works("A");
         trying("B");
-        fails("B", "it does not listen");
+        fails("B", "never listens");
 
-        assertEquals(List.of("1 A good", "2 B failed: it does not listen", "3 A back to 1"), told());
+        assertEquals(List.of("1 A good", "2 B failed: never listens", "3 A back to 1"), told());
         assertEquals(Optional.of(LATER), store.revisions(AGENT).get(1).failedAt());
         assertEquals(LATER, store.revisions(AGENT).get(2).triedAt());
 
@@ -95,7 +95,7 @@ class RevisionTableTest {
         trying("B");
         works("B");
         trying("C");
-        fails("C", "it does not listen");
+        fails("C", "never listens");
         replaced();
         rolledBack("A", "B to A", LATER.plusSeconds(1));
         assertEquals(List.of("4 B back to 2 good", "5 A back to 1"), told().subList(3, 5), "nothing was launched yet");
@@ -106,7 +106,7 @@ class RevisionTableTest {
                 List.of(
                         "1 A good",
                         "2 B good",
-                        "3 C failed: it does not listen",
+                        "3 C failed: never listens",
                         "4 B back to 2 good failed: B to A",
                         "5 A back to 1 good"),
                 told());
@@ -157,7 +157,7 @@ class RevisionTableTest {
         commit(store.history(AGENT).settled().retriedNow().withRun(RunRecord.NONE.withCrashes(crash)));
         assertEquals("", store.revisions(AGENT).getLast().error(), "that is over");
 
-        fails("B", "it does not listen");
+        fails("B", "never listens");
         assertEquals("A crashed", store.revisions(AGENT).getLast().error(), "of what stands in it is one");
     }
 
@@ -220,7 +220,7 @@ class RevisionTableTest {
         assertEquals("1 A good", told.getFirst());
         assertEquals("4 B2 tried", told.get(1));
 
-        fails("B11", "it does not listen");
+        fails("B11", "never listens");
         told = told();
         assertEquals("1 A good", told.getFirst(), "what comes back is not known to work yet");
         assertEquals(11, told.size());
@@ -313,7 +313,7 @@ class RevisionTableTest {
         trying("B");
         works("B");
         trying("C");
-        fails("C", "it does not listen");
+        fails("C", "never listens");
         replaced();
         trying("B");
         works("B");
@@ -325,7 +325,7 @@ class RevisionTableTest {
                 List.of(
                         "1 A good",
                         "2 B good",
-                        "3 C failed: it does not listen",
+                        "3 C failed: never listens",
                         "4 B back to 2 good failed: B to A",
                         "5 A back to 1 good"),
                 told());

@@ -266,7 +266,7 @@ final class SqliteStateStoreTest extends StateStoreContract {
         StoreException failure = assertThrows(StoreException.class, () -> store.declarations());
         assertTrue(failure.getMessage().contains("plugin/ops-agent"), failure::getMessage);
         assertTrue(!failure.getMessage().contains("hunter2"), failure::getMessage);
-        assertTrue(failure.getMessage().contains("a stored document is not JSON"), failure::getMessage);
+        assertTrue(failure.getMessage().contains("not JSON"), failure::getMessage);
 
         Samples.apply(store, "/a", false, Samples.plugin("ops-agent", "A1"));
         assertEquals(1, store.declarations().getFirst().generation());
