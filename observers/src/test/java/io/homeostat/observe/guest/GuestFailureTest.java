@@ -123,10 +123,9 @@ class GuestFailureTest {
 
     @Test
     void whereTheAgentSaysNothingWeDo() {
-        assertEquals("the agent gave no reason", failure(Status.INTERNAL).words());
-        assertEquals(
-                "the agent gave no reason",
-                failure(Status.INTERNAL.withDescription("\"\"")).words());
+        String words = "the agent gave no reason";
+        assertEquals(words, failure(Status.INTERNAL).words());
+        assertEquals(words, failure(Status.INTERNAL.withDescription("\"\"")).words());
         assertEquals(
                 "a \"b\" \\c",
                 failure(Status.INTERNAL.withDescription("\"a \\\"b\\\" \\\\c\""))

@@ -230,9 +230,7 @@ class ProbesTest {
         assertEquals(
                 unhealthy("connecting to 127.0.0.1:1 failed: Connection refused"),
                 probes.ask(tcp("127.0.0.1:1"), LONG));
-        assertEquals(
-                unhealthy("connecting to no-such-host.invalid:1 failed: the host no-such-host.invalid is not known"),
-                probes.ask(tcp("no-such-host.invalid:1"), LONG));
+        assertUnhealthy(probes.ask(tcp("no-such-host.invalid:1"), LONG), " not known");
     }
 
     @Test
@@ -240,9 +238,7 @@ class ProbesTest {
         assertEquals(
                 Health.healthy(NOW),
                 probes.ask(exec("/bin/sh", "-c", "[ \"$1\" = 'a b$(id)' ]", "sh", "a b$(id)"), LONG));
-        assertEquals(
-                unhealthy("the probe's command /bin/sh exited with status 3"),
-                probes.ask(exec("/bin/sh", "-c", "exit 3"), LONG));
+        assertUnhealthy(probes.ask(exec("/bin/sh", "-c", "exit 3"), LONG), "/bin/sh exited with status 3");
     }
 
     @Test
@@ -254,9 +250,7 @@ class ProbesTest {
 
         assertEquals(unhealthy(said + "0027"), execOf(exec("./check"), settings(directory.toString(), "0027")));
         assertEquals(unhealthy(said + "0022"), execOf(exec("./check"), settings(directory.toString(), null)));
-        assertEquals(
-                unhealthy("the probe's command sh exited with status 4; it said: /"),
-                execOf(exec("sh", "-c", "pwd; exit 4"), ProcessSettings.NONE));
+        assertUnhealthy(execOf(exec("sh", "-c", "pwd; exit 4"), ProcessSettings.NONE), "it said: /");
     }
 
     @Test
@@ -273,6 +267,11 @@ class ProbesTest {
                             + " the probe's command " + command + " can't run without it"),
                     execOf(exec(command), settings));
         }
+    }
+
+    private static void assertUnhealthy(@Nullable Health health, String end) {
+        assertTrue(health != null && health.verdict() == Verdict.UNHEALTHY, String.valueOf(health));
+        assertTrue(health.problem().endsWith(end), health.problem());
     }
 
     private static ProcessSettings settings(String directory, @Nullable String umask) {
@@ -300,9 +299,7 @@ class ProbesTest {
                         pid.toString()),
                 LONG);
 
-        assertEquals(
-                unhealthy("the probe's command /bin/sh exited with status 4; it said: looking | cannot reach db7"),
-                health);
+        assertUnhealthy(health, "it said: looking | cannot reach db7");
         ProcessHandle.of(Long.parseLong(Files.readString(pid).strip())).ifPresent(ProcessHandle::destroyForcibly);
     }
 
