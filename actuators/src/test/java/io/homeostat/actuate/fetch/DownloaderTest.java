@@ -201,9 +201,10 @@ final class DownloaderTest extends DownloadTestBed {
         assertEquals(0, new ProcessBuilder("mkfifo", fifo.toString()).start().waitFor());
 
         assertMessage(
-                failure(source("file:///not/there.tar.gz", key, 3)), "/not/there.tar.gz: no such file or directory");
-        assertMessage(failure(source("file://" + temp, key, 3)), "it is not a regular file");
-        assertMessage(failure(source("file://" + fifo, key, 3)), "it is not a regular file");
+                failure(source("file:///not/there.tar.gz", key, 3)), "/not/there.tar.gz: no such file");
+        String noFile = "it is not a regular file";
+        assertMessage(failure(source("file://" + temp, key, 3)), noFile);
+        assertMessage(failure(source("file://" + fifo, key, 3)), noFile);
         assertMessage(failure(source("file://otherhost/x", key, 3)), "is not the path of a file");
         assertTrue(pauses.isEmpty(), "nothing is gained by trying that again");
     }

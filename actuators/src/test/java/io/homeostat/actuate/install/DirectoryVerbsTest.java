@@ -88,8 +88,9 @@ final class DirectoryVerbsTest {
     void whatIsNotInstalledIsNotActivated() throws Exception {
         Files.createDirectories(machine.install("greeter_3"));
 
-        assertFails(() -> activator.activate(ID, "greeter_3"), "is not an installation of it");
-        assertFails(() -> activator.activate(WorkloadId.plugin("other"), "greeter_1"), "is not an installation of it");
+        String words = "is not an installation of it; it has to be unpacked again";
+        assertFails(() -> activator.activate(ID, "greeter_3"), words);
+        assertFails(() -> activator.activate(WorkloadId.plugin("other"), "greeter_1"), words);
         assertEquals(Optional.empty(), machine.active(ID));
     }
 

@@ -202,7 +202,7 @@ class DriverProtocolTest {
         ActuationFailure failure =
                 assertThrows(ActuationFailure.class, () -> launched(instance, null, "exec sleep 1000"));
 
-        assertTrue(TestBed.message(failure).contains("choose a shorter --run-dir"), TestBed.message(failure));
+        assertTrue(TestBed.message(failure).contains("--run-dir"), TestBed.message(failure));
         assertFalse(Files.exists(bed.layout.launches(ID)));
         assertEquals(How.ALREADY_GONE, stop(instance, LONG), "undoing it is possible");
         new Remover(bed.layout).remove(ID);

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.homeostat.desired.state.history.FailureCause;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
 import io.homeostat.actuate.ActuationFailure;
@@ -103,7 +104,8 @@ class GroupedLaunchTest {
                 assertThrows(ActuationFailure.class, () -> launch(plan(true, lost), bed.program("p", "touch " + ran)));
 
         String message = String.valueOf(failure.getMessage());
-        assertTrue(message.contains("no process came of it"), message);
+        assertEquals(FailureCause.of(FailureCause.Kind.NO_PROCESS), failure.failureCause());
+
         assertTrue(message.contains(lost.toString()), message);
         assertFalse(Files.exists(ran));
     }

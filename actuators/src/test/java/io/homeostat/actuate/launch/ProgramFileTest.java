@@ -68,10 +68,8 @@ class ProgramFileTest {
         program.putInt(64, 3).putLong(64 + 8, 64 + 56).putLong(64 + 32, name.length);
         program.put(64 + 56, name);
 
-        assertEquals(
-                "has a bad interpreter: /no/such/ld.so, the loader that it was linked for, does not exist (No such file or"
-                        + " directory); install it, or another build of the program",
-                problem(program.array()).orElseThrow());
+        String said = problem(program.array()).orElseThrow();
+        assertTrue(said.startsWith("has a bad interpreter: /no/such/ld.so, the loader that it was linked for, "), said);
     }
 
     @Test

@@ -11,23 +11,26 @@ import org.junit.jupiter.api.Test;
 /** What an archive may not have in it; the message names the entry. */
 final class RefusedArchiveTest extends RefusalTestBed {
     private static final long MIB = 1 << 20;
+    private static final String LEADS_OUT = " is a symlink that leads out of the archive";
 
     @Test
     void absoluteNames() throws Exception {
-        refused(tar().file("/etc/evil", "x").tarGz(), "entry '/etc/evil' has an absolute name");
-        refused(zip().file("/etc/evil", 0644, new byte[0]).zip(), "entry '/etc/evil' has an absolute name");
+        String words = "entry '/etc/evil' has an absolute name";
+        refused(tar().file("/etc/evil", "x").tarGz(), words);
+        refused(zip().file("/etc/evil", 0644, new byte[0]).zip(), words);
     }
 
     @Test
     void namesThatLeadUp() throws Exception {
-        refused(tar().file("../evil", "x").tarGz(), "entry '../evil' has '..' in its name");
-        refused(tar().file("a/../../evil", "x").tarGz(), "entry 'a/../../evil' has '..' in its name");
-        refused(tar().directory("..", 0755).tarGz(), "has '..' in its name");
-        refused(tar().symlink("../evil", "x").tarGz(), "has '..' in its name");
-        refused(tar().hardLink("../evil", "run").tarGz(), "has '..' in its name");
-        refused(zip().file("a/../../evil", 0644, new byte[0]).zip(), "entry 'a/../../evil' has '..' in its name");
+        String words = " has '..' in its name";
+        refused(tar().file("../evil", "x").tarGz(), "entry '../evil'" + words);
+        refused(tar().file("a/../../evil", "x").tarGz(), "entry 'a/../../evil'" + words);
+        refused(tar().directory("..", 0755).tarGz(), words);
+        refused(tar().symlink("../evil", "x").tarGz(), words);
+        refused(tar().hardLink("../evil", "run").tarGz(), words);
+        refused(zip().file("a/../../evil", 0644, new byte[0]).zip(), "entry 'a/../../evil'" + words);
         String tooLongForTheHeader = "x/".repeat(60) + "../".repeat(80) + "evil";
-        refused(tar().file(tooLongForTheHeader, "x").tarGz(), "has '..' in its name");
+        refused(tar().file(tooLongForTheHeader, "x").tarGz(), words);
     }
 
     @Test
@@ -35,7 +38,7 @@ final class RefusedArchiveTest extends RefusalTestBed {
         refused(tar().file("..\\..\\evil", "x").tarGz(), "leads out of its directory by backslashes");
         refused(tar().file("\\evil", "x").tarGz(), "by backslashes");
         refused(tar().file("C:\\evil", "x").tarGz(), "by backslashes");
-        refused(zip().file("a\\..\\..\\evil", 0644, new byte[0]).zip(), "entry 'a/../../evil' has '..' in its name");
+        refused(zip().file("a\\..\\..\\evil", 0644, new byte[0]).zip(), "'a/../../evil' has '..'");
     }
 
     @Test
@@ -57,20 +60,20 @@ final class RefusedArchiveTest extends RefusalTestBed {
         refused(
                 tar().symlink("evil", "/etc/passwd").tarGz(),
                 "entry 'evil' is a symlink to the absolute path '/etc/passwd'");
-        refused(tar().symlink("evil", "..").tarGz(), "entry 'evil' is a symlink that leads out of the archive");
-        refused(tar().symlink("a/evil", "../../x").tarGz(), "entry 'a/evil' is a symlink that leads out");
-        refused(zip().symlink("evil", "../x").zip(), "entry 'evil' is a symlink that leads out");
-        refused(zip().symlink("evil", "/x").zip(), "is a symlink to the absolute path");
+        refused(tar().symlink("evil", "..").tarGz(), "entry 'evil'" + LEADS_OUT);
+        refused(tar().symlink("a/evil", "../../x").tarGz(), "entry 'a/evil'" + LEADS_OUT);
+        refused(zip().symlink("evil", "../x").zip(), "entry 'evil'" + LEADS_OUT);
+        refused(zip().symlink("evil", "/x").zip(), " absolute path '/x'");
     }
 
     @Test
     void symlinksThatOnlyTogetherLeadOut() throws Exception {
         TarBuilder tar =
                 tar().directory("a/b/c", 0755).symlink("up", "a/b/c").symlink("evil", "up/../../../../etc/passwd");
-        refused(tar.tarGz(), "entry 'evil' is a symlink that leads out");
+        refused(tar.tarGz(), "entry 'evil'" + LEADS_OUT);
 
         // Looked at alone, "in/.." stays inside; but "in" is the root itself.
-        refused(tar().symlink("d/in", "..").symlink("d/evil", "in/..").tarGz(), "is a symlink that leads out");
+        refused(tar().symlink("d/in", "..").symlink("d/evil", "in/..").tarGz(), "entry 'd/evil'" + LEADS_OUT);
     }
 
     @Test
@@ -80,52 +83,56 @@ final class RefusedArchiveTest extends RefusalTestBed {
 
     @Test
     void writingThroughASymlink() throws Exception {
+        String through = "entry 'link/evil' would be written through the symlink 'link'";
         Path outside = Files.createDirectory(temp.resolve("outside"));
         refused(
                 tar().symlink("link", outside.toString()).file("link/evil", "x").tarGz(),
-                "entry 'link' is a symlink to the absolute path");
+                "'link' is a symlink");
         refused(
                 tar().directory("d", 0755)
                         .symlink("link", "d")
                         .file("link/evil", "x")
                         .tarGz(),
-                "entry 'link/evil' would be written through the symlink 'link'");
-        refused(zip().symlink("link", "d").file("link/evil", 0644, new byte[0]).zip(), "through the symlink 'link'");
-        refused(tar().symlink("link", "d").hardLink("link/evil", "run").tarGz(), "through the symlink 'link'");
+                through);
+        refused(zip().symlink("link", "d").file("link/evil", 0644, new byte[0]).zip(), through);
+        refused(tar().symlink("link", "d").hardLink("link/evil", "run").tarGz(), through);
     }
 
     @Test
     void oneKindOfEntryOverAnother() throws Exception {
+        String file = "entry 'a' is a file where an earlier entry is something else";
+        String symlink = "entry 'a' is a symlink where an earlier entry is something else";
         refused(
                 tar().symlink("a", "b").file("a", "x").tarGz(),
-                "entry 'a' is a file where an earlier entry is something else");
+                file);
         refused(
                 tar().symlink("a", "b").directory("a", 0755).tarGz(),
                 "entry 'a/' is a directory where an earlier entry is none");
         refused(
                 tar().symlink("a", "b").symlink("a", "c").tarGz(),
-                "entry 'a' is a symlink where an earlier entry is something else");
+                symlink);
         refused(
                 tar().file("a", "x").symlink("a", "b").tarGz(),
-                "is a symlink where an earlier entry is something else");
-        refused(tar().directory("a", 0755).symlink("a", "b").tarGz(), "is a symlink where an earlier");
-        refused(tar().directory("a", 0755).file("a", "x").tarGz(), "is a file where an earlier");
-        refused(tar().directory("a", 0755).hardLink("a", "run").tarGz(), "is a file where an earlier");
+                symlink);
+        refused(tar().directory("a", 0755).symlink("a", "b").tarGz(), symlink);
+        refused(tar().directory("a", 0755).file("a", "x").tarGz(), file);
+        refused(tar().directory("a", 0755).hardLink("a", "run").tarGz(), file);
         refused(tar().file("a", "x").file("a/b", "x").tarGz(), "entry 'a/b' is below 'a', which is a file");
-        refused(tar().file("a/b", "x").symlink("a", "c").tarGz(), "entry 'a' is a symlink where");
+        refused(tar().file("a/b", "x").symlink("a", "c").tarGz(), symlink);
         refused(tar().file("./", "").file(".", "x").tarGz(), "in the place of the root directory");
     }
 
     @Test
     void hardLinksToAnythingButAnEarlierFileOfTheArchive() throws Exception {
+        String noFile = "', which is no earlier regular file of the archive";
         refused(
                 tar().hardLink("evil", "/etc/passwd").tarGz(),
                 "entry 'evil' is a hard link out of the archive, to '/etc/passwd'");
-        refused(tar().hardLink("evil", "../x").tarGz(), "is a hard link out of the archive");
-        refused(tar().hardLink("evil", "later").file("later", "x").tarGz(), "which is no earlier regular file");
-        refused(tar().directory("d", 0755).hardLink("evil", "d").tarGz(), "which is no earlier regular file");
-        refused(tar().symlink("s", "run").hardLink("evil", "s").tarGz(), "which is no earlier regular file");
-        refused(tar().hardLink("run", "run").tarGz(), "which is no earlier regular file");
+        refused(tar().hardLink("evil", "../x").tarGz(), "out of the archive, to '../x'");
+        refused(tar().hardLink("evil", "later").file("later", "x").tarGz(), noFile);
+        refused(tar().directory("d", 0755).hardLink("evil", "d").tarGz(), noFile);
+        refused(tar().symlink("s", "run").hardLink("evil", "s").tarGz(), noFile);
+        refused(tar().hardLink("run", "run").tarGz(), noFile);
     }
 
     @Test
@@ -142,17 +149,19 @@ final class RefusedArchiveTest extends RefusalTestBed {
 
     @Test
     void setuidAndSetgidBits() throws Exception {
-        refused(tar().file("evil", 04755, new byte[0]).tarGz(), "entry 'evil' has the setuid or setgid bit");
-        refused(tar().file("evil", 02755, new byte[0]).tarGz(), "entry 'evil' has the setuid or setgid bit");
-        refused(tar().directory("evil", 02755).tarGz(), "entry 'evil/' has the setuid or setgid bit");
-        refused(zip().file("evil", 04755, new byte[0]).zip(), "entry 'evil' has the setuid or setgid bit");
+        String words = " has the setuid or setgid bit";
+        refused(tar().file("evil", 04755, new byte[0]).tarGz(), "entry 'evil'" + words);
+        refused(tar().file("evil", 02755, new byte[0]).tarGz(), "entry 'evil'" + words);
+        refused(tar().directory("evil", 02755).tarGz(), "entry 'evil/'" + words);
+        refused(zip().file("evil", 04755, new byte[0]).zip(), "entry 'evil'" + words);
     }
 
     @Test
     void ourOwnMarker() throws Exception {
-        refused(tar().file("./" + InstallationMarker.FILE, "{}").tarGz(), "has a name under which Homeostat marks");
+        String words = "has a name under which Homeostat marks its installations";
+        refused(tar().file("./" + InstallationMarker.FILE, "{}").tarGz(), words);
         // Under it the marker is written before it is renamed.
-        refused(tar().file(InstallationMarker.FILE + ".new/x", "").tarGz(), "has a name under which Homeostat marks");
+        refused(tar().file(InstallationMarker.FILE + ".new/x", "").tarGz(), words);
     }
 
     @Test
@@ -165,29 +174,31 @@ final class RefusedArchiveTest extends RefusalTestBed {
             zip.file("f" + i, 0644, new byte[0]);
         }
 
-        refused(tar.tarGz(), "more than the 10 entries that limits.entries allows", limits);
-        refused(zip.zip(), "more than the 10 entries", limits);
+        refused(tar.tarGz(), "more than the 10 ", limits);
+        refused(zip.zip(), "more than the 10 ", limits);
     }
 
     @Test
     void tooManyBytes() throws Exception {
+        String words = "entry 'large' makes it unpack to more than the 1048576 bytes";
         UnpackLimits limits = new UnpackLimits(MIB, 10, 0);
         byte[] large = new byte[(int) MIB + 1];
         new Random(1).nextBytes(large);
 
         refused(
                 tar().file("large", 0644, large).tarGz(),
-                "entry 'large' makes it unpack to more than the 1048576 bytes",
+                words,
                 limits);
-        refused(zip().file("large", 0644, large).zip(), "entry 'large' makes it unpack to more than", limits);
+        refused(zip().file("large", 0644, large).zip(), words, limits);
     }
 
     @Test
     void bombs() throws Exception {
+        String words = "entry 'bomb' makes it a compression bomb";
         byte[] zeros = new byte[80 << 20];
 
-        refused(tar().file("bomb", 0644, zeros).tarGz(), "entry 'bomb' makes it a compression bomb");
-        refused(zip().file("bomb", 0644, zeros).zip(), "entry 'bomb' makes it a compression bomb");
+        refused(tar().file("bomb", 0644, zeros).tarGz(), words);
+        refused(zip().file("bomb", 0644, zeros).zip(), words);
     }
 
     @Test

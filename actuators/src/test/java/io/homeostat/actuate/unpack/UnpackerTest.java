@@ -127,7 +127,7 @@ final class UnpackerTest extends UnpackTestBed {
 
         assertContains(failure(key, "share/text"), "the entry point 'share/text' is not executable");
         assertContains(failure(key, "bin"), "the entry point 'bin' is a directory");
-        assertContains(failure(key, "dangling"), "the entry point 'dangling' is not in the archive");
+        assertContains(failure(key, "dangling"), "'dangling' is not in ");
         assertContains(failure(key, "../bin/greeter"), "is not a path inside the archive");
         unpack(key, "./greeter");
     }
