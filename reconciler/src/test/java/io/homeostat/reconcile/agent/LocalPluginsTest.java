@@ -164,7 +164,7 @@ class LocalPluginsTest {
         await().atMost(AgentBench.PATIENCE)
                 .until(() -> bench.store().events(0, 1000).stream()
                         .anyMatch(stored -> stored.event().type() == EventType.PLUGIN_INSTALL_FAILED
-                                && stored.event().message().contains("process exited with status 3")));
+                                && stored.event().message().contains("status 3")));
         assertTrue(ProcessHandle.of(dynamic.pid()).isEmpty());
         assertEquals(Optional.empty(), process("R1"));
         makeProgram(plugin.program());

@@ -157,13 +157,13 @@ class ConfigureHandlerConfigTest {
     @Test
     void aConfigurationThatWasTriedAndUndoneIsToldToHaveFailed() {
         here.receive(install("a", "1")).knownGood("a").receive(apply("a", "c")).looked("a");
-        FailedRevision failed = new FailedRevision(declared("a"), "1", 1, Declaring.NOW, "it did not start");
+        FailedRevision failed = new FailedRevision(declared("a"), "1", 1, Declaring.NOW, "never started");
         here.remember("a", here.history("a").withFailed(failed));
 
         here.receive(apply("a", "c"));
 
         assertEquals(List.of("CONFIG_APPLY a 1", "CONFIG_APPLY_FAILED a 1"), here.told());
-        assertTrue(here.lastWords().contains("it did not start"), here.lastWords());
+        assertTrue(here.lastWords().contains("never started"), here.lastWords());
     }
 
     private static String hash(String config) {

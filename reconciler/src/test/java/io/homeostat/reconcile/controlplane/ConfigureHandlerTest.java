@@ -148,13 +148,13 @@ class ConfigureHandlerTest {
                 .receive(install("a", "2"))
                 .looked("a");
         FailedRevision failed =
-                new FailedRevision(here.declaration("a").hash(), "2", 1, Declaring.NOW, "it did not start");
+                new FailedRevision(here.declaration("a").hash(), "2", 1, Declaring.NOW, "never started");
         here.remember("a", here.history("a").withFailed(failed));
 
         here.receive(install("a", "2"));
 
         assertEquals(List.of("CONFIG_INSTALL a 2", "INSTALL_FAILED a 2"), here.told());
-        assertTrue(here.lastWords().contains("it did not start"), here.lastWords());
+        assertTrue(here.lastWords().contains("never started"), here.lastWords());
         assertEquals(failed, here.history("a").failed());
     }
 

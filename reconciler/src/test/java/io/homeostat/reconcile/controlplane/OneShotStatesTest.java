@@ -45,7 +45,7 @@ class OneShotStatesTest {
                 StatusValue.EXECUTION_FAILED, state.getCurrentPluginStatus().getStatus());
         assertEquals(3, state.getCurrentPluginStatus().getResponseCode());
         assertEquals(
-                List.of("process exited with status 3"),
+                List.of("no luck"),
                 state.getCurrentPluginStatus().getResultsList());
     }
 

@@ -66,11 +66,11 @@ class PluginEventsTest {
     @EnumSource(value = EventType.class, names = "PLUGIN_.*", mode = EnumSource.Mode.MATCH_ALL)
     void noQueryOfAUrlIsInTheDetailsWhateverAPluginLogged(EventType type) throws InvalidProtocolBufferException {
         String details = event(
-                        type, "could not get it\nGET https://u:hunter2@b.example/x?X-Goog-Signature=c0ffee failed")
+                        type, "no luck\nGET https://u:hunter2@b.example/x?X-Goog-Signature=c0ffee failed")
                 .getEventDetails()
                 .toStringUtf8();
 
-        assertEquals("could not get it\nGET https://b.example/x?... failed", details);
+        assertEquals("no luck\nGET https://b.example/x?... failed", details);
     }
 
     @Test

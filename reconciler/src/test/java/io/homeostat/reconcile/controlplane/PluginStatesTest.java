@@ -144,7 +144,7 @@ class PluginStatesTest {
         assertStatus(
                 StatusValue.CRASHED,
                 1,
-                List.of("process exited with status 3"),
+                List.of("process " + exit.words()),
                 NOW.minusSeconds(9),
                 state.getCurrentPluginStatus());
         assertEquals(StatusValue.INSTALL_FAILED, state.getPendingPluginStatus().getStatus());
@@ -165,7 +165,7 @@ class PluginStatesTest {
         assertEquals(StatusValue.RUNNING, state.getCurrentPluginStatus().getStatus());
         assertEquals("B", state.getPendingRevisionId());
         assertStatus(
-                StatusValue.INSTALL_FAILED, 1, List.of("it does not listen"), undone, state.getPendingPluginStatus());
+                StatusValue.INSTALL_FAILED, 1, List.of("never listens"), undone, state.getPendingPluginStatus());
     }
 
     @Test

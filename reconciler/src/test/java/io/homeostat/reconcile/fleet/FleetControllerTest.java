@@ -186,7 +186,8 @@ class FleetControllerTest {
         assertEquals("first leads", said().getFirst());
         first.end();
         replicas.remove(first);
-        assertTrue(said().contains("first does not lead any more"));
+        String ended = "first does not lead any more";
+        assertTrue(said().contains(ended));
         await().atMost(PATIENCE).until(() -> candidates().equals(List.of("second")));
         put(
                 keys.order("web"),
@@ -199,7 +200,7 @@ class FleetControllerTest {
         assertEquals(List.of("second"), candidates());
         // A busy machine may have it lose its lease, and lead again.
         assertEquals(
-                List.of("first leads", "first does not lead any more", "second leads"),
+                List.of("first leads", ended, "second leads"),
                 said().stream().distinct().limit(3).toList());
     }
 

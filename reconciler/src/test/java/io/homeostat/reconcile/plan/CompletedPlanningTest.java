@@ -113,7 +113,7 @@ class CompletedPlanningTest {
     @Test
     void itIsSaidSinceWhenAndHowItEnded() {
         assertEquals(
-                "completed: process exited with status 0, at 2026-11-20T11:59:30Z",
+                "completed: process " + DONE.words() + ", at 2026-11-20T11:59:30Z",
                 completed(wish("A")).plan().message());
     }
 
@@ -123,7 +123,7 @@ class CompletedPlanningTest {
                 completed(wish("B")).undone(1, NOW.minusSeconds(5)).plan().message();
 
         assertTrue(
-                message.startsWith("revision B failed and was undone, A had completed before: it does not listen"),
+                message.startsWith("revision B failed and was undone, A had completed before: never listens"),
                 message);
     }
 

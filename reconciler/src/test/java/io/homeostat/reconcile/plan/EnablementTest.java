@@ -1,5 +1,6 @@
 package io.homeostat.reconcile.plan;
 
+import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import com.google.common.collect.ImmutableList;
@@ -111,9 +112,8 @@ class EnablementTest {
 
     @Test
     void aLongFactIsNotShown() {
-        assertEquals(
-                "metadata long contains 'x' does not hold (it has 120 characters)",
-                answer(Match.ALL, rule("long", Operator.CONTAINS, "x")).words());
+        String words = answer(Match.ALL, rule("long", Operator.CONTAINS, "x")).words();
+        assertTrue(words.matches("metadata long contains 'x' .* 120 characters\\)"), words);
     }
 
     private static RuleAnswer answer(Match match, Rule... rules) {

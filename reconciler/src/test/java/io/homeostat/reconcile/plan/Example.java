@@ -168,7 +168,7 @@ public final class Example {
 
     public Example damaged(String revision) {
         String key = revision.toLowerCase(Locale.ROOT);
-        installations.add(new Installation("p_" + revision, revision, key, key, "bin/run has other content"));
+        installations.add(new Installation("p_" + revision, revision, key, key, "bin/run is odd"));
         residue = true;
         return this;
     }
@@ -300,7 +300,7 @@ public final class Example {
     public Example undone(int times, Instant at) {
         Declaration now = Objects.requireNonNull(declared);
         history = history.withFailed(
-                new FailedRevision(now.hash(), now.workload().revision(), times, at, "it does not listen"));
+                new FailedRevision(now.hash(), now.workload().revision(), times, at, "never listens"));
         return this;
     }
 

@@ -213,7 +213,7 @@ class FilePlanningTest {
         ObservationRecorder.Learned told = ObservationRecorder.planned(learned(declared), plan(declared));
         assertTrue(told.change().events().stream()
                 .anyMatch(event -> event.type() == EventType.PLUGIN_START_FAILED
-                        && event.message().contains("/run/web.env: it does not exist")));
+                        && event.message().contains("/run/web.env: ")));
         history = told.situation().history();
         assertEquals(
                 ImmutableList.of(),
@@ -236,10 +236,9 @@ class FilePlanningTest {
     void nothingIsLaunchedWithAFileThatIsWrong() {
         files = files("A=1\nhunter2\n", "");
 
-        assertEquals(
-                "spec.envFiles can't be read from /run/web.env: line 2 of it can't be read: it has no '='; write KEY=VALUE;"
-                        + " correct the file or the declaration",
-                plan(declared(FILES)).message());
+        String message = plan(declared(FILES)).message();
+        assertTrue(message.startsWith("spec.envFiles can't be read from /run/web.env: line 2 of it "), message);
+        assertFalse(message.contains("hunter2"), message);
     }
 
     @Test
@@ -299,7 +298,7 @@ class FilePlanningTest {
         files = files("A=2", "hunter2");
 
         assertEquals("wait WAITING_FOR_WINDOW: wait", planned(declared));
-        assertTrue(plan(declared).message().startsWith("a file that it was launched with changed"));
+        assertTrue(plan(declared).message().contains("launched with changed"));
         now = Instant.parse("2026-11-21T02:30:00Z");
         assertEquals("restart ENVIRONMENT_CHANGED: stop launch", planned(declared));
 
@@ -318,7 +317,10 @@ class FilePlanningTest {
         history = history.withRun(RunRecord.NONE.withRepairs(Failures.NONE.failed(NOW, "content changed", false)));
 
         assertEquals("wait ENVIRONMENT_CHANGED: wait", planned(declared));
-        assertTrue(plan(declared).message().contains("the workload may change it itself"));
+        assertTrue(plan(declared)
+                .message()
+                .startsWith("a file that it was launched with changed again; it was restarted for that just before, so the"
+                        + " workload may change it itself"));
         now = NOW.plus(Duration.ofMinutes(5));
         assertEquals("restart ENVIRONMENT_CHANGED: stop launch", planned(declared));
     }

@@ -142,7 +142,7 @@ class JudgementTest {
 
     @Test
     void aCheckThatCouldNotBeMadeProvesNothing() {
-        Health unknown = Health.failed(Health.Verdict.UNKNOWN, "too many open files", NOW);
+        Health unknown = Health.failed(Health.Verdict.UNKNOWN, "no descriptor", NOW);
         ObservedInstance process = process(good);
         Liveness.Running running = (Liveness.Running) process.liveness();
         Situation learned = learned(

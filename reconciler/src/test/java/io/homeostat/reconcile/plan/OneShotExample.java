@@ -88,8 +88,7 @@ public final class OneShotExample {
     }
 
     public OneShotExample failed(Instant at) {
-        return after(
-                at, run -> run.failed(at, new Exit(3, null, Exit.Reason.EXITED, at), "process exited with status 3"));
+        return after(at, run -> run.failed(at, new Exit(3, null, Exit.Reason.EXITED, at), "no luck"));
     }
 
     private OneShotExample after(Instant at, UnaryOperator<OneShotRun> end) {

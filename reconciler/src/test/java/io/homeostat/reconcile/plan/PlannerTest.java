@@ -258,7 +258,7 @@ class PlannerTest {
 
         assertEquals(Action.RESTART, Planner.plan(asked).action(), "for who does not");
         assertEquals(Action.WAIT, plan.action());
-        assertEquals("starting: it has not answered Start", plan.message());
+        assertTrue(plan.message().startsWith("starting: ") && plan.message().endsWith(" Start"), plan.message());
     }
 
     @Test

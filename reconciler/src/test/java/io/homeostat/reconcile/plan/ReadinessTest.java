@@ -53,17 +53,19 @@ class ReadinessTest {
 
     @Test
     void whatHasNotHappenedYetIsSaid() {
+        String noStart = "it has not answered Start";
+        String tooYoung = "it has not stayed alive for 1 s";
         assertEquals("it does not listen on its socket", readiness(PLUGIN).missing(aged(5, null)));
         Running listening = new Running(new ProcessIdentity(1, 1, "boot"), Duration.ofMillis(5), true, null);
-        assertEquals("it has not answered Start", readiness(PLUGIN).missing(listening));
+        assertEquals(noStart, readiness(PLUGIN).missing(listening));
         assertEquals("it has not given its handshake", Readiness.HANDSHAKE_AND_START_ANSWERED.missing(aged(5, null)));
-        assertEquals("it has not answered Start", Readiness.HANDSHAKE_AND_START_ANSWERED.missing(listening));
-        assertEquals("it has not stayed alive for 1 s", readiness(PLAIN).missing(aged(5, SICK)));
+        assertEquals(noStart, Readiness.HANDSHAKE_AND_START_ANSWERED.missing(listening));
+        assertEquals(tooYoung, readiness(PLAIN).missing(aged(5, SICK)));
         assertEquals(
                 "its probe does not succeed: connection refused",
                 readiness(PROBED).missing(aged(5, SICK)));
-        Health young = Health.failed(Health.Verdict.UNKNOWN, "it has not stayed alive for 1 s", NOW);
-        assertEquals("it has not stayed alive for 1 s", readiness(PROBED).missing(aged(5, young)));
+        Health young = Health.failed(Health.Verdict.UNKNOWN, tooYoung, NOW);
+        assertEquals(tooYoung, readiness(PROBED).missing(aged(5, young)));
     }
 
     @Test

@@ -132,8 +132,8 @@ class ReloadPlanningTest {
         example.runs("A").provenAsDeclared();
 
         assertEquals("none [AT_DESIRED_STATE][]", planned(ONE, MISSING));
-        assertEquals(
-                "watched file " + FILE + " can't be read: it does not exist",
+        assertTrue(
+                plan(ONE, MISSING).message().startsWith("watched file " + FILE + " can't be read: "),
                 plan(ONE, MISSING).message());
         assertEquals("reload [WATCHED_FILES_CHANGED][reload]", planned(MISSING, ONE));
     }
@@ -202,9 +202,8 @@ class ReloadPlanningTest {
         assertEquals("reload", Planner.plan(later).action().word());
         example.under(Policy.NONE.once());
         WorkloadPlan withoutAgent = Planner.plan(seen(ONE, TWO).situation().at(NOW.plus(Duration.ofHours(1))));
-        assertEquals(
-                "could not reload it: no luck; no agent runs that would try again, the next homeostat apply of it does",
-                withoutAgent.message());
+        assertTrue(
+                withoutAgent.message().startsWith("could not reload it: no luck; no agent "), withoutAgent.message());
         assertEquals("wait", withoutAgent.action().word());
         assertEquals("reload [WATCHED_FILES_CHANGED][reload]", planned(ONE, content("three")));
         assertEquals("none [AT_DESIRED_STATE][]", planned(ONE, ONE));

@@ -34,7 +34,7 @@ class StayingAliveTest {
     @Test
     void aProbeThatCountsOnlyAfterASecondIsGivenThat() {
         Workload spec = process("start: {timeout: 200ms}, probe: {exec: {command: [/bin/true]}}");
-        Health young = Health.failed(Health.Verdict.UNKNOWN, "it has not stayed alive for 1 s", Instant.EPOCH);
+        Health young = Health.failed(Health.Verdict.UNKNOWN, "too young", Instant.EPOCH);
         Health sick = Health.failed(Health.Verdict.UNHEALTHY, "exited with status 1", Instant.EPOCH);
 
         assertFalse(isOverdue(spec, aged(Duration.ofMillis(999), young)));
@@ -47,9 +47,8 @@ class StayingAliveTest {
         assertEquals(
                 "its probe has not succeeded yet",
                 readiness(process("probe: {tcp: {address: '127.0.0.1:1'}}")).missing(aged(Duration.ofMinutes(1))));
-        assertEquals(
-                "it has not stayed alive for 1 s",
-                readiness(process("user: nobody")).missing(aged(Duration.ZERO)));
+        String missing = readiness(process("user: nobody")).missing(aged(Duration.ZERO));
+        assertTrue(missing.endsWith(" alive for 1 s"), missing);
     }
 
     private static Workload process(String more) {

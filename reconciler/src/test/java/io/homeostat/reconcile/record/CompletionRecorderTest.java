@@ -51,7 +51,7 @@ class CompletionRecorderTest {
                 .learned();
 
         WorkloadHistory history = learned.situation().history();
-        assertEquals(List.of("PLUGIN_EXECUTION_COMPLETED A: process exited with status 0, after 1m"), told(learned));
+        assertEquals(List.of("PLUGIN_EXECUTION_COMPLETED A: process " + DONE.words() + ", after 1m"), told(learned));
         assertEquals(DONE, Objects.requireNonNull(history.run().completed()).exit());
         assertEquals("boot", Objects.requireNonNull(history.run().completed()).bootId());
         assertEquals(DONE, history.run().lastExit());
@@ -92,7 +92,7 @@ class CompletionRecorderTest {
                 List.of(
                         "PLUGIN_STARTED A: started",
                         "PLUGIN_INSTALLED A: installed, and works",
-                        "PLUGIN_EXECUTION_COMPLETED A: process exited with status 0, after 1m"),
+                        "PLUGIN_EXECUTION_COMPLETED A: process " + DONE.words() + ", after 1m"),
                 told(learned));
     }
 
@@ -103,7 +103,7 @@ class CompletionRecorderTest {
 
         assertNull(learned.situation().history().run().completed());
         assertEquals(1, learned.situation().history().run().crashes().count());
-        assertEquals(List.of("PLUGIN_START_FAILED A: process exited with status 0"), told(learned));
+        assertEquals(List.of("PLUGIN_START_FAILED A: process " + DONE.words()), told(learned));
     }
 
     @TestFactory
@@ -182,14 +182,14 @@ class CompletionRecorderTest {
                 .knownGood(ON_FAILURE)
                 .history(history -> history.withRun(history.run().withCompleted(completed()))
                         .withFailed(FailedRevision.byRequest(
-                                history.attempts().hash(), "B", NOW, "rolled back by hand", history.lastKnownGood())))
+                                history.attempts().hash(), "B", NOW, "rolled back to A", history.lastKnownGood())))
                 .learned();
 
         FailedRevision undone =
                 Objects.requireNonNull(learned.situation().history().failed());
         assertNull(undone.meanwhile());
         assertEquals(NOW, undone.replacedAt());
-        assertEquals(List.of("AGENT_ROLLED_BACK B: rolled back by hand"), told(learned));
+        assertEquals(List.of("AGENT_ROLLED_BACK B: rolled back to A"), told(learned));
     }
 
     private static Completed completed() {

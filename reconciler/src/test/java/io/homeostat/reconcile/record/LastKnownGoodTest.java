@@ -160,7 +160,7 @@ class LastKnownGoodTest {
         Supplier<Example> asked = () -> plugin().wants("B")
                 .knownGood("B")
                 .history(history -> history.withFailed(FailedRevision.byRequest(
-                        history.attempts().hash(), "B", NOW, "rolled back by request", history.lastKnownGood())))
+                        history.attempts().hash(), "B", NOW, "rolled back to A", history.lastKnownGood())))
                 .succeeded("A")
                 .installed("A")
                 .installed("B")
@@ -179,7 +179,7 @@ class LastKnownGoodTest {
         Situation asked = good().provenAsDeclared()
                 .history(history -> history.rolledBack(
                         FailedRevision.byRequest(
-                                history.attempts().hash(), "A", NOW, "rolled back by request", history.lastKnownGood()),
+                                history.attempts().hash(), "A", NOW, "rolled back to A", history.lastKnownGood()),
                         before))
                 .situation();
         assertEquals(List.of(), told(ObservationRecorder.observed(asked)), "it has yet to be configured");

@@ -48,7 +48,7 @@ class ObservationRecorderTest {
         Learned learned = plugin().wants("B")
                 .knownGood("A")
                 .attempts(attempts -> Attempts.of("former").withStart(failed(2, NOW)))
-                .history(history -> history.withFailed(new FailedRevision("former", "X", 1, NOW, "it does not listen"))
+                .history(history -> history.withFailed(new FailedRevision("former", "X", 1, NOW, "never listens"))
                         .withRun(history.run().withCrashes(failed(4, NOW))))
                 .learned();
 
@@ -92,7 +92,7 @@ class ObservationRecorderTest {
         Learned learned = plugin().knownGood("A")
                 .history(history -> history.withAttempts(
                                 4, Attempts.of("former").withStart(failed(2, NOW)))
-                        .withFailed(new FailedRevision("former", "B", 1, NOW, "it does not listen"))
+                        .withFailed(new FailedRevision("former", "B", 1, NOW, "never listens"))
                         .withRun(history.run().withOneShot(run)))
                 .learned();
 
@@ -140,7 +140,7 @@ class ObservationRecorderTest {
         Learned learned = ObservationRecorder.observed(crashed.situation(), "no such table: users");
 
         assertEquals(
-                "process was ended by signal 9 (SIGKILL); its log ends with: no such table: users",
+                "process " + KILLED.words() + "; its log ends with: no such table: users",
                 learned.situation().history().run().crashes().error());
     }
 

@@ -159,7 +159,7 @@ final class FakeDisk {
     }
 
     void damageInstalls(WorkloadId id) {
-        installs(id).replaceAll((directory, installation) -> installation.withDamage("bin/run has other content"));
+        installs(id).replaceAll((directory, installation) -> installation.withDamage("bin/run is odd"));
     }
 
     /** Whether what is in a directory still is what was unpacked. */

@@ -96,7 +96,7 @@ class RepeatedFailuresTest {
         plugin.declare("GOOD-A", "c");
         plugin.happens();
         WorkloadHistory history = plugin.store.history(ID);
-        Failures failed = Failures.NONE.failed(Instant.EPOCH, "its symlink is a directory", false);
+        Failures failed = Failures.NONE.failed(Instant.EPOCH, "no luck", false);
         plugin.store.commit(new Change(
                 ID,
                 history.withAttempts(history.attempts().withUpkeep(failed)).withConditions(ImmutableList.of()),

@@ -55,7 +55,7 @@ class WorkloadStatusTest {
                 .undone(1, Example.NOW));
         assertEquals("A", status.currentRevision());
         assertEquals("B", status.pendingRevision());
-        assertEquals("it does not listen", status.failure());
+        assertEquals("never listens", status.failure());
         assertEquals(WorkloadState.RUNNING, status.state());
         assertFalse(status.isWell());
     }

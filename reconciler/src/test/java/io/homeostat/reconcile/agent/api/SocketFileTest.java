@@ -95,7 +95,7 @@ class SocketFileTest {
     void aPathThatTheKernelWouldNotTakeIsNamedWithItsRemedy() {
         Path socket = directory.resolve("x".repeat(120)).resolve("agent.sock");
         ApiException e = assertThrows(ApiException.class, () -> ApiServer.start(socket, new Answers(output -> 0)));
-        assertTrue(e.getMessage().contains("choose a shorter --run-dir"), e.getMessage());
+        assertTrue(e.getMessage().contains("--run-dir"), e.getMessage());
         assertTrue(e.getMessage().contains("at most 106 bytes"), e.getMessage());
     }
 

@@ -104,7 +104,7 @@ class HooksTest {
                         .formatted(told)));
 
         happens(EventType.PLUGIN_STARTED, "process 1");
-        happens(EventType.PLUGIN_CRASHED, "process exited with status 3\nlast line but one\nGET http://x/?token=1");
+        happens(EventType.PLUGIN_CRASHED, "no luck\nlast line but one\nGET http://x/?token=1");
 
         await().atMost(PATIENCE).until(() -> Files.exists(told));
         List<String> lines = Files.readAllLines(told);
@@ -115,7 +115,7 @@ class HooksTest {
         assertEquals("7", json.path("revision").asText());
         assertEquals("machine-1", json.path("machine").asText());
         assertEquals(AT.toString(), json.path("time").asText());
-        assertEquals("process exited with status 3", json.path("cause").asText());
+        assertEquals("no luck", json.path("cause").asText());
         assertEquals("last line but one", json.path("log").path(0).asText());
         assertEquals("GET http://x/?...", json.path("log").path(1).asText());
         List<String> environment = lines.subList(1, lines.size());
@@ -154,7 +154,7 @@ class HooksTest {
         await().atMost(PATIENCE).until(() -> deliveries.contains(Delivery.GIVEN_UP));
 
         String problem = Iterables.getOnlyElement(hooks.problems());
-        assertTrue(problem.contains("exited with status 1: bad token (masked)"), problem);
+        assertTrue(problem.contains("status 1: bad token (masked)"), problem);
     }
 
     @Test
@@ -166,7 +166,7 @@ class HooksTest {
         await().atMost(PATIENCE).until(() -> deliveries.contains(Delivery.GIVEN_UP));
 
         String problem = Iterables.getOnlyElement(hooks.problems());
-        assertTrue(problem.contains("exited with status 7: no-such-queue:xxx"), problem);
+        assertTrue(problem.contains("status 7: no-such-queue:xxx"), problem);
     }
 
     @Test

@@ -35,6 +35,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** Tests how tasks of a Nomad client are started and recovered, whatever the agent reports meanwhile. */
 class NomadStartTest {
+    private static final String NOT_FOUND = "task not found for given id";
+
     private static final Duration LONG = Duration.ofSeconds(30);
     private static final String DECLARE = "declare " + NomadBench.ID;
 
@@ -110,7 +112,7 @@ class NomadStartTest {
         StatusRuntimeException failure =
                 assertThrows(StatusRuntimeException.class, () -> bench.tasks.get(NomadBench.ID));
 
-        assertEquals("task not found for given id", failure.getStatus().getDescription());
+        assertEquals(NOT_FOUND, failure.getStatus().getDescription());
     }
 
     @Test
@@ -333,7 +335,7 @@ class NomadStartTest {
     void aTaskThatNobodyKnowsIsNotFound() throws Exception {
         StatusRuntimeException failure = recoverFails(handle());
 
-        assertEquals("task not found for given id", failure.getStatus().getDescription());
+        assertEquals(NOT_FOUND, failure.getStatus().getDescription());
     }
 
     @Test

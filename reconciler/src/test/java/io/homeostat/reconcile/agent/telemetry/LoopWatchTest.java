@@ -77,7 +77,7 @@ class LoopWatchTest {
     void aStoreThatCannotBeWrittenIsToldThoughNoPassWrites() {
         watch.storeTried(new StoreException("cannot write to homeostat.db: No space left on device"));
         passes.settled(watch);
-        assertStuck("the store fails: cannot write to homeostat.db: No space left");
+        assertStuck("cannot write to homeostat.db: No space left");
         watch.storeTried(null);
         assertEquals(Optional.empty(), watch.problem());
     }

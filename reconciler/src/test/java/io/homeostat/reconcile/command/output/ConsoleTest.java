@@ -81,10 +81,10 @@ class ConsoleTest {
         for (OutputFormat format : OutputFormat.values()) {
             written.reset();
             Console one = new Console(buffered, buffered, format, new Ansi(false));
-            one.say("lines were given up");
+            one.say("lines given up");
             one.failPart("status", "overwritten");
             String told = written.toString(StandardCharsets.UTF_8);
-            assertTrue(told.contains("lines were given up") && told.contains("overwritten"), told);
+            assertTrue(told.contains("lines given up") && told.contains("overwritten"), told);
         }
     }
 

@@ -46,7 +46,7 @@ class PlanRenderingTest {
             EXPORTER,
             Action.RESTART,
             Reason.PROCESS_EXITED,
-            "process exited with status 137, out of memory",
+            "out of memory",
             "local",
             "local");
 
@@ -61,7 +61,7 @@ class PlanRenderingTest {
         assertEquals("""
                   + plugin/ops-agent          install 67C5640D              (not installed)
                   ~ plugin/sap-hana-01        upgrade A1B2 -> C3D4          (revision changed)
-                  ! process/node-exporter     restart                       (drift: process exited with status 137, out of memory)
+                  ! process/node-exporter     restart                       (drift: out of memory)
                   - plugin/legacy             remove 11AA                   (no longer declared)
 
                 Plan: 1 to install, 1 to update, 1 to repair, 1 to remove, 12 unchanged.
@@ -133,7 +133,7 @@ class PlanRenderingTest {
                         + "\"message\":\"no longer declared\",\"steps\":[\"wait\"],\"before\":{\"revision\":\"11AA\"},\"after\":null}],"
                         + "\"drift\":["
                         + "{\"workload\":\"process/node-exporter\",\"action\":\"restart\",\"reason\":\"PROCESS_EXITED\","
-                        + "\"message\":\"process exited with status 137, out of memory\",\"steps\":[\"wait\"],"
+                        + "\"message\":\"out of memory\",\"steps\":[\"wait\"],"
                         + "\"before\":{\"revision\":\"local\"},\"after\":{\"revision\":\"local\"}}],"
                         + "\"summary\":{\"install\":1,\"update\":0,\"repair\":1,\"remove\":1,\"unchanged\":1}}\n",
                 json(new Plan(ImmutableList.of(INSTALL, RESTART, REMOVE, unchanged("p")))));

@@ -44,7 +44,8 @@ class StatusOfInstancesTest {
     void whyThereIsSomethingToDoIsSaidOnce() {
         Situation unknown = Example.process().unknown("x").learned().situation();
         WorkloadStatus status = WorkloadStatus.of(new Finding(unknown.history(), unknown, Planner.plan(unknown)));
-        String why = "running, but unknown to the state: launch x, pid 7";
+        String why = Planner.plan(unknown).message();
+        assertTrue(why.endsWith(": launch x, pid 7"), why);
         assertTrue(
                 status.conditions().stream()
                         .anyMatch(condition -> condition.message().equals(why)),

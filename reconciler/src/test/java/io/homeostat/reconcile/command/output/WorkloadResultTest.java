@@ -39,13 +39,13 @@ class WorkloadResultTest {
     @Test
     void whatWaitsForItsWindowHasNotFailedWhateverKindItIs() throws IOException {
         ImmutableList<WorkloadResult> results = ImmutableList.of(
-                result(WorkloadId.plugin("agent"), Reason.WAITING_FOR_WINDOW, "its window is closed"),
-                result(WorkloadId.process("web"), Reason.WAITING_FOR_WINDOW, "its window is closed"),
+                result(WorkloadId.plugin("agent"), Reason.WAITING_FOR_WINDOW, "closed now"),
+                result(WorkloadId.process("web"), Reason.WAITING_FOR_WINDOW, "closed now"),
                 result(WorkloadId.process("bad"), Reason.INSTALL_FAILED, "no such file"));
 
         assertEquals(
                 ImmutableList.of(
-                        "waiting: its window is closed", "waiting: its window is closed", "failed: no such file"),
+                        "waiting: closed now", "waiting: closed now", "failed: no such file"),
                 results.stream().map(WorkloadResult::words).collect(ImmutableList.toImmutableList()));
         assertTrue(results.stream().allMatch(WorkloadResult::isLeftUndone));
         assertEquals(
@@ -53,7 +53,7 @@ class WorkloadResultTest {
                 WorkloadResult.summary("apply", results));
         JsonNode json = json(results);
         assertEquals("waiting", json.at("/workloads/0/result").textValue());
-        assertEquals("its window is closed", json.at("/workloads/0/message").textValue());
+        assertEquals("closed now", json.at("/workloads/0/message").textValue());
         assertEquals(1, json.at("/summary/failed").intValue());
         assertEquals(2, json.at("/summary/waiting").intValue());
     }

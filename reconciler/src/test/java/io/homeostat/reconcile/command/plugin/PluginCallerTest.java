@@ -45,12 +45,9 @@ class PluginCallerTest {
     @Test
     void onlyOneThatWasStartedIsSpokenWith() throws Exception {
         assertEquals(new Result.NotRunning<>("not running"), result());
-        assertEquals(
-                new Result.NotRunning<>("not running: it has not been started yet"),
-                result(instance("1", Phase.CREATED, ours())));
-        assertEquals(
-                new Result.NotRunning<>("not running: it has not been started yet"),
-                result(instance("1", Phase.START_SENT, ours())));
+        Result<String> notYet = new Result.NotRunning<>("not running: it has not been started yet");
+        assertEquals(notYet, result(instance("1", Phase.CREATED, ours())));
+        assertEquals(notYet, result(instance("1", Phase.START_SENT, ours())));
         assertEquals(List.of(), called);
 
         assertEquals(new Result.Answered<>("r", "heard"), result(instance("1", Phase.STARTED, ours())));

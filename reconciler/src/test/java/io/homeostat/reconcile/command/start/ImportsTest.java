@@ -68,10 +68,10 @@ class ImportsTest extends ImportsFixture {
                 "Type=forking | stay in the foreground",
                 "Type=notify | declare a probe",
                 "UMask=999 | umask can't be that",
-                "Nice=low | nice can't be that",
-                "KillSignal=SIGABRT | stop.signal can't be that",
+                "Nice=low | nice can't",
+                "KillSignal=SIGABRT | stop.signal can't",
                 "KillMode=process | the whole process tree ends",
-                "CPUQuota=1.5% | limits.cpu can't be that",
+                "CPUQuota=1.5% | limits.cpu can't",
                 "MemoryMax=50% | limits.memory is a number of bytes",
                 "LimitCPU=1min | declare it in rlimits",
                 "Restart=on-abort | restart.policy is what comes next",
@@ -81,8 +81,8 @@ class ImportsTest extends ImportsFixture {
                 "EnvironmentFile=-/etc/default/web | nothing is launched while the file is missing",
                 "EnvironmentFile=/etc/web/*.env | files are named one by one",
                 "Environment=A=%H | Environment=A: it is no KEY=VALUE",
-                "User=%i | it has a specifier (%)",
-                "StandardOutput=journal | Homeostat keeps the log itself",
+                "User=%i | it has a specifier (%) whose value can't be known here",
+                "StandardOutput=journal | Homeostat keeps the log itself; homeostat logs shows it",
                 "Environment=DB_PASSWORD=geheim | env.DB_PASSWORD looks like a secret",
             })
     void whatSystemdHasAndWeHaveNotIsToldWithItsLine(String line, String words) throws IOException {
@@ -109,7 +109,7 @@ class ImportsTest extends ImportsFixture {
                 [Install]
                 DefaultInstance=tty1
                 """);
-        assertRemark(drafts, 2, "name it in dependsOn");
+        assertRemark(drafts, 2, "dependsOn");
         assertRemark(drafts, 3, "restart.giveUpAfter");
         assertRemark(drafts, 7, "started anyway");
         assertRemark(drafts, 9, "no such field");
@@ -161,23 +161,23 @@ class ImportsTest extends ImportsFixture {
     @CsvSource(
             delimiter = '|',
             value = {
-                "ExecStart=/bin/echo %i | web.service:2: ExecStart: it has a specifier",
+                "ExecStart=/bin/echo %i | web.service:2: ExecStart: it has",
                 "ExecStart=\"/bin/echo | the quote \" is not closed",
-                "ExecStart=none-such | in none of the system's directories",
+                "ExecStart=none-such | 'none-such' is in none of the system's directories; write an absolute path",
                 "ExecStart=/bin/a ; /bin/b | several commands",
                 "ExecStart=/bin/a ; ; /bin/b | several commands",
                 "ExecStart=; | ExecStart: ",
                 "User=web | has no ExecStart=",
                 "nonsense | web.service:2: 'nonsense' is neither",
-                "ExecStart=/bin/\\x0 | an escape sequence",
-                "ExecStart=/bin/true \\x00 | stands for no character",
-                "ExecStart=/bin/true \\777 | stands for no character",
-                "ExecStart=/bin/true \\x+f | has no number",
-                "ExecStart=/bin/true \\u-123 | has no number",
-                "ExecStart=/bin/true \\ud800 | stands for no character",
-                "ExecStart=/bin/true \\U0000dfff | stands for no character",
-                "ExecStart=/bin/true \\xe9 | bytes that are no UTF-8",
-                "ExecStart=/bin/true \\xc3n\\xa9 | bytes that are no UTF-8",
+                "ExecStart=/bin/\\x0 | escape",
+                "ExecStart=/bin/true \\x00 | an escape sequence stands for no character",
+                "ExecStart=/bin/true \\777 | no character",
+                "ExecStart=/bin/true \\x+f | an escape sequence has no number",
+                "ExecStart=/bin/true \\u-123 | no number",
+                "ExecStart=/bin/true \\ud800 | no character",
+                "ExecStart=/bin/true \\U0000dfff | no character",
+                "ExecStart=/bin/true \\xe9 | escape sequences stand for bytes that are no UTF-8",
+                "ExecStart=/bin/true \\xc3n\\xa9 | no UTF-8",
             })
     void whatCanNotBeAProcessIsAnError(String line, String words) {
         CommandFailure failure = assertThrows(CommandFailure.class, () -> unit("[Service]\n" + line + "\n"));
@@ -329,18 +329,18 @@ class ImportsTest extends ImportsFixture {
             quoteCharacter = '`',
             value = {
                 "priority=5 | dependsOn orders",
-                "startsecs=5 | declare a probe",
+                "startsecs=5 | a probe",
                 "startretries=5 | supervisor gives up",
                 "exitcodes=0,2 | exit status 0 is the expected one",
-                "stdout_logfile=/var/log/a | Homeostat keeps the log itself",
+                "stdout_logfile=/var/log/a | log itself",
                 "redirect_stderr=true | one log anyway",
-                "stopasgroup=true | the whole process tree",
+                "stopasgroup=true | process tree",
                 "autostart=false | homeostat stop keeps it",
                 "stopsignal=ABRT | by one of TERM",
-                "directory=srv | it has to be an absolute path",
-                "directory=%(ENV_HOME)s | whose value can't be known here",
+                "directory=srv | absolute path",
+                "directory=%(ENV_HOME)s | an expression whose value",
                 "serverurl=AUTO | no such field",
-                "environment=API_TOKEN=geheim | env.API_TOKEN looks like a secret",
+                "environment=API_TOKEN=geheim | env.API_TOKEN looks",
             })
     void whatSupervisorHasAndWeHaveNotIsToldWithItsLine(String line, String words) throws IOException {
         assertRemark(supervisor("[program:web]\ncommand=/bin/true\n\n" + line + "\n"), 4, words);
@@ -351,12 +351,12 @@ class ImportsTest extends ImportsFixture {
             delimiter = '|',
             quoteCharacter = '`',
             value = {
-                "command=/bin/%(ENV_X)s | whose value can't be known",
-                "command=./web | write an absolute path",
-                "command=\"/bin/true | is not closed",
+                "command=/bin/%(ENV_X)s | write the value",
+                "command=./web | absolute path",
+                "command=\"/bin/true | closed",
                 "user=web | has no command",
-                "command=/bin/true\\nnumprocs=many | write a number",
-                "command=/bin/true\\nnumprocs=0 | a number from 1",
+                "command=/bin/true\\nnumprocs=many | number",
+                "command=/bin/true\\nnumprocs=0 | from 1",
                 "command=/bin/true\\nautorestart=maybe | true, false or unexpected",
                 "command=/bin/true\\nenvironment=A=\"b,C=d | from character 1 on",
                 "nonsense | web.conf:2: 'nonsense' is neither",

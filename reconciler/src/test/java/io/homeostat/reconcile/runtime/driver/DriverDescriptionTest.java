@@ -159,10 +159,10 @@ class DriverDescriptionTest {
 
     @Test
     void aDriverThatCouldNotBeAskedHasAProblem() {
-        SelfDescription unknown = DriverDescription.unknown("it does not run");
+        SelfDescription unknown = DriverDescription.unknown("not running");
 
         assertEquals("driver", unknown.name());
-        assertEquals("it does not run", unknown.json().path("problem").asText());
-        assertEquals(List.of("it does not run"), unknown.sections().getFirst().lines());
+        assertEquals("not running", unknown.json().path("problem").asText());
+        assertEquals(List.of("not running"), unknown.sections().getFirst().lines());
     }
 }

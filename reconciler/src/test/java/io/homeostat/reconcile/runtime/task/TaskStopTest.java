@@ -35,6 +35,9 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 /** Tests how tasks are stopped, destroyed and removed, with and without their driver. */
 class TaskStopTest {
+    private static final String ENDED = "ended after the signal to stop";
+    private static final String KILLED = "was killed with all of its processes";
+
     private static final Duration LONG = Duration.ofSeconds(30);
 
     /** Longer than any wait: each wait ends at the second look at the ticker. */
@@ -108,7 +111,7 @@ class TaskStopTest {
         assertTrue(bench.driver.last(DestroyTaskRequest.class).getForce());
         assertTrue(isForgotten());
         assertFalse(isEnded());
-        assertEquals("ended after the signal to stop", words);
+        assertEquals(ENDED, words);
         assertEquals(List.of(), bench.host.groups.killed);
     }
 
@@ -140,7 +143,7 @@ class TaskStopTest {
         String words = stop();
 
         assertEquals(List.of(bench.host.groups.group(bench.place.groups())), bench.host.groups.killed);
-        assertEquals("was killed with all of its processes", words);
+        assertEquals(KILLED, words);
         assertTrue(isForgotten());
     }
 
@@ -163,7 +166,7 @@ class TaskStopTest {
         String words = stop();
 
         assertEquals(1, bench.host.groups.killed.size());
-        assertEquals("was killed with all of its processes", words);
+        assertEquals(KILLED, words);
     }
 
     @Test
@@ -211,7 +214,7 @@ class TaskStopTest {
 
         String words = stop();
 
-        assertEquals("ended after the signal to stop", words);
+        assertEquals(ENDED, words);
         assertEquals(List.of(), bench.host.groups.killed);
         assertTrue(isEnded());
         assertTrue(isForgotten());
