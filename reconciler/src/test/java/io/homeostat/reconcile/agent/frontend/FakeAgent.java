@@ -5,18 +5,21 @@ import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.state.Identity.ProcessIdentity;
 import io.homeostat.reconcile.command.Command;
+import io.homeostat.reconcile.agent.api.ApiException;
+import io.homeostat.reconcile.command.HoldCommand;
 import io.homeostat.reconcile.command.environment.CommandFailure;
 import java.nio.file.Path;
 import java.time.Instant;
-import java.util.ArrayDeque;
-import java.util.Deque;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Queue;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
@@ -33,7 +36,12 @@ public final class FakeAgent implements FrontEndAgent {
     private final Map<WorkloadId, WorkloadLook> present = new ConcurrentHashMap<>();
     private final List<BlockingQueue<WorkloadLook>> followers = new CopyOnWriteArrayList<>();
     private final List<ImmutableList<WorkloadId>> followed = new CopyOnWriteArrayList<>();
-    private final Map<String, Deque<CommandFailure>> failures = new ConcurrentHashMap<>();
+    private final List<String> calls = new CopyOnWriteArrayList<>();
+    private final List<HoldCommand> holds = new CopyOnWriteArrayList<>();
+    private final Map<WorkloadId, Queue<WorkloadLook>> nextLooks = new ConcurrentHashMap<>();
+    private final Map<String, Runnable> hooks = new ConcurrentHashMap<>();
+    private final AtomicInteger endingFollows = new AtomicInteger();
+    private final Map<String, Queue<CommandFailure>> failures = new ConcurrentHashMap<>();
     private volatile Runnable beforeEach = () -> {};
     private volatile Reaction onDeclare = origin -> {};
     private volatile Reaction onWithdraw = workload -> {};
@@ -68,14 +76,48 @@ public final class FakeAgent implements FrontEndAgent {
                 Path.of("/log"));
     }
 
+    /** A state in which a workload is declared and has no process yet. */
+    public static WorkloadLook pending(WorkloadId workload) {
+        return new WorkloadLook(workload, true, false, null, null, null, false, "", 0, Path.of("/log"));
+    }
+
     /** A state in which nothing is known of a workload. */
     public static WorkloadLook unknown(WorkloadId workload) {
         return new WorkloadLook(workload, false, false, null, null, null, false, "", 0, Path.of("/log"));
     }
 
+    /** Returns the failure of a call that may have been done all the same. */
+    public static CommandFailure unanswered() {
+        return new CommandFailure("no answer", new ApiException(ApiException.Kind.LOST, "lost", null));
+    }
+
+    public static CommandFailure refused() {
+        return new CommandFailure("refused");
+    }
+
     /** The next call of this method fails. */
     public void failNext(String method, String message) {
-        failures.computeIfAbsent(method, one -> new ArrayDeque<>()).add(new CommandFailure(message));
+        failNext(method, new CommandFailure(message));
+    }
+
+    /** The next calls of this method fail. */
+    public void failNext(String method, CommandFailure... all) {
+        failures.computeIfAbsent(method, one -> new ConcurrentLinkedQueue<>()).addAll(List.of(all));
+    }
+
+    /** The next looks return these; later looks return the present state. */
+    public void nextLooks(WorkloadLook... all) {
+        nextLooks.put(all[0].workload(), new ConcurrentLinkedQueue<>(List.of(all)));
+    }
+
+    /** The next calls of {@link #follow} end at once, as when an agent stops. */
+    public void endNextFollows(int number) {
+        endingFollows.set(number);
+    }
+
+    /** Does something each time when this method is called. */
+    public void on(String method, Runnable action) {
+        hooks.put(method, action);
     }
 
     /** Calls this before each call. */
@@ -102,13 +144,32 @@ public final class FakeAgent implements FrontEndAgent {
 
     /** Sets the present state and reports it to those who follow. */
     public void change(WorkloadLook look) {
-        set(look);
-        reportLate(look);
+        synchronized (followers) {
+            set(look);
+            reportLate(look);
+        }
     }
 
     /** Reports a state that was true before to those who follow now. */
     public void reportLate(WorkloadLook look) {
         followers.forEach(one -> one.add(look));
+    }
+
+    /** Makes a workload unknown and reports that to those who follow. */
+    public void remove(WorkloadId workload) {
+        synchronized (followers) {
+            present.remove(workload);
+            reportLate(unknown(workload));
+        }
+    }
+
+    /** The calls that change something, in order. */
+    public List<String> calls() {
+        return calls;
+    }
+
+    public List<HoldCommand> holds() {
+        return holds;
     }
 
     public Map<String, String> declared() {
@@ -126,19 +187,19 @@ public final class FakeAgent implements FrontEndAgent {
         return followed;
     }
 
-    private void failIfTold(String method) {
+    private void enter(String method) {
         beforeEach.run();
-        Deque<CommandFailure> told = failures.get(method);
-        CommandFailure failure;
-        if (told == null) {
-            return;
-        }
-        synchronized (told) {
-            failure = told.poll();
-        }
+        Queue<CommandFailure> told = failures.get(method);
+        CommandFailure failure = told == null ? null : told.poll();
         if (failure != null) {
             throw failure;
         }
+        hooks.getOrDefault(method, () -> {}).run();
+    }
+
+    private void enter(String method, String call) {
+        calls.add(call);
+        enter(method);
     }
 
     @Override
@@ -150,7 +211,7 @@ public final class FakeAgent implements FrontEndAgent {
     public void declare(String origin, String document) {
         gate.enter();
         try {
-            failIfTold("declare");
+            enter("declare", "declare " + origin);
             synchronized (declared) {
                 declared.put(origin, document);
             }
@@ -164,7 +225,7 @@ public final class FakeAgent implements FrontEndAgent {
     public void withdraw(WorkloadId workload) {
         gate.enter();
         try {
-            failIfTold("withdraw");
+            enter("withdraw", "withdraw " + workload);
             withdrawn.add(workload);
             present.remove(workload);
             onWithdraw.to(workload.toString());
@@ -175,22 +236,33 @@ public final class FakeAgent implements FrontEndAgent {
 
     @Override
     public WorkloadLook look(WorkloadId workload) {
-        failIfTold("look");
-        WorkloadLook look = present.get(workload);
-        return look == null ? unknown(workload) : look;
+        enter("look");
+        Queue<WorkloadLook> before = nextLooks.get(workload);
+        WorkloadLook next = before == null ? null : before.poll();
+        return next == null ? now(workload) : next;
+    }
+
+    private WorkloadLook now(WorkloadId workload) {
+        return present.getOrDefault(workload, unknown(workload));
     }
 
     @Override
     public void follow(ImmutableList<WorkloadId> workloads, Predicate<WorkloadLook> goesOn)
             throws InterruptedException {
-        failIfTold("follow");
+        enter("follow");
         followed.add(workloads);
+        if (endingFollows.getAndUpdate(left -> Math.max(0, left - 1)) > 0) {
+            return;
+        }
         BlockingQueue<WorkloadLook> changes = new LinkedBlockingQueue<>();
-        followers.add(changes);
+        List<WorkloadLook> looks;
+        synchronized (followers) {
+            looks = workloads.stream().map(this::now).toList();
+            followers.add(changes);
+        }
         try {
-            for (WorkloadId workload : workloads) {
-                WorkloadLook now = present.get(workload);
-                if (now != null && !goesOn.test(now)) {
+            for (WorkloadLook look : looks) {
+                if (!goesOn.test(look)) {
                     return;
                 }
             }
@@ -209,17 +281,20 @@ public final class FakeAgent implements FrontEndAgent {
 
     @Override
     public List<WorkloadLook> former(String origin) {
-        failIfTold("former");
+        enter("former");
         return former;
     }
 
     @Override
     public void resume(String origin, WorkloadId workload) {
-        throw new UnsupportedOperationException("no test needs it");
+        enter("resume", "resume " + workload);
     }
 
     @Override
     public void run(Command command) {
-        throw new UnsupportedOperationException("no test needs it");
+        HoldCommand hold = (HoldCommand) command;
+        holds.add(hold);
+        String word = hold.hold().name();
+        enter(word, word);
     }
 }

@@ -64,6 +64,12 @@ public final class ScriptedProcess extends Process {
         stderr.put(text.getBytes(StandardCharsets.UTF_8));
     }
 
+    /** Reading the outputs fails after what was printed. */
+    public void breakOutputs() {
+        stdout.pieces.add(Pipe.BROKEN);
+        stderr.pieces.add(Pipe.BROKEN);
+    }
+
     /** Ends with this exit status. */
     public void end(int status) {
         stdout.close();
@@ -185,7 +191,7 @@ public final class ScriptedProcess extends Process {
 
         @Override
         public void write(int one) throws IOException {
-            if (isBroken) {
+            if (isBroken || closed.getCount() == 0) {
                 throw new IOException("broken pipe");
             }
             try {
@@ -212,6 +218,7 @@ public final class ScriptedProcess extends Process {
 
     private static final class Pipe extends InputStream {
         private static final byte[] END = {};
+        private static final byte[] BROKEN = new byte[1];
 
         private final BlockingQueue<byte[]> pieces = new LinkedBlockingQueue<>();
         private byte[] rest = END;
@@ -233,9 +240,12 @@ public final class ScriptedProcess extends Process {
         }
 
         @Override
-        public int read(byte[] into, int offset, int length) {
+        public int read(byte[] into, int offset, int length) throws IOException {
             try {
                 byte[] piece = rest.length > 0 ? rest : pieces.take();
+                if (piece == BROKEN) {
+                    throw new IOException("broken");
+                }
                 if (piece.length == 0) {
                     pieces.add(END);
                     return -1;

@@ -317,6 +317,7 @@ class ContainerLifeTest {
     void aCallerThatGivesUpDoesNotWaitForTheStart() throws IOException {
         guest.startNothing();
         create(guest.container("app"));
+        guest.agent.set(FakeAgent.pending(TestGuest.workload("app")));
         Context.CancellableContext call = Context.ROOT.withCancellation();
         call.cancel(null);
 

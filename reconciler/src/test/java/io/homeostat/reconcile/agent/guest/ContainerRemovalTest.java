@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.homeostat.reconcile.agent.frontend.FakeAgent;
 import io.grpc.Context;
 import io.grpc.Status;
 import io.homeostat.proto.kata.CreateContainerRequest;
@@ -177,6 +178,7 @@ class ContainerRemovalTest {
     void aRemovalDoesNotWaitForAStartThatHangs() throws IOException, InterruptedException {
         guest.startNothing();
         create();
+        guest.agent.set(FakeAgent.pending(TestGuest.workload("app")));
         guest.agent.onDeclare(origin -> guest.runtime.set("app", "created"));
         CompletableFuture<Status.Code> starting = CompletableFuture.supplyAsync(
                 () -> Answer.refusal(service::startContainer, TestGuest.startOf("app")), THREADS);

@@ -113,7 +113,7 @@ class DriverServiceTest {
 
     private DrivenTask startWith(ProcessIdentity process) throws Exception {
         WorkloadLook look = bench.look(false, process, null, false, "");
-        bench.agent.on("declare", () -> bench.agent.put(look));
+        bench.agent.on("declare", () -> bench.agent.change(look));
         return bench.tasks.start(NomadBench.config());
     }
 
@@ -165,7 +165,7 @@ class DriverServiceTest {
 
     @Test
     void aTaskIsStartedAndInspected() {
-        bench.agent.on("declare", () -> bench.agent.put(bench.running()));
+        bench.agent.on("declare", () -> bench.agent.change(bench.running()));
 
         TaskHandle handle = call(
                         service::startTask,
@@ -190,7 +190,7 @@ class DriverServiceTest {
     void aTaskOfAFormerInstanceIsTakenUp() throws Exception {
         TaskHandle handle = bench.start().handle();
         open();
-        bench.agent.put(bench.running());
+        bench.agent.change(bench.running());
 
         call(
                         service::recoverTask,
@@ -206,7 +206,7 @@ class DriverServiceTest {
         FakeCall<WaitTaskResponse> waits = waitFor(NomadBench.ID);
         assertFalse(waits.isOver());
 
-        bench.agent.put(bench.ended(NomadBench.exit(3)));
+        bench.agent.change(bench.ended(NomadBench.exit(3)));
 
         await().atMost(LONG).until(waits::isOver);
         assertEquals(3, waits.answer().getResult().getExitCode());
@@ -221,7 +221,7 @@ class DriverServiceTest {
         FakeCall<WaitTaskResponse> waits = waitFor(NomadBench.ID);
         waits.cancel();
 
-        bench.agent.put(bench.ended(NomadBench.exit(3)));
+        bench.agent.change(bench.ended(NomadBench.exit(3)));
         await().atMost(LONG).until(task::hasEnded);
 
         assertEquals(List.of(), waits.answers);
@@ -238,7 +238,7 @@ class DriverServiceTest {
     void aTaskIsStoppedWithTheTimeAndTheSignalOfTheClient() throws Exception {
         bench.start();
         bench.process = (process, signal) -> {
-            bench.agent.put(bench.ended(NomadBench.exit(0)));
+            bench.agent.change(bench.ended(NomadBench.exit(0)));
             return true;
         };
 
@@ -263,7 +263,7 @@ class DriverServiceTest {
         assertEquals(Status.Code.UNKNOWN, without.code());
 
         bench.process = (process, signal) -> {
-            bench.agent.put(bench.ended(NomadBench.exit(0)));
+            bench.agent.change(bench.ended(NomadBench.exit(0)));
             return true;
         };
         call(
@@ -381,7 +381,7 @@ class DriverServiceTest {
         assertEquals(Status.Code.INVALID_ARGUMENT, exec("").code());
         assertEquals(Status.Code.UNKNOWN, exec("/no/such/program").code());
 
-        bench.agent.put(bench.pending());
+        bench.agent.change(bench.pending());
         assertEquals(Status.Code.UNKNOWN, exec("ls").code());
     }
 
@@ -415,7 +415,7 @@ class DriverServiceTest {
 
     @Test
     void aCallThatIsInterruptedSaysThatTheDriverIsEnding() throws Exception {
-        bench.agent.on("declare", () -> bench.agent.put(bench.pending()));
+        bench.agent.on("declare", () -> bench.agent.change(bench.pending()));
         FakeCall<StartTaskResponse> call = new FakeCall<>();
         AtomicInteger interrupted = new AtomicInteger();
         Thread starting = Thread.ofVirtual().start(() -> {
@@ -423,7 +423,7 @@ class DriverServiceTest {
                     StartTaskRequest.newBuilder().setTask(NomadBench.config()).build(), call);
             interrupted.set(Thread.currentThread().isInterrupted() ? 1 : 2);
         });
-        await().atMost(LONG).until(() -> !bench.agent.calls.isEmpty());
+        await().atMost(LONG).until(() -> !bench.agent.calls().isEmpty());
 
         starting.interrupt();
         starting.join();

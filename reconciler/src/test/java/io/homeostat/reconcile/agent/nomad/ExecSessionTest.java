@@ -6,6 +6,8 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.homeostat.reconcile.agent.frontend.FakeAgent;
+import io.homeostat.reconcile.agent.frontend.ScriptedProcess;
 import com.google.common.collect.ImmutableList;
 import com.google.protobuf.ByteString;
 import io.grpc.Status;
@@ -40,7 +42,7 @@ class ExecSessionTest {
     private final FakeCall<ExecTaskStreamingResponse> call = new FakeCall<>();
     private final AtomicInteger more = new AtomicInteger();
     private final List<ProcessBuilder> launched = new CopyOnWriteArrayList<>();
-    private final FakeProcess process = new FakeProcess();
+    private final ScriptedProcess process = new ScriptedProcess();
     private @Nullable IOException launchFails;
     private NomadBench bench;
     private ExecSession session;
@@ -48,7 +50,7 @@ class ExecSessionTest {
     @BeforeEach
     void open() throws Exception {
         bench = new NomadBench(root);
-        bench.agent.on("declare", () -> bench.agent.put(bench.look(false, ourselves(), null, false, "")));
+        bench.agent.on("declare", () -> bench.agent.change(bench.look(false, ourselves(), null, false, "")));
         DrivenTask _ = bench.tasks.start(NomadBench.config());
         session = new ExecSession(bench.tasks, new Outlet<>(call), more::incrementAndGet, builder -> {
             launched.add(builder);
@@ -99,12 +101,12 @@ class ExecSessionTest {
     @Test
     void whatTheCommandWritesComesBeforeTheEndsOfItsOutputsAndItsExit() {
         session.onNext(setup("ls", "-l"));
-        process.out.write("out");
-        process.err.write("err");
+        process.print("out");
+        process.printError("err");
         await().atMost(LONG).until(() -> text(true).equals("out") && text(false).equals("err"));
         assertFalse(isClosed(true) || isClosed(false));
 
-        process.exit(3);
+        process.end(3);
 
         await().atMost(LONG).until(call::isOver);
         assertTrue(call.completed);
@@ -123,12 +125,12 @@ class ExecSessionTest {
         assertEquals(1, more.get());
 
         session.onNext(input("typed", false));
-        await().atMost(LONG).until(() -> process.in.text().equals("typed") && more.get() == 2);
-        assertFalse(process.in.isClosed());
+        await().atMost(LONG).until(() -> process.input().equals("typed") && more.get() == 2);
+        assertFalse(process.isInputClosed());
 
         session.onNext(input(" more", true));
-        await().atMost(LONG).until(process.in::isClosed);
-        assertEquals("typed more", process.in.text());
+        await().atMost(LONG).until(process::isInputClosed);
+        assertEquals("typed more", process.input());
 
         session.onNext(input("too late", false));
         await().atMost(LONG).until(() -> more.get() == 4);
@@ -153,7 +155,7 @@ class ExecSessionTest {
 
         session.onCompleted();
 
-        await().atMost(LONG).until(process.in::isClosed);
+        await().atMost(LONG).until(process::isInputClosed);
         assertFalse(call.isOver());
     }
 
@@ -189,9 +191,8 @@ class ExecSessionTest {
     @Test
     void anOutputThatBreaksHasEnded() {
         session.onNext(setup("cat"));
-        process.out.breakOff();
-        process.err.breakOff();
-        process.exit(0);
+        process.breakOutputs();
+        process.end(0);
 
         await().atMost(LONG).until(call::isOver);
         assertTrue(call.completed);
@@ -222,14 +223,14 @@ class ExecSessionTest {
 
     @Test
     void aCommandNeedsAProcessOfTheTask() {
-        bench.agent.put(bench.pending());
+        bench.agent.change(bench.pending());
 
         assertFails(Status.Code.UNKNOWN, setup("ls"));
     }
 
     @Test
     void anAgentThatDoesNotSayWhichProcessItIsIsAFailure() {
-        bench.agent.failing("look", FakeAgent.refused());
+        bench.agent.failNext("look", FakeAgent.refused());
 
         assertFails(Status.Code.UNKNOWN, setup("ls"));
     }

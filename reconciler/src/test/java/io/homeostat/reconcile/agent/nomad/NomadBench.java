@@ -1,5 +1,6 @@
 package io.homeostat.reconcile.agent.nomad;
 
+import io.homeostat.reconcile.agent.frontend.FakeAgent;
 import com.google.protobuf.ByteString;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
@@ -54,6 +55,7 @@ final class NomadBench {
     NomadBench(Path root) throws IOException {
         Layout layout = new Layout(Files.createDirectories(root.resolve("s")), root.resolve("r"), "i");
         agent = new FakeAgent(layout);
+        agent.onWithdraw(workload -> agent.remove(WorkloadId.parse(workload).orElseThrow()));
         events = new TaskEvents(() -> now);
         events.listen(listener);
         log = new HostLog(new PrintStream(said, true, StandardCharsets.UTF_8), () -> now);
@@ -124,7 +126,7 @@ final class NomadBench {
     WorkloadLook look(
             boolean over, @Nullable ProcessIdentity running, @Nullable End end, boolean fatal, String problem) {
         return new WorkloadLook(
-                workload(), true, over, running, running == null ? null : STARTED, end, fatal, problem, 0, agent.log());
+                workload(), true, over, running, running == null ? null : STARTED, end, fatal, problem, 0, agent.layout().stateDir().resolve("log"));
     }
 
     WorkloadLook running() {
@@ -174,10 +176,10 @@ final class NomadBench {
 
     /** A task that was declared and runs. */
     DrivenTask start() throws InterruptedException {
-        agent.on("declare", () -> agent.put(running()));
+        agent.on("declare", () -> agent.change(running()));
         DrivenTask task = tasks.start(config());
         agent.on("declare", () -> {});
-        agent.calls.clear();
+        agent.calls().clear();
         return task;
     }
 

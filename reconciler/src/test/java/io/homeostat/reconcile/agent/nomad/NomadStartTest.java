@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.homeostat.reconcile.agent.frontend.FakeAgent;
 import com.google.common.collect.ImmutableList;
 import com.google.protobuf.ByteString;
 import io.grpc.Context;
@@ -48,7 +49,7 @@ class NomadStartTest {
     @BeforeEach
     void open() throws Exception {
         bench = new NomadBench(root);
-        bench.agent.on("declare", () -> bench.agent.put(bench.running()));
+        bench.agent.on("declare", () -> bench.agent.change(bench.running()));
     }
 
     private static String withdraw() {
@@ -80,7 +81,7 @@ class NomadStartTest {
     void aTaskIsDeclaredAndHasStartedOnceItHasAProcess() throws Exception {
         DrivenTask task = bench.tasks.start(NomadBench.config());
 
-        assertEquals(List.of(DECLARE), bench.agent.calls);
+        assertEquals(List.of(DECLARE), bench.agent.calls());
         assertEquals(NomadBench.workload(), task.workload());
         assertEquals(
                 NomadBench.STARTED.getEpochSecond(),
@@ -95,16 +96,16 @@ class NomadStartTest {
 
         assertSame(task, bench.tasks.start(NomadBench.config()));
 
-        assertEquals(List.of(DECLARE), bench.agent.calls);
+        assertEquals(List.of(DECLARE), bench.agent.calls());
     }
 
     @Test
     void aTaskThatTheAgentKnowsIsNotDeclaredAgain() throws Exception {
-        bench.agent.put(bench.running());
+        bench.agent.change(bench.running());
 
         bench.tasks.start(NomadBench.config());
 
-        assertEquals(List.of(), bench.agent.calls);
+        assertEquals(List.of(), bench.agent.calls());
     }
 
     @Test
@@ -130,19 +131,19 @@ class NomadStartTest {
                 code(startFails(config.toBuilder()
                         .setMsgpackDriverConfig(ByteString.EMPTY)
                         .build())));
-        assertEquals(List.of(), bench.agent.calls);
+        assertEquals(List.of(), bench.agent.calls());
     }
 
     @Test
     void formerStartsThatWereNotDestroyedAreRemovedFirst() throws Exception {
         WorkloadId other = TaskDocument.workload("alloc/web/0000", false);
         WorkloadLook former = NomadBench.of(bench.running(), other);
-        bench.agent.put(former);
-        bench.agent.former.add(former);
+        bench.agent.change(former);
+        bench.agent.addFormer(former);
 
         bench.tasks.start(NomadBench.config());
 
-        assertEquals(List.of("withdraw " + other, DECLARE), bench.agent.calls);
+        assertEquals(List.of("withdraw " + other, DECLARE), bench.agent.calls());
     }
 
     @Test
@@ -154,84 +155,85 @@ class NomadStartTest {
 
         assertTrue(bench.said().contains("not-good"));
         assertFalse(bench.said().contains("GOOD"));
-        assertFalse(bench.agent.documents.getFirst().contains("not-good"));
+        String declared = bench.agent.declared().toString();
+        assertTrue(declared.contains("GOOD") && !declared.contains("not-good"), declared);
     }
 
     @Test
     void aDocumentThatTheAgentFindsWrongIsTheFaultOfTheJob() {
-        bench.agent.failing("declare", wrong());
+        bench.agent.failNext("declare", wrong());
 
         assertEquals(Status.Code.INVALID_ARGUMENT, code(startFails(NomadBench.config())));
     }
 
     @Test
     void anAgentThatRefusesIsAReasonToTryAgain() throws Exception {
-        bench.agent.failing("declare", FakeAgent.refused());
+        bench.agent.failNext("declare", FakeAgent.refused());
 
         assertRecoverable(startFails(NomadBench.config()));
 
-        assertEquals(List.of(DECLARE), bench.agent.calls);
+        assertEquals(List.of(DECLARE), bench.agent.calls());
     }
 
     @Test
     void anAgentThatCannotBeAskedAtFirstIsAReasonToTryAgain() throws Exception {
-        bench.agent.failing("look", FakeAgent.unanswered());
+        bench.agent.failNext("look", FakeAgent.unanswered());
 
         assertRecoverable(startFails(NomadBench.config()));
     }
 
     @Test
     void aDeclarationWithoutAnAnswerIsMadeAgainUntilThereIsOne() throws Exception {
-        bench.agent.failing("declare", FakeAgent.unanswered(), FakeAgent.refused(), FakeAgent.unanswered());
+        bench.agent.failNext("declare", FakeAgent.unanswered(), FakeAgent.refused(), FakeAgent.unanswered());
 
         bench.tasks.start(NomadBench.config());
 
-        assertEquals(List.of(DECLARE, DECLARE, DECLARE, DECLARE), bench.agent.calls);
+        assertEquals(List.of(DECLARE, DECLARE, DECLARE, DECLARE), bench.agent.calls());
     }
 
     @Test
     void aDeclarationThatTurnsOutToBeWrongIsGivenUp() {
-        bench.agent.failing("declare", FakeAgent.unanswered(), wrong());
+        bench.agent.failNext("declare", FakeAgent.unanswered(), wrong());
 
         assertEquals(Status.Code.INVALID_ARGUMENT, code(startFails(NomadBench.config())));
     }
 
     @Test
     void afterTheDeclarationAnAgentThatGoesAwayIsWaitedFor() throws Exception {
-        bench.agent.failing("follow", FakeAgent.refused(), FakeAgent.refused());
+        bench.agent.failNext("follow", FakeAgent.refused(), FakeAgent.refused());
 
         bench.tasks.start(NomadBench.config());
 
-        assertEquals(List.of(DECLARE), bench.agent.calls);
+        assertEquals(List.of(DECLARE), bench.agent.calls());
     }
 
     @Test
     void anAgentThatStopsBeforeItHasDecidedIsAskedAgain() throws Exception {
-        bench.agent.endingFollows.set(2);
+        bench.agent.endNextFollows(2);
 
         DrivenTask task = bench.tasks.start(NomadBench.config());
 
         assertEquals(NomadBench.PROCESS, task.last().process());
-        assertEquals(List.of(DECLARE), bench.agent.calls);
+        assertEquals(List.of(DECLARE), bench.agent.calls());
     }
 
     @Test
     void aDeclarationThatSomebodyRemovesIsMadeAgain() throws Exception {
         bench.agent.on("declare", () -> {
-            if (bench.agent.calls.size() > 1) {
-                bench.agent.put(bench.running());
+            if (bench.agent.calls().size() > 1) {
+                bench.agent.change(bench.running());
             }
         });
 
         bench.tasks.start(NomadBench.config());
 
-        assertEquals(List.of(DECLARE, DECLARE), bench.agent.calls);
+        assertEquals(List.of(DECLARE, DECLARE), bench.agent.calls());
     }
 
     @Test
     void aTaskThatHasNotBegunYetIsWaitedFor() throws Exception {
-        bench.agent.on("declare", () -> bench.agent.put(bench.pending()));
-        bench.agent.on("follow", () -> Thread.ofVirtual().start(() -> bench.agent.put(bench.running())));
+        bench.agent.on("declare", () -> bench.agent.change(bench.pending()));
+        bench.agent.on("follow", () -> Thread.ofVirtual().start(() -> bench.agent.change(bench.running())));
 
         DrivenTask task = bench.tasks.start(NomadBench.config());
 
@@ -240,29 +242,29 @@ class NomadStartTest {
 
     @Test
     void aTaskThatCannotStartIsRemovedAndWhetherItMaySucceedIsTold() throws Exception {
-        bench.agent.on("declare", () -> bench.agent.put(bench.look(false, null, null, true, "no such user")));
+        bench.agent.on("declare", () -> bench.agent.change(bench.look(false, null, null, true, "no such user")));
         StatusRuntimeException fatal = startFails(NomadBench.config());
         assertEquals(Status.Code.UNKNOWN, code(fatal));
         assertEquals("no such user", fatal.getStatus().getDescription());
-        assertEquals(List.of(DECLARE, withdraw()), bench.agent.calls);
+        assertEquals(List.of(DECLARE, withdraw()), bench.agent.calls());
 
-        bench.agent.on("declare", () -> bench.agent.put(bench.look(false, null, null, false, "no network")));
+        bench.agent.on("declare", () -> bench.agent.change(bench.look(false, null, null, false, "no network")));
         assertRecoverable(startFails(NomadBench.config()));
         assertThrows(StatusRuntimeException.class, () -> bench.tasks.get(NomadBench.ID));
     }
 
     @Test
     void aTaskThatWasStoppedBeforeItStartedIsRemoved() throws Exception {
-        bench.agent.on("declare", () -> bench.agent.put(bench.look(true, null, null, false, "")));
+        bench.agent.on("declare", () -> bench.agent.change(bench.look(true, null, null, false, "")));
 
         assertRecoverable(startFails(NomadBench.config()));
 
-        assertEquals(List.of(DECLARE, withdraw()), bench.agent.calls);
+        assertEquals(List.of(DECLARE, withdraw()), bench.agent.calls());
     }
 
     @Test
     void aTaskThatHasEndedMeanwhileWasStarted() throws Exception {
-        bench.agent.on("declare", () -> bench.agent.put(bench.ended(NomadBench.exit(3))));
+        bench.agent.on("declare", () -> bench.agent.change(bench.ended(NomadBench.exit(3))));
 
         DrivenTask task = bench.tasks.start(NomadBench.config());
 
@@ -276,7 +278,7 @@ class NomadStartTest {
     void aCallThatIsGivenUpLeavesNothing() throws Exception {
         Context.CancellableContext call = Context.current().withCancellation();
         bench.agent.on("declare", () -> {
-            bench.agent.put(bench.running());
+            bench.agent.change(bench.running());
             call.cancel(null);
         });
 
@@ -284,14 +286,14 @@ class NomadStartTest {
                 StatusRuntimeException.class, () -> call.call(() -> bench.tasks.start(NomadBench.config())));
 
         assertEquals(Status.Code.CANCELLED, code(failure));
-        assertEquals(List.of(DECLARE, withdraw()), bench.agent.calls);
+        assertEquals(List.of(DECLARE, withdraw()), bench.agent.calls());
         assertThrows(StatusRuntimeException.class, () -> bench.tasks.get(NomadBench.ID));
     }
 
     @Test
     void whatNobodyWaitsForIsWithdrawnInThreeAttempts() {
-        bench.agent.on("declare", () -> bench.agent.put(bench.look(false, null, null, true, "no such user")));
-        bench.agent.failing("withdraw", FakeAgent.refused(), FakeAgent.refused(), FakeAgent.refused());
+        bench.agent.on("declare", () -> bench.agent.change(bench.look(false, null, null, true, "no such user")));
+        bench.agent.failNext("withdraw", FakeAgent.refused(), FakeAgent.refused(), FakeAgent.refused());
 
         Context before = Context.current();
 
@@ -299,7 +301,7 @@ class NomadStartTest {
 
         assertSame(before, Context.current());
 
-        assertEquals(List.of(DECLARE, withdraw(), withdraw(), withdraw()), bench.agent.calls);
+        assertEquals(List.of(DECLARE, withdraw(), withdraw(), withdraw()), bench.agent.calls());
     }
 
     private TaskHandle handle() throws Exception {
@@ -315,20 +317,20 @@ class NomadStartTest {
     @Test
     void aTaskThatRunsIsTakenUpAndItsStopIsBrokenOff() throws Exception {
         TaskHandle handle = handle();
-        bench.agent.put(bench.running());
+        bench.agent.change(bench.running());
 
         bench.tasks.recover(handle);
 
-        assertEquals(List.of("resume " + NomadBench.workload()), bench.agent.calls);
+        assertEquals(List.of("resume " + NomadBench.workload()), bench.agent.calls());
         DrivenTask task = bench.tasks.get(NomadBench.ID);
         assertEquals(
                 NomadBench.STARTED.getEpochSecond(),
                 task.status().getStartedAt().getSeconds());
         assertEquals("bin/web", task.settings().entryPoint());
 
-        bench.agent.calls.clear();
+        bench.agent.calls().clear();
         bench.tasks.recover(handle);
-        assertEquals(List.of(), bench.agent.calls);
+        assertEquals(List.of(), bench.agent.calls());
     }
 
     @Test
@@ -341,7 +343,7 @@ class NomadStartTest {
     @Test
     void aTaskWhoseEndWasToldIsNotTakenUp() throws Exception {
         TaskHandle handle = handle();
-        bench.agent.put(bench.ended(NomadBench.exit(0)));
+        bench.agent.change(bench.ended(NomadBench.exit(0)));
         Files.createDirectories(Objects.requireNonNull(bench.mark().getParent()));
         Files.createFile(bench.mark());
 
@@ -352,11 +354,11 @@ class NomadStartTest {
     @Test
     void aTaskWhoseEndWasNotToldIsTakenUpToTellIt() throws Exception {
         TaskHandle handle = handle();
-        bench.agent.put(bench.ended(NomadBench.exit(3)));
+        bench.agent.change(bench.ended(NomadBench.exit(3)));
 
         bench.tasks.recover(handle);
 
-        assertEquals(List.of(), bench.agent.calls);
+        assertEquals(List.of(), bench.agent.calls());
         await().atMost(LONG).until(() -> bench.tasks.get(NomadBench.ID).hasEnded());
         assertEquals(3, bench.tasks.get(NomadBench.ID).status().getResult().getExitCode());
     }
@@ -364,7 +366,7 @@ class NomadStartTest {
     @Test
     void anAgentThatWasJustStartedHasYetToSeeTheTask() throws Exception {
         TaskHandle handle = handle();
-        bench.agent.put(bench.running());
+        bench.agent.change(bench.running());
         bench.agent.nextLooks(bench.pending(), bench.pending());
 
         bench.tasks.recover(handle);
@@ -375,24 +377,24 @@ class NomadStartTest {
     @Test
     void aTaskThatIsNotSeenInTimeIsTakenUpAllTheSame() throws Exception {
         TaskHandle handle = handle();
-        bench.agent.put(bench.pending());
+        bench.agent.change(bench.pending());
 
         bench.tasks.recover(handle);
 
-        assertEquals(List.of("resume " + NomadBench.workload()), bench.agent.calls);
+        assertEquals(List.of("resume " + NomadBench.workload()), bench.agent.calls());
     }
 
     @Test
     void anAgentThatCannotBeAskedIsAskedForTenMinutes() throws Exception {
         TaskHandle handle = handle();
-        bench.agent.put(bench.running());
-        bench.agent.failing("look", FakeAgent.refused(), FakeAgent.refused());
+        bench.agent.change(bench.running());
+        bench.agent.failNext("look", FakeAgent.refused(), FakeAgent.refused());
         bench.agent.on("resume", () -> {
             bench.now = NomadBench.NOW.plus(Duration.ofMinutes(10));
             throw FakeAgent.refused();
         });
         Thread.ofVirtual().start(() -> {
-            await().atMost(LONG).until(() -> bench.agent.calls.size() > 1);
+            await().atMost(LONG).until(() -> bench.agent.calls().size() > 1);
             bench.agent.on("resume", () -> {
                 bench.now = NomadBench.NOW.plus(Duration.ofMinutes(10)).plusNanos(1);
                 throw FakeAgent.refused();
@@ -401,14 +403,14 @@ class NomadStartTest {
 
         assertRecoverable(recoverFails(handle));
 
-        assertTrue(bench.agent.calls.size() > 2);
+        assertTrue(bench.agent.calls().size() > 2);
     }
 
     @Test
     void anAgentThatComesBackInTimeIsEnough() throws Exception {
         TaskHandle handle = handle();
-        bench.agent.put(bench.running());
-        bench.agent.failing("look", FakeAgent.refused(), FakeAgent.unanswered());
+        bench.agent.change(bench.running());
+        bench.agent.failNext("look", FakeAgent.refused(), FakeAgent.unanswered());
 
         bench.tasks.recover(handle);
 
@@ -418,7 +420,7 @@ class NomadStartTest {
     @Test
     void aRecoveryThatIsGivenUpEnds() throws Exception {
         TaskHandle handle = handle();
-        bench.agent.failing("look", FakeAgent.refused());
+        bench.agent.failNext("look", FakeAgent.refused());
         Context.CancellableContext call = Context.current().withCancellation();
         call.cancel(null);
 
@@ -447,7 +449,7 @@ class NomadStartTest {
     void aPluginIsDeclaredAsOne() throws Exception {
         bench.agent.on(
                 "declare",
-                () -> bench.agent.put(NomadBench.of(bench.running(), TaskDocument.workload(NomadBench.ID, true))));
+                () -> bench.agent.change(NomadBench.of(bench.running(), TaskDocument.workload(NomadBench.ID, true))));
 
         DrivenTask task = bench.tasks.start(NomadBench.plugin());
 
@@ -460,7 +462,7 @@ class NomadStartTest {
         DrivenTask task = bench.start();
         assertEquals(NomadBench.PROCESS, bench.tasks.process(task).orElseThrow());
 
-        bench.agent.put(bench.pending());
+        bench.agent.change(bench.pending());
         assertTrue(bench.tasks.process(task).isEmpty());
     }
 

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.homeostat.reconcile.agent.frontend.FakeAgent;
 import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
 import io.homeostat.desired.model.WorkloadId;
@@ -58,14 +59,14 @@ class NomadStopTest {
     private void endsBy(int signal) {
         bench.process = (process, sent) -> {
             if (sent == signal) {
-                bench.agent.put(bench.ended(killed(signal)));
+                bench.agent.change(bench.ended(killed(signal)));
             }
             return true;
         };
     }
 
     private void end(End end) {
-        bench.agent.put(bench.ended(end));
+        bench.agent.change(bench.ended(end));
         await().atMost(LONG).until(task::hasEnded);
     }
 
@@ -76,12 +77,12 @@ class NomadStopTest {
 
         bench.tasks.stop(NomadBench.ID, LONG, "");
 
-        assertEquals(List.of("PAUSE"), bench.agent.calls);
+        assertEquals(List.of("PAUSE"), bench.agent.calls());
         assertEquals(List.of(TERM), bench.signals);
-        assertEquals(FrontEndCommand.STOPPED, bench.agent.holds.getFirst().reason());
+        assertEquals(FrontEndCommand.STOPPED, bench.agent.holds().getFirst().reason());
         assertEquals(
                 List.of(NomadBench.workload()),
-                bench.agent.holds.getFirst().selection().names());
+                bench.agent.holds().getFirst().selection().names());
         assertEquals(TERM, task.status().getResult().getSignal());
     }
 
@@ -113,23 +114,23 @@ class NomadStopTest {
         bench.tasks.stop(NomadBench.ID, SHORT, "SIGTERM");
 
         assertEquals(List.of(TERM, KILL), bench.signals);
-        assertEquals(List.of("PAUSE"), bench.agent.calls);
+        assertEquals(List.of("PAUSE"), bench.agent.calls());
     }
 
     @Test
     void whatDoesNotEndByASignalIsStoppedByTheAgent() throws Exception {
-        bench.agent.on("STOP", () -> bench.agent.put(bench.ended(killed(KILL))));
+        bench.agent.on("STOP", () -> bench.agent.change(bench.ended(killed(KILL))));
 
         bench.tasks.stop(NomadBench.ID, SHORT, "");
 
-        assertEquals(List.of("PAUSE", "STOP"), bench.agent.calls);
+        assertEquals(List.of("PAUSE", "STOP"), bench.agent.calls());
         assertTrue(task.hasEnded());
     }
 
     @Test
     void aProcessThatIsGoneIsNotKilled() throws Exception {
         bench.process = (process, signal) -> false;
-        bench.agent.on("STOP", () -> bench.agent.put(bench.ended(killed(KILL))));
+        bench.agent.on("STOP", () -> bench.agent.change(bench.ended(killed(KILL))));
 
         bench.tasks.stop(NomadBench.ID, SHORT, "");
 
@@ -138,20 +139,20 @@ class NomadStopTest {
 
     @Test
     void aTaskBetweenTwoProcessesIsStoppedByTheAgent() throws Exception {
-        bench.agent.put(bench.pending());
-        bench.agent.on("STOP", () -> bench.agent.put(bench.ended(NomadBench.exit(0))));
+        bench.agent.change(bench.pending());
+        bench.agent.on("STOP", () -> bench.agent.change(bench.ended(NomadBench.exit(0))));
 
         bench.tasks.stop(NomadBench.ID, SHORT, "");
 
         assertEquals(List.of(), bench.signals);
-        assertEquals(List.of("PAUSE", "STOP"), bench.agent.calls);
+        assertEquals(List.of("PAUSE", "STOP"), bench.agent.calls());
     }
 
     @Test
     void aStopWhoseEndIsNotKnownHasFailed() {
         assertEquals(Status.Code.UNKNOWN, code(() -> bench.tasks.stop(NomadBench.ID, SHORT, "")));
 
-        assertEquals(List.of("PAUSE", "STOP"), bench.agent.calls);
+        assertEquals(List.of("PAUSE", "STOP"), bench.agent.calls());
         assertFalse(task.hasEnded());
     }
 
@@ -161,13 +162,13 @@ class NomadStopTest {
         end(NomadBench.exit(0));
         bench.tasks.stop(NomadBench.ID, SHORT, "");
 
-        assertEquals(List.of(), bench.agent.calls);
+        assertEquals(List.of(), bench.agent.calls());
     }
 
     @ParameterizedTest
     @CsvSource({"PAUSE", "STOP"})
     void anAgentThatDoesNotDoItIsAFailure(String hold) {
-        bench.agent.failing(hold, FakeAgent.refused());
+        bench.agent.failNext(hold, FakeAgent.refused());
 
         assertEquals(Status.Code.UNKNOWN, code(() -> bench.tasks.stop(NomadBench.ID, SHORT, "")));
     }
@@ -181,24 +182,24 @@ class NomadStopTest {
 
     @Test
     void theAgentHasSomeTimeMoreThanTheTask() throws Exception {
-        bench.agent.on("STOP", () -> bench.agent.put(bench.ended(NomadBench.exit(0))));
+        bench.agent.on("STOP", () -> bench.agent.change(bench.ended(NomadBench.exit(0))));
 
         bench.tasks.stop(NomadBench.ID, SHORT, "");
 
-        assertEquals(Duration.ofMillis(1_000), bench.agent.holds.getFirst().timeout());
-        assertEquals(Duration.ofMillis(1_005), bench.agent.holds.getLast().timeout());
+        assertEquals(Duration.ofMillis(1_000), bench.agent.holds().getFirst().timeout());
+        assertEquals(Duration.ofMillis(1_005), bench.agent.holds().getLast().timeout());
     }
 
     private void startPlugin() throws Exception {
         WorkloadId plugin = TaskDocument.workload(NomadBench.ID, true);
         bench = new NomadBench(Files.createDirectories(root.resolve("plugin")));
-        bench.agent.on("declare", () -> bench.agent.put(NomadBench.of(bench.running(), plugin)));
+        bench.agent.on("declare", () -> bench.agent.change(NomadBench.of(bench.running(), plugin)));
         task = bench.tasks.start(NomadBench.plugin());
-        bench.agent.calls.clear();
+        bench.agent.calls().clear();
         bench.agent.on("declare", () -> {});
         bench.agent.on(
                 "STOP",
-                () -> bench.agent.put(NomadBench.of(
+                () -> bench.agent.change(NomadBench.of(
                         bench.ended(new End(null, 0, Exit.Reason.STOPPED.name(), NomadBench.NOW)), plugin)));
     }
 
@@ -210,10 +211,10 @@ class NomadStopTest {
 
         bench.tasks.stop(NomadBench.ID, Duration.ofMillis(millis), "SIGUSR1");
 
-        assertEquals(List.of("declare " + NomadBench.ID, "STOP"), bench.agent.calls);
+        assertEquals(List.of("declare " + NomadBench.ID, "STOP"), bench.agent.calls());
         assertTrue(bench.agent
-                .documents
-                .getLast()
+                .declared()
+                .toString()
                 .contains("\"stop\":{\"timeout\":\"" + timeout + "\",\"signal\":\"" + signal + "\"}"));
         assertEquals(List.of(), bench.signals);
         assertEquals(0, task.status().getResult().getExitCode());
@@ -227,7 +228,7 @@ class NomadStopTest {
         assertEquals(Status.Code.INVALID_ARGUMENT, code(() -> bench.tasks.signal(task, "HUP")));
         bench.process = (process, signal) -> false;
         assertEquals(Status.Code.UNKNOWN, code(() -> bench.tasks.signal(task, "SIGHUP")));
-        bench.agent.put(bench.pending());
+        bench.agent.change(bench.pending());
         bench.process = (process, signal) -> true;
         assertEquals(Status.Code.UNKNOWN, code(() -> bench.tasks.signal(task, "SIGHUP")));
         assertEquals(List.of(1, 1), bench.signals);
@@ -236,13 +237,13 @@ class NomadStopTest {
     @Test
     void aTaskThatRunsIsDestroyedOnlyByForce() throws Exception {
         assertEquals(Status.Code.UNKNOWN, code(() -> bench.tasks.destroy(NomadBench.ID, false)));
-        assertEquals(List.of(), bench.agent.calls);
+        assertEquals(List.of(), bench.agent.calls());
 
         endsBy(KILL);
         bench.tasks.destroy(NomadBench.ID, true);
 
         assertEquals(Set.of(KILL), Set.copyOf(bench.signals));
-        assertEquals(List.of("PAUSE", "withdraw " + NomadBench.workload()), bench.agent.calls);
+        assertEquals(List.of("PAUSE", "withdraw " + NomadBench.workload()), bench.agent.calls());
         assertThrows(StatusRuntimeException.class, () -> bench.tasks.get(NomadBench.ID));
     }
 
@@ -254,7 +255,7 @@ class NomadStopTest {
 
         bench.tasks.destroy(NomadBench.ID, false);
 
-        assertEquals(List.of("withdraw " + NomadBench.workload()), bench.agent.calls);
+        assertEquals(List.of("withdraw " + NomadBench.workload()), bench.agent.calls());
         assertFalse(Files.exists(bench.mark()));
         assertThrows(StatusRuntimeException.class, () -> bench.tasks.get(NomadBench.ID));
     }
@@ -264,26 +265,26 @@ class NomadStopTest {
     void aTaskThatWasNotRecoveredIsWhicheverTheAgentHas(boolean plugin) throws Exception {
         bench = new NomadBench(Files.createDirectories(root.resolve("another")));
         WorkloadId id = TaskDocument.workload(NomadBench.ID, plugin);
-        bench.agent.put(NomadBench.of(bench.running(), id));
+        bench.agent.change(NomadBench.of(bench.running(), id));
 
         assertEquals(Status.Code.UNKNOWN, code(() -> bench.tasks.destroy(NomadBench.ID, false)));
-        assertEquals(List.of(), bench.agent.calls);
+        assertEquals(List.of(), bench.agent.calls());
 
         bench.tasks.destroy(NomadBench.ID, true);
-        assertEquals(List.of("withdraw " + id), bench.agent.calls);
+        assertEquals(List.of("withdraw " + id), bench.agent.calls());
     }
 
     @Test
     void aTaskThatIsNotThereIsDestroyed() throws Exception {
         bench.tasks.destroy("alloc/other/1", false);
 
-        assertEquals(List.of(), bench.agent.calls);
+        assertEquals(List.of(), bench.agent.calls());
     }
 
     @Test
     void aTaskThatCannotBeWithdrawnIsKept() {
         end(NomadBench.exit(0));
-        bench.agent.failing("withdraw", FakeAgent.refused());
+        bench.agent.failNext("withdraw", FakeAgent.refused());
 
         assertEquals(Status.Code.UNKNOWN, code(() -> bench.tasks.destroy(NomadBench.ID, false)));
 
@@ -316,7 +317,7 @@ class NomadStopTest {
     @Test
     void theFirstEndCounts() {
         end(NomadBench.exit(3));
-        bench.agent.put(bench.ended(NomadBench.exit(4)));
+        bench.agent.change(bench.ended(NomadBench.exit(4)));
 
         assertFalse(task.ended(Ending.of(NomadBench.exit(5))));
         assertEquals(3, task.status().getResult().getExitCode());
@@ -329,7 +330,7 @@ class NomadStopTest {
     @Test
     void aRestartIsTold() {
         WorkloadLook again = NomadBench.restarted(bench.running(), 1, NomadBench.exit(7));
-        bench.agent.put(again);
+        bench.agent.change(again);
         await().atMost(LONG).until(() -> told().size() == 1);
         assertTrue(told().getFirst().contains("7"));
 
@@ -338,22 +339,22 @@ class NomadStopTest {
         assertEquals("alloc", event.getAllocId());
         assertEquals("web", event.getTaskName());
 
-        bench.agent.put(NomadBench.restarted(bench.running(), 2, null));
+        bench.agent.change(NomadBench.restarted(bench.running(), 2, null));
         await().atMost(LONG).until(() -> told().size() == 2);
         assertFalse(task.hasEnded());
     }
 
     @Test
     void aProblemIsToldOnce() {
-        bench.agent.put(bench.look(false, NomadBench.PROCESS, null, false, "its probe fails"));
+        bench.agent.change(bench.look(false, NomadBench.PROCESS, null, false, "its probe fails"));
         await().atMost(LONG).until(() -> told().size() == 1);
         assertEquals("its probe fails", told().getFirst());
 
-        bench.agent.put(bench.look(false, null, null, false, "its probe fails"));
-        bench.agent.put(bench.look(false, null, null, false, "another one"));
+        bench.agent.change(bench.look(false, null, null, false, "its probe fails"));
+        bench.agent.change(bench.look(false, null, null, false, "another one"));
         await().atMost(LONG).until(() -> told().contains("another one"));
-        bench.agent.put(bench.look(false, null, null, false, ""));
-        bench.agent.put(bench.look(false, null, null, false, "the last one"));
+        bench.agent.change(bench.look(false, null, null, false, ""));
+        bench.agent.change(bench.look(false, null, null, false, "the last one"));
         await().atMost(LONG).until(() -> told().contains("the last one"));
 
         assertEquals(List.of("its probe fails", "another one", "the last one"), told());
@@ -362,10 +363,10 @@ class NomadStopTest {
     @Test
     void whoeverReadsSlowlyMissesEvents() {
         bench.listener.ready = false;
-        bench.agent.put(bench.look(false, NomadBench.PROCESS, null, false, "missed"));
+        bench.agent.change(bench.look(false, NomadBench.PROCESS, null, false, "missed"));
         await().atMost(LONG).until(() -> task.last().problem().equals("missed"));
         bench.listener.ready = true;
-        bench.agent.put(bench.look(false, NomadBench.PROCESS, null, false, "heard"));
+        bench.agent.change(bench.look(false, NomadBench.PROCESS, null, false, "heard"));
         await().atMost(LONG).until(() -> !told().isEmpty());
         assertEquals(List.of("heard"), told());
 
