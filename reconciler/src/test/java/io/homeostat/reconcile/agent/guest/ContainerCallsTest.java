@@ -20,40 +20,17 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Signals, pauses, limits, statistics and events of containers that are there. */
 @Timeout(value = 60, unit = TimeUnit.SECONDS)
-class ContainerCallsTest {
+class ContainerCallsTest extends SandboxTestBed {
     private static final String APP = "app";
     private static final long MEBIBYTE = 1 << 20;
-
-    @TempDir
-    private Path directory;
-
-    private TestGuest guest;
-    private GuestMachine machine;
-    private GuestService service;
-
-    @BeforeEach
-    void prepare() throws IOException, InterruptedException {
-        guest = new TestGuest(directory);
-        machine = guest.boot();
-        service = new GuestService(machine);
-        Answer.of(service::createSandbox, io.homeostat.proto.kata.CreateSandboxRequest.getDefaultInstance());
-    }
-
-    @AfterEach
-    void close() throws IOException {
-        guest.close();
-    }
 
     private void start() throws IOException {
         guest.start(service, APP);

@@ -26,35 +26,13 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import org.awaitility.Awaitility;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.io.TempDir;
 
 /** CreateContainer, StartContainer, WaitProcess and RemoveContainer, as long as the guest agent lives. */
 @Timeout(value = 60, unit = TimeUnit.SECONDS)
-class ContainerLifeTest {
+class ContainerLifeTest extends SandboxTestBed {
     private static final Executor THREADS = work -> Thread.ofVirtual().start(work);
-
-    @TempDir
-    private Path directory;
-
-    private TestGuest guest;
-    private GuestMachine machine;
-    private GuestService service;
-
-    @BeforeEach
-    void prepare() throws IOException, InterruptedException {
-        guest = new TestGuest(directory);
-        machine = guest.boot();
-        service = TestGuest.serve(machine);
-    }
-
-    @AfterEach
-    void close() throws IOException {
-        guest.close();
-    }
 
     private void create(CreateContainerRequest.Builder request) {
         Answer.of(service::createContainer, request.build());

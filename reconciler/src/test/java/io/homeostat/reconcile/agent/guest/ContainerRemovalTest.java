@@ -24,39 +24,17 @@ import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.awaitility.Awaitility;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /** Removals that break off, and the next agent after a kill at each step of a container's life. */
 @Timeout(value = 60, unit = TimeUnit.SECONDS)
-class ContainerRemovalTest {
+class ContainerRemovalTest extends SandboxTestBed {
     private static final Duration LONGEST = Duration.ofSeconds(30);
     private static final Executor THREADS = work -> Thread.ofVirtual().start(work);
     private static final String BUSY = "{\"level\": \"error\", \"msg\": \"busy\"}";
-
-    @TempDir
-    private Path directory;
-
-    private TestGuest guest;
-    private GuestMachine machine;
-    private GuestService service;
-
-    @BeforeEach
-    void prepare() throws IOException, InterruptedException {
-        guest = new TestGuest(directory);
-        machine = guest.boot();
-        service = TestGuest.serve(machine);
-    }
-
-    @AfterEach
-    void close() throws IOException {
-        guest.close();
-    }
 
     /** The guest agent was killed and starts again. */
     private void restart() throws IOException, InterruptedException {

@@ -20,36 +20,16 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** WriteStdin, CloseStdin, ReadStdout, ReadStderr and TtyWinResize of the first process of a container. */
 @Timeout(value = 60, unit = TimeUnit.SECONDS)
-class ContainerStreamsTest {
+class ContainerStreamsTest extends SandboxTestBed {
     private static final String APP = "app";
     private static final Executor THREADS = work -> Thread.ofVirtual().start(work);
-
-    @TempDir
-    private Path directory;
-
-    private TestGuest guest;
-    private GuestService service;
-
-    @BeforeEach
-    void prepare() throws IOException, InterruptedException {
-        guest = new TestGuest(directory);
-        service = guest.serve();
-    }
-
-    @AfterEach
-    void close() throws IOException {
-        guest.close();
-    }
 
     private void create(boolean hasTerminal) throws IOException {
         CreateContainerRequest.Builder request = guest.container(APP);

@@ -30,34 +30,25 @@ import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.awaitility.Awaitility;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** ExecProcess, and the calls about the commands that it starts. */
 @Timeout(value = 60, unit = TimeUnit.SECONDS)
-class ExecCallsTest {
+class ExecCallsTest extends SandboxTestBed {
     private static final Duration LONGEST = Duration.ofSeconds(30);
     private static final Executor THREADS = work -> Thread.ofVirtual().start(work);
     private static final String APP = "app";
     private static final long PID = 2_000_000_555;
-
-    @TempDir
-    private Path directory;
-
-    private TestGuest guest;
-    private GuestService service;
 
     /** Commands that were started. */
     private final List<ScriptedProcess> processes = new CopyOnWriteArrayList<>();
 
     @BeforeEach
     void prepare() throws IOException, InterruptedException {
-        guest = new TestGuest(directory);
         guest.commands.install("setsid", command -> {
             Files.writeString(Path.of(option(command, "--pid-file")), PID + "\n");
             ScriptedProcess process = new ScriptedProcess();
@@ -65,14 +56,8 @@ class ExecCallsTest {
             return process;
         });
         guest.write("proc/" + PID + "/stat", PID + " (sh) S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 999 20 21 22");
-        service = guest.serve();
         guest.start(service, APP);
         guest.commands.forgetLines();
-    }
-
-    @AfterEach
-    void close() throws IOException {
-        guest.close();
     }
 
     private static String option(List<String> command, String name) {

@@ -20,31 +20,13 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /** Metrics and details of a guest, its clock, and the first start of its agent after a boot. */
-class GuestMachineTest {
+class GuestMachineTest extends GuestTestBed {
     private static final String OTHER_BOOT = "6f1c5a1e-0000-4000-8000-000000000002";
-
-    @TempDir
-    private Path directory;
-
-    private TestGuest guest;
-
-    @BeforeEach
-    void prepare() throws IOException {
-        guest = new TestGuest(directory);
-    }
-
-    @AfterEach
-    void close() throws IOException {
-        guest.close();
-    }
 
     private GuestService service() throws IOException, InterruptedException {
         return new GuestService(guest.boot());

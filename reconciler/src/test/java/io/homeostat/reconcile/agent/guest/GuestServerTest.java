@@ -36,34 +36,22 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import org.awaitility.Awaitility;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 @Timeout(value = 60, unit = TimeUnit.SECONDS)
-class GuestServerTest {
-    @TempDir
-    private Path directory;
-
-    private TestGuest guest;
+class GuestServerTest extends GuestTestBed {
     private GuestMachine machine;
     private Path socket;
 
     @BeforeEach
     void prepare() throws IOException, InterruptedException {
-        guest = new TestGuest(directory);
         machine = guest.boot();
         socket = directory.resolve("agent.sock");
-    }
-
-    @AfterEach
-    void close() throws IOException {
-        guest.close();
     }
 
     /** Serves by a thread of its own; returns null at its end, or how it failed. */

@@ -32,34 +32,21 @@ import io.homeostat.proto.kata.types.Route;
 import io.homeostat.reconcile.agent.frontend.ScriptedProcess;
 import java.io.IOException;
 import java.nio.file.Files;
-import java.nio.file.Path;
 import java.util.List;
 import java.util.function.BiConsumer;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
 
 /** Calls about the files and the network of the machine, and calls that are not answered here. */
-class MachineCallsTest {
+class MachineCallsTest extends GuestTestBed {
     private static final int REGULAR = 0100644;
 
-    @TempDir
-    private Path directory;
-
-    private TestGuest guest;
     private GuestService service;
 
     @BeforeEach
     void prepare() throws IOException, InterruptedException {
-        guest = new TestGuest(directory);
         service = new GuestService(guest.boot());
         guest.commands.forgetLines();
-    }
-
-    @AfterEach
-    void close() throws IOException {
-        guest.close();
     }
 
     private static CopyFileRequest.Builder file(String path) {

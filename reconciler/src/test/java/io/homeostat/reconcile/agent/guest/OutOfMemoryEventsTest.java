@@ -13,35 +13,13 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.concurrent.TimeUnit;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.io.TempDir;
 
 /** GetOOMEvent: each time that memory runs out is reported once, whichever agent looks. */
 @Timeout(value = 60, unit = TimeUnit.SECONDS)
-class OutOfMemoryEventsTest {
+class OutOfMemoryEventsTest extends SandboxTestBed {
     private static final String APP = "app";
-
-    @TempDir
-    private Path directory;
-
-    private TestGuest guest;
-    private GuestMachine machine;
-    private GuestService service;
-
-    @BeforeEach
-    void prepare() throws IOException, InterruptedException {
-        guest = new TestGuest(directory);
-        machine = guest.boot();
-        service = TestGuest.serve(machine);
-    }
-
-    @AfterEach
-    void close() throws IOException {
-        guest.close();
-    }
 
     private void start() throws IOException {
         guest.start(service, APP);

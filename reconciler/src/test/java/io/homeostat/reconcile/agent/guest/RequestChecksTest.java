@@ -15,27 +15,20 @@ import io.homeostat.proto.kata.SharedMount;
 import io.homeostat.proto.kata.StringUser;
 import java.io.IOException;
 import java.nio.file.Files;
-import java.nio.file.Path;
 import java.util.function.UnaryOperator;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Requests that CreateContainer refuses before it does anything. */
-class RequestChecksTest {
-    @TempDir
-    private Path directory;
-
-    private TestGuest guest;
+class RequestChecksTest extends GuestTestBed {
     private RequestChecks checks;
 
     @BeforeEach
     void prepare() throws IOException, InterruptedException {
-        guest = new TestGuest(directory);
         checks = new RequestChecks(
                 guest.paths, new OciRuntime(FakeRuntime.PROGRAM, guest.paths.runtime(), guest.commands, guest.ticker));
         Files.createDirectories(guest.paths.sandboxMark().getParent());

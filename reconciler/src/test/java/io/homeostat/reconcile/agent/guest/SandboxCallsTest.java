@@ -17,34 +17,22 @@ import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.awaitility.Awaitility;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** CreateSandbox and DestroySandbox: what they do, what they refuse, and what is left wherever they break off. */
-class SandboxCallsTest {
-    @TempDir
-    private Path directory;
-
-    private TestGuest guest;
+class SandboxCallsTest extends GuestTestBed {
     private GuestMachine machine;
     private GuestService service;
 
     @BeforeEach
     void prepare() throws IOException, InterruptedException {
-        guest = new TestGuest(directory);
         machine = guest.boot();
         service = new GuestService(machine);
-    }
-
-    @AfterEach
-    void close() throws IOException {
-        guest.close();
     }
 
     /** The guest agent starts again. */

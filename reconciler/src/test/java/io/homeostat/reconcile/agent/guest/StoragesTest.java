@@ -17,21 +17,15 @@ import java.util.List;
 import java.util.Set;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-class StoragesTest {
-    @TempDir
-    private Path directory;
-
-    private TestGuest guest;
+class StoragesTest extends GuestTestBed {
     private Storages storages;
     private Path point;
 
     @BeforeEach
     void prepare() throws IOException {
-        guest = new TestGuest(directory);
         Files.createDirectories(guest.paths.root());
         storages = new Storages(guest.paths, guest.system);
         point = guest.paths.root().resolve("point");

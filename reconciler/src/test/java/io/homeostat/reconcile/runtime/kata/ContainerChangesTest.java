@@ -21,44 +21,31 @@ import io.homeostat.proto.kata.UpdateContainerRequest;
 import io.homeostat.reconcile.plan.Step;
 import io.homeostat.reconcile.record.Outcome;
 import java.nio.file.Files;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicReference;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** What is changed of a container that runs: its limits, whether it is paused, and the signals that it gets. */
 @Timeout(120)
-class ContainerChangesTest {
+class ContainerChangesTest extends KataTestBed {
     private static final String[] STEPS = {"UpdateContainer", "PauseContainer", "ResumeContainer"};
     private static final String LIMITS = "limits: {memory: 64Mi}";
     private static final String MORE = "limits: {memory: 128Mi, pids: 20}";
     private static final String FROZEN = "frozen: true";
 
-    @TempDir
-    Path root;
-
-    private KataScene scene;
     private MemoryGuest guest;
     private ContainerRuntime runtime;
 
     @BeforeEach
     void setUp() throws Exception {
-        scene = new KataScene(root);
         guest = scene.guest();
         runtime = new ContainerRuntime(scene.machine(), scene.containers(scene.machine()));
         scene.runningSandbox();
-    }
-
-    @AfterEach
-    void tearDown() throws Exception {
-        scene.close();
     }
 
     private Outcome configure(Instance instance, Workload wanted) throws Exception {

@@ -22,51 +22,32 @@ import io.homeostat.proto.kata.WriteStreamRequest;
 import io.homeostat.reconcile.runtime.Execution.Event;
 import io.homeostat.reconcile.runtime.Execution.Request;
 import java.nio.file.Files;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Executors;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** A command in a container, from its beginning to its end, and what a guest may do instead. */
 @Timeout(120)
-class ContainerExecutionTest {
+class ContainerExecutionTest extends ContainerTestBed {
     private static final Duration TIMEOUT = Duration.ofSeconds(30);
     private static final Request PLAIN = new Request(ImmutableList.of("ls", "-l"), false, false);
     private static final Request READING = new Request(ImmutableList.of("cat"), true, false);
     private static final Request TERMINAL = new Request(ImmutableList.of("sh"), true, true);
     private static final int PIECE = 64 << 10;
 
-    @TempDir
-    Path root;
-
-    private KataScene scene;
-    private MemoryGuest guest;
-    private Containers containers;
-    private Instance sandbox;
     private Instance instance;
 
     @BeforeEach
     void setUp() throws Exception {
-        scene = new KataScene(root);
-        guest = scene.guest();
-        containers = scene.containers(scene.machine());
-        sandbox = scene.runningSandbox();
         instance = scene.runningContainer(container("env: {A: b}", "user: {uid: 7}"));
-    }
-
-    @AfterEach
-    void tearDown() throws Exception {
-        scene.close();
     }
 
     private ContainerExecution begin(Request request) throws Exception {

@@ -23,42 +23,25 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.Optional;
 import java.util.concurrent.CancellationException;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** What a container prints and how it ends: taken once, and kept. */
 @Timeout(120)
-class ContainerFollowerTest {
+class ContainerFollowerTest extends ContainerTestBed {
     private static final Duration LONG = Duration.ofSeconds(60);
     private static final long LIMIT = 64 << 20;
     private static final long PAGES = 64 << 10;
 
-    @TempDir
-    Path root;
-
-    private KataScene scene;
-    private MemoryGuest guest;
-    private Containers containers;
     private Instance instance;
 
     @BeforeEach
     void setUp() throws Exception {
-        scene = new KataScene(root);
-        guest = scene.guest();
-        containers = scene.containers(scene.machine());
-        scene.runningSandbox();
         instance = scene.intended(container(), APP_LAUNCH);
-    }
-
-    @AfterEach
-    void tearDown() throws Exception {
-        scene.close();
     }
 
     private ContainerFollower follow(String... fields) throws Exception {

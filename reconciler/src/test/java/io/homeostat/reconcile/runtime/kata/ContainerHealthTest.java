@@ -21,20 +21,17 @@ import io.homeostat.observe.health.Health;
 import io.homeostat.observe.health.Health.Verdict;
 import io.homeostat.proto.kata.CgroupStats;
 import io.homeostat.proto.kata.ExecProcessRequest;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.io.TempDir;
 
 /** How a container is: by a command in it, by its limits, and by the answers that it cannot give. */
 @Timeout(120)
-class ContainerHealthTest {
+class ContainerHealthTest extends ContainerTestBed {
     private static final Duration OLD = Duration.ofMinutes(1);
     private static final String PROBE = "probe: {exec: {command: [check, --all]}}";
     private static final Duration PATIENCE = Duration.ofSeconds(60);
@@ -42,26 +39,11 @@ class ContainerHealthTest {
     private static final long PAGE = 64 << 10;
     private static final long LIMIT = 64 << 20;
 
-    @TempDir
-    Path root;
-
-    private KataScene scene;
-    private MemoryGuest guest;
-    private Containers containers;
     private ContainerProbes probes;
 
     @BeforeEach
     void setUp() throws Exception {
-        scene = new KataScene(root);
-        guest = scene.guest();
-        containers = scene.containers(scene.machine());
         probes = scene.closed(new ContainerProbes(scene.machine(), containers));
-        scene.runningSandbox();
-    }
-
-    @AfterEach
-    void tearDown() throws Exception {
-        scene.close();
     }
 
     private Health ask(Workload declared, Duration age, boolean frozen) throws Exception {

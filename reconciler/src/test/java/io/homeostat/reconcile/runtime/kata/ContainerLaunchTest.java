@@ -29,40 +29,22 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.atomic.AtomicReference;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** The creation of a container: written down before it is asked for, and never asked for twice. */
 @Timeout(120)
-class ContainerLaunchTest {
+class ContainerLaunchTest extends ContainerTestBed {
     private static final String[] STEPS = {"CreateContainer", "CloseStdin", "StartContainer", "PauseContainer"};
 
-    @TempDir
-    Path root;
-
-    private KataScene scene;
-    private MemoryGuest guest;
-    private Containers containers;
     private ContainerRuntime runtime;
-    private Instance sandbox;
 
     @BeforeEach
     void setUp() throws Exception {
-        scene = new KataScene(root);
-        guest = scene.guest();
-        containers = scene.containers(scene.machine());
         runtime = new ContainerRuntime(scene.machine(), containers);
-        sandbox = scene.runningSandbox();
-    }
-
-    @AfterEach
-    void tearDown() throws Exception {
-        scene.close();
     }
 
     private Creation prepare(Workload declared) throws Exception {

@@ -28,49 +28,30 @@ import io.homeostat.observe.Observer.Checks;
 import io.homeostat.observe.guest.UnreachableGuest.Reason;
 import io.homeostat.observe.health.Health;
 import io.homeostat.observe.health.Health.Verdict;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Objects;
 import java.util.concurrent.atomic.AtomicInteger;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** What is seen of a container, by an agent of ours that takes its end and by a command that only looks. */
 @Timeout(120)
-class ContainerObserverTest {
+class ContainerObserverTest extends ContainerTestBed {
     private static final Checks CHECKS = instance -> container().spec();
     private static final Exit EXIT = new Exit(3, null, Exit.Reason.EXITED, START);
 
-    @TempDir
-    Path root;
-
-    private KataScene scene;
-    private MemoryGuest guest;
-    private Instance sandbox;
-    private Containers containers;
     private ContainerObserver observer;
     private ContainerObserver looking;
 
     @BeforeEach
     void setUp() throws Exception {
-        scene = new KataScene(root);
-        guest = scene.guest();
-        sandbox = scene.runningSandbox();
-        containers = scene.containers(scene.machine());
         observer = scene.closed(new ContainerObserver(scene.machine(), containers));
         looking =
                 scene.closed(new ContainerObserver(scene.machineToLookAt(), scene.containers(scene.machineToLookAt())));
-    }
-
-    @AfterEach
-    void tearDown() throws Exception {
-        scene.close();
     }
 
     private Liveness look() {

@@ -18,45 +18,26 @@ import io.homeostat.desired.state.history.FailureCause;
 import io.homeostat.observe.guest.UnreachableGuest.Reason;
 import io.homeostat.proto.kata.SignalProcessRequest;
 import java.nio.file.Files;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** The end of a container: told to end, killed, found ended, or given up because its guest cannot be asked. */
 @Timeout(120)
-class ContainerStopTest {
+class ContainerStopTest extends ContainerTestBed {
     private static final String[] STEPS = {"ResumeContainer", "SignalProcess", "RemoveContainer"};
 
-    @TempDir
-    Path root;
-
-    private KataScene scene;
-    private MemoryGuest guest;
-    private Containers containers;
     private ContainerRuntime runtime;
     private LeftOvers leftOvers;
-    private Instance sandbox;
 
     @BeforeEach
     void setUp() throws Exception {
-        scene = new KataScene(root);
-        guest = scene.guest();
-        containers = scene.containers(scene.machine());
         runtime = new ContainerRuntime(scene.machine(), containers);
         leftOvers = new LeftOvers(scene.layout());
-        sandbox = scene.runningSandbox();
-    }
-
-    @AfterEach
-    void tearDown() throws Exception {
-        scene.close();
     }
 
     private void assertStopped(Instance instance, String... steps) throws Exception {

@@ -14,48 +14,29 @@ import io.homeostat.desired.model.guest.GuestEndpoint;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.Instance.Phase;
 import io.homeostat.observe.guest.UnreachableGuest.Reason;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** Who follows the containers of a machine, and who hears of their ends and of their memory. */
 @Timeout(120)
-class ContainersTest {
+class ContainersTest extends ContainerTestBed {
     private static final Duration LONG = Duration.ofSeconds(60);
 
-    @TempDir
-    Path root;
-
-    private KataScene scene;
-    private MemoryGuest guest;
-    private Containers containers;
-    private Instance sandbox;
     private Instance instance;
     private final AtomicInteger told = new AtomicInteger();
 
     @BeforeEach
     void setUp() throws Exception {
-        scene = new KataScene(root);
-        guest = scene.guest();
-        containers = scene.containers(scene.machine());
-        sandbox = scene.runningSandbox();
         instance = scene.runningContainer(container());
-    }
-
-    @AfterEach
-    void tearDown() throws Exception {
-        scene.close();
     }
 
     private ContainerFollower follow() throws Exception {

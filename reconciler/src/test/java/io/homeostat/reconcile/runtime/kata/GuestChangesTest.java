@@ -24,42 +24,29 @@ import io.homeostat.proto.kata.types.Route;
 import io.homeostat.reconcile.runtime.kata.GuestChanges.Refused;
 import java.io.IOException;
 import java.nio.file.NoSuchFileException;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /** Calls that change a guest: what they say, and what a failure of one says of whether it was carried out. */
 @Timeout(120)
-class GuestChangesTest {
+class GuestChangesTest extends KataTestBed {
     private static final Duration TIMEOUT = Duration.ofSeconds(30);
 
-    @TempDir
-    Path root;
-
-    private KataScene scene;
     private MemoryGuest guest;
     private GuestChanges changes;
 
     @BeforeEach
     void setUp() throws Exception {
-        scene = new KataScene(root);
         guest = scene.guest();
         changes = scene.guests(scene.machine(), Kind.SANDBOX)
                 .at(GuestEndpoint.parse(KataScene.ENDPOINT))
                 .changes(TIMEOUT);
-    }
-
-    @AfterEach
-    void tearDown() throws Exception {
-        scene.close();
     }
 
     private Refused refused() {

@@ -15,39 +15,27 @@ import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
 import java.util.List;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.io.TempDir;
 
 /** The files of an archive as they are copied into a guest: complete, in an order that agents can take, with their modes. */
 @Timeout(120)
-class GuestFilesTest {
+class GuestFilesTest extends KataTestBed {
     private static final String TO = GuestFiles.PLACE + "app/1";
     private static final int PIECE = 1 << 20;
     private static final int PARENTS = 2;
 
-    @TempDir
-    Path root;
-
-    private KataScene scene;
     private GuestChanges changes;
     private Path tree;
 
     @BeforeEach
     void setUp() throws Exception {
-        scene = new KataScene(root);
         changes = scene.guests(scene.machine(), Kind.CONTAINER)
                 .at(GuestEndpoint.parse(KataScene.ENDPOINT))
                 .changes(Duration.ofSeconds(30));
         tree = Files.createDirectory(root.resolve("tree"));
         mode(tree, "rwx------");
-    }
-
-    @AfterEach
-    void tearDown() throws Exception {
-        scene.close();
     }
 
     private static void mode(Path path, String permissions) throws Exception {

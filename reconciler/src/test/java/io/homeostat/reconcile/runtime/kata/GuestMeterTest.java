@@ -25,32 +25,25 @@ import io.homeostat.proto.kata.AgentDetails;
 import io.homeostat.proto.kata.GuestDetailsResponse;
 import io.homeostat.reconcile.runtime.kata.GuestMeter.Use;
 import java.lang.reflect.Proxy;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.Queue;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.io.TempDir;
 
 /** What guests and containers use, as their agents count it, and what agents say of themselves. */
 @Timeout(120)
-class GuestMeterTest {
+class GuestMeterTest extends KataTestBed {
     /** The processes of this host, which nobody asks for. */
     private static final Processes NONE = (Processes) Proxy.newProxyInstance(
             Processes.class.getClassLoader(), new Class<?>[] {Processes.class}, (_, method, _) -> {
                 throw new IllegalStateException(method.getName());
             });
 
-    @TempDir
-    Path root;
-
-    private KataScene scene;
     private Instance first;
     private Instance second;
     private final Queue<Runnable> questions = new ArrayDeque<>();
@@ -59,14 +52,8 @@ class GuestMeterTest {
 
     @BeforeEach
     void setUp() throws Exception {
-        scene = new KataScene(root);
         first = scene.intended(sandbox(), "s-1");
         second = scene.intended(sandbox(), "s-2");
-    }
-
-    @AfterEach
-    void tearDown() throws Exception {
-        scene.close();
     }
 
     private GuestMeter meter() {

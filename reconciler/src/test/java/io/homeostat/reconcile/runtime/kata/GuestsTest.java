@@ -22,42 +22,29 @@ import io.homeostat.reconcile.runtime.kata.Guests.Guest;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.file.Files;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Optional;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** The guests that this process is connected to, how it waits for them, and what their agents log. */
 @Timeout(120)
-class GuestsTest {
+class GuestsTest extends KataTestBed {
     private static final GuestEndpoint AT = GuestEndpoint.parse(KataScene.ENDPOINT);
     private static final GuestEndpoint MACHINE = GuestEndpoint.parse("vsock://3:1024");
 
-    @TempDir
-    Path root;
-
-    private KataScene scene;
     private MemoryGuest memory;
     private Guests guests;
     private Guest guest;
 
     @BeforeEach
     void setUp() throws Exception {
-        scene = new KataScene(root);
         memory = scene.guest();
         guests = scene.guests(scene.machine(), Kind.SANDBOX);
         guest = guests.at(AT);
-    }
-
-    @AfterEach
-    void tearDown() throws Exception {
-        scene.close();
     }
 
     @Test

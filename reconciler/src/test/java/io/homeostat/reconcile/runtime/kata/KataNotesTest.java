@@ -37,24 +37,18 @@ import java.nio.file.attribute.FileTime;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** What is written down of sandboxes and containers beside their launches, and what is made of notes that cannot be read. */
 @Timeout(120)
-class KataNotesTest {
+class KataNotesTest extends KataTestBed {
     private static final GuestEndpoint AT = GuestEndpoint.parse(ENDPOINT);
     private static final Duration TIMEOUT = Duration.ofSeconds(30);
 
-    @TempDir
-    Path root;
-
-    private KataScene scene;
     private SandboxNotes sandboxes;
     private ContainerNotes containers;
     private Instance guest;
@@ -62,16 +56,10 @@ class KataNotesTest {
 
     @BeforeEach
     void setUp() throws Exception {
-        scene = new KataScene(root);
         sandboxes = scene.sandboxNotes();
         containers = scene.containerNotes();
         guest = scene.launched(sandbox(), SANDBOX_LAUNCH, sandboxIdentity(3));
         app = scene.launched(container(), APP_LAUNCH, KataScene.containerIdentity(true));
-    }
-
-    @AfterEach
-    void tearDown() throws Exception {
-        scene.close();
     }
 
     private List<String> at(GuestEndpoint endpoint) throws Exception {

@@ -38,37 +38,25 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicReference;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** The creation of a sandbox: asked for once, and only of a guest that has none. */
 @Timeout(120)
-class SandboxLaunchTest {
-    @TempDir
-    Path root;
-
-    private KataScene scene;
+class SandboxLaunchTest extends KataTestBed {
     private MemoryGuest guest;
     private Guests guests;
     private SandboxRuntime runtime;
 
     @BeforeEach
     void setUp() throws Exception {
-        scene = new KataScene(root);
         guest = scene.guest();
         guests = scene.guests(scene.machine(), Kind.SANDBOX);
         runtime = new SandboxRuntime(scene.machine(), guests);
-    }
-
-    @AfterEach
-    void tearDown() throws Exception {
-        scene.close();
     }
 
     private Creation prepare(Workload declared) throws Exception {

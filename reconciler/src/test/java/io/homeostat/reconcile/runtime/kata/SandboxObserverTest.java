@@ -32,15 +32,12 @@ import io.homeostat.observe.guest.UnreachableGuest.Reason;
 import io.homeostat.observe.health.Health;
 import io.homeostat.observe.health.Health.Verdict;
 import io.homeostat.proto.kata.types.Interface;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Objects;
 import java.util.Optional;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.EnumSource.Mode;
@@ -48,28 +45,18 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** What is seen of a sandbox, and what no answer of its guest is evidence of. */
 @Timeout(120)
-class SandboxObserverTest {
+class SandboxObserverTest extends KataTestBed {
     private static final Checks CHECKS = instance -> sandbox().spec();
 
-    @TempDir
-    Path root;
-
-    private KataScene scene;
     private MemoryGuest guest;
     private Guests guests;
     private SandboxObserver observer;
 
     @BeforeEach
     void setUp() throws Exception {
-        scene = new KataScene(root);
         guest = scene.guest();
         guests = scene.guests(scene.machine(), Kind.SANDBOX);
         observer = new SandboxObserver(scene.machine(), guests);
-    }
-
-    @AfterEach
-    void tearDown() throws Exception {
-        scene.close();
     }
 
     private Liveness look() {

@@ -22,26 +22,19 @@ import io.homeostat.desired.state.Instance.Phase;
 import io.homeostat.desired.state.history.FailureCause;
 import io.homeostat.observe.guest.UnreachableGuest.Reason;
 import java.nio.file.Files;
-import java.nio.file.Path;
 import java.time.Duration;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.EnumSource.Mode;
 
 /** The end of a sandbox: destroyed, found ended, or given up because its guest is gone or silent. */
 @Timeout(120)
-class SandboxStopTest {
+class SandboxStopTest extends KataTestBed {
     private static final GuestEndpoint AT = GuestEndpoint.parse(ENDPOINT);
 
-    @TempDir
-    Path root;
-
-    private KataScene scene;
     private MemoryGuest guest;
     private Guests guests;
     private SandboxRuntime runtime;
@@ -49,17 +42,11 @@ class SandboxStopTest {
 
     @BeforeEach
     void setUp() throws Exception {
-        scene = new KataScene(root);
         guest = scene.guest();
         guests = scene.guests(scene.machine(), Kind.SANDBOX);
         runtime = new SandboxRuntime(scene.machine(), guests);
         lost = new LostSandboxes(scene.machine(), scene.sandboxNotes());
         scene.agent().onDestroyed(guest::breakConnections);
-    }
-
-    @AfterEach
-    void tearDown() throws Exception {
-        scene.close();
     }
 
     private void assertStopped(Instance instance, int destroyed) throws Exception {

@@ -27,28 +27,21 @@ import io.homeostat.proto.kata.types.IPAddress;
 import io.homeostat.proto.kata.types.Interface;
 import io.homeostat.reconcile.plan.Step;
 import io.homeostat.reconcile.record.Outcome;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.io.TempDir;
 
 /** What is done to a sandbox that runs: its network, its clock, its notes and the containers that were given up in it. */
 @Timeout(120)
-class SandboxUpkeepTest {
+class SandboxUpkeepTest extends KataTestBed {
     private static final String MAC = "02:00:00:00:00:01";
     private static final String LINK = "interfaces: [{name: eth0, hwAddr: \"" + MAC + "\", addresses: [10.0.0.2/24]}]";
     private static final String ROUTE = "routes: [{dest: 10.1.0.0/16, gateway: 10.0.0.1, device: eth0}]";
     private static final String NEIGHBOR =
             "neighbors: [{address: 10.0.0.1, lladdr: \"02:00:00:00:00:09\", device: eth0}]";
 
-    @TempDir
-    Path root;
-
-    private KataScene scene;
     private MemoryGuest guest;
     private Guests guests;
     private SandboxRuntime runtime;
@@ -56,16 +49,10 @@ class SandboxUpkeepTest {
 
     @BeforeEach
     void setUp() throws Exception {
-        scene = new KataScene(root);
         guest = scene.guest();
         guests = scene.guests(scene.machine(), Kind.SANDBOX);
         runtime = new SandboxRuntime(scene.machine(), guests);
         observer = new SandboxObserver(scene.machine(), guests);
-    }
-
-    @AfterEach
-    void tearDown() throws Exception {
-        scene.close();
     }
 
     private void plugIn() {

@@ -24,37 +24,25 @@ import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.io.TempDir;
 
 /** Containers that see each other's processes: the namespace begins with the first of them, and ends with it. */
 @Timeout(120)
-class SharedPidsTest {
+class SharedPidsTest extends KataTestBed {
     private static final Workload OTHER = containerNamed("other");
 
-    @TempDir
-    Path root;
-
-    private KataScene scene;
     private MemoryGuest guest;
     private ContainerRuntime runtime;
     private Instance sandbox;
 
     @BeforeEach
     void setUp() throws Exception {
-        scene = new KataScene(root);
         guest = scene.guest();
         runtime = new ContainerRuntime(scene.machine(), scene.containers(scene.machine()));
         sandbox = scene.runningSandbox();
         scene.mark(sandbox, "shared-pids");
-    }
-
-    @AfterEach
-    void tearDown() throws Exception {
-        scene.close();
     }
 
     private Creation prepare(Workload declared) throws Exception {

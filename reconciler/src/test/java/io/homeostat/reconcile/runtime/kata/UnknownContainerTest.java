@@ -13,41 +13,28 @@ import io.homeostat.desired.state.history.Exit;
 import io.homeostat.observe.ObservedInstance.Liveness;
 import io.homeostat.observe.Observer.Checks;
 import io.homeostat.observe.health.Health.Verdict;
-import java.nio.file.Path;
 import java.util.Objects;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.io.TempDir;
 
 /** What is seen of a container that its guest does not know: whether that is evidence of its end depends on who answers. */
 @Timeout(120)
-class UnknownContainerTest {
+class UnknownContainerTest extends KataTestBed {
     private static final Checks CHECKS = instance -> container().spec();
 
-    @TempDir
-    Path root;
-
-    private KataScene scene;
     private MemoryGuest guest;
     private Instance sandbox;
     private ContainerObserver looking;
 
     @BeforeEach
     void setUp() throws Exception {
-        scene = new KataScene(root);
         guest = scene.guest();
         sandbox = scene.runningSandbox();
         looking =
                 scene.closed(new ContainerObserver(scene.machineToLookAt(), scene.containers(scene.machineToLookAt())));
         scene.runningContainer(container());
         scene.agent().containers().clear();
-    }
-
-    @AfterEach
-    void tearDown() throws Exception {
-        scene.close();
     }
 
     private Liveness look() {

@@ -14,17 +14,15 @@ import io.homeostat.proto.nomad.driver.TaskStatsRequest;
 import io.homeostat.proto.nomad.driver.TaskStatsResponse;
 import io.homeostat.reconcile.runtime.DriverMachine;
 import java.lang.reflect.Proxy;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
 
 /** Tests the usage of a task that its driver reports. */
-class DriverCountTest {
+class DriverCountTest extends TaskTestBed {
     private static final Duration LONG = Duration.ofSeconds(30);
     private static final Duration INTERVAL = Duration.ofSeconds(10);
 
@@ -36,16 +34,11 @@ class DriverCountTest {
                 throw new AssertionError(method);
             });
 
-    @TempDir
-    Path root;
-
-    private TaskBench bench;
     private DriverCount count;
     private Instance running;
 
     @BeforeEach
     void open() throws Exception {
-        bench = new TaskBench(root);
         count = new DriverCount(bench.tasks);
         running = bench.running();
         bench.driver.answering(
@@ -65,7 +58,6 @@ class DriverCountTest {
     @AfterEach
     void close() throws Exception {
         count.close();
-        bench.close();
     }
 
     private Optional<Meter.Measured> measure(Instance launch, Duration interval) {

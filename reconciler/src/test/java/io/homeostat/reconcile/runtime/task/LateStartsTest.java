@@ -18,34 +18,22 @@ import java.nio.file.Path;
 import java.nio.file.attribute.FileTime;
 import java.time.Duration;
 import java.util.List;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
 
 /** Tests the removal of tasks that a driver starts after the agent has given up waiting. */
-class LateStartsTest {
+class LateStartsTest extends TaskTestBed {
     private static final Duration LONG = Duration.ofSeconds(30);
 
-    @TempDir
-    Path root;
-
-    private TaskBench bench;
     private LateStarts late;
     private Instance lost;
 
     /** A start that nobody remembers, and that the driver was never seen to answer. */
     @BeforeEach
     void open() throws Exception {
-        bench = new TaskBench(root);
         late = new LateStarts(bench.host.machine, bench.tasks, bench.launches);
         lost = TaskBench.intended();
         begin(lost);
-    }
-
-    @AfterEach
-    void close() throws Exception {
-        bench.close();
     }
 
     private void begin(Instance instance) throws Exception {

@@ -25,40 +25,27 @@ import io.homeostat.proto.nomad.driver.SignalTaskRequest;
 import io.homeostat.reconcile.runtime.Execution;
 import io.homeostat.reconcile.runtime.Execution.Event;
 import io.homeostat.reconcile.runtime.Execution.Request;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CopyOnWriteArrayList;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Tests signals and commands for tasks. */
-class TaskAccessesTest {
+class TaskAccessesTest extends TaskTestBed {
     private static final Duration LONG = Duration.ofSeconds(30);
     private static final Duration SHORT = Duration.ofMillis(20);
     private static final Request COMMAND = new Request(ImmutableList.of("ls", "-l"), false, false);
 
-    @TempDir
-    Path root;
-
-    private TaskBench bench;
     private Instance running;
 
     @BeforeEach
     void open() throws Exception {
-        bench = new TaskBench(root);
         running = bench.running();
-    }
-
-    @AfterEach
-    void close() throws Exception {
-        bench.close();
     }
 
     private static Kind kind(ActuationFailure failure) {

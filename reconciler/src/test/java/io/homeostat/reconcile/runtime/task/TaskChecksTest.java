@@ -17,30 +17,22 @@ import io.homeostat.proto.nomad.driver.TaskConfigSchemaResponse;
 import io.homeostat.proto.nomad.hclspec.Attr;
 import io.homeostat.proto.nomad.hclspec.Spec;
 import io.homeostat.reconcile.runtime.DriverMachine;
-import java.nio.file.Path;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
 
 /** Tests what a driver is asked of a declaration, before anything is done for it. */
-class TaskChecksTest {
-    @TempDir
-    Path root;
-
-    private TaskBench bench;
+class TaskChecksTest extends TaskTestBed {
     private TaskObserver observer;
 
     @BeforeEach
     void open() throws Exception {
-        bench = new TaskBench(root);
         observer = new TaskObserver(bench.host.machine, bench.tasks, bench.host.groups.cgroups());
     }
 
     @AfterEach
     void close() throws Exception {
         observer.close();
-        bench.close();
     }
 
     private static Workload web(String spec) {

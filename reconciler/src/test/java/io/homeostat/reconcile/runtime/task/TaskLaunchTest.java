@@ -34,31 +34,13 @@ import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicReference;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /** Tests the launch of a task: the checks before it, the notes on it, and the remains of one that failed. */
-class TaskLaunchTest {
+class TaskLaunchTest extends TaskTestBed {
     private static final Duration LONG = Duration.ofSeconds(30);
-
-    @TempDir
-    Path root;
-
-    private TaskBench bench;
-
-    @BeforeEach
-    void open() throws Exception {
-        bench = new TaskBench(root);
-    }
-
-    @AfterEach
-    void close() throws Exception {
-        bench.close();
-    }
 
     private ActuationFailure refused(String spec) {
         return assertThrows(

@@ -24,7 +24,6 @@ import io.homeostat.proto.nomad.driver.TaskState;
 import io.homeostat.proto.nomad.driver.TaskStatus;
 import io.homeostat.reconcile.runtime.DriverMachine;
 import java.nio.file.Files;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -32,30 +31,23 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /** Tests what is observed of a task: by its driver, its control groups and the notes on its launch. */
-class TaskLivenessTest {
+class TaskLivenessTest extends TaskTestBed {
     private static final Duration LONG = Duration.ofSeconds(30);
 
-    @TempDir
-    Path root;
-
-    private TaskBench bench;
     private TaskObserver observer;
 
     @BeforeEach
     void open() throws Exception {
-        bench = new TaskBench(root);
         observer = new TaskObserver(bench.host.machine, bench.tasks, bench.host.groups.cgroups());
     }
 
     @AfterEach
     void close() throws Exception {
         observer.close();
-        bench.close();
     }
 
     private Observation<ImmutableList<ObservedInstance>> look(Instance instance) {

@@ -24,29 +24,22 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Tests which network a task gets, who creates it, and that none is left behind. */
-class TaskNetworksTest {
+class TaskNetworksTest extends TaskTestBed {
     private static final Duration LONG = Duration.ofSeconds(30);
 
-    @TempDir
-    Path root;
-
-    private TaskBench bench;
     private TaskNetworks networks;
     private int denied;
 
     @BeforeEach
     void open() throws Exception {
-        bench = new TaskBench(root);
         Mounts mounts = new Mounts(Files.createFile(root.resolve("mounted")), new Mounts.Kernel() {
             @Override
             public int mount(String source, String directory, String type, long flags, String options) {
@@ -64,11 +57,6 @@ class TaskNetworksTest {
             }
         });
         networks = new TaskNetworks(bench.host.layout, bench.tasks, new NetworkNamespaces(mounts));
-    }
-
-    @AfterEach
-    void close() throws Exception {
-        bench.close();
     }
 
     private static TaskSpec spec(String mode) {

@@ -17,32 +17,25 @@ import io.homeostat.proto.nomad.driver.ExecTaskRequest;
 import io.homeostat.proto.nomad.driver.ExecTaskResponse;
 import io.homeostat.proto.nomad.driver.ExitResult;
 import io.homeostat.reconcile.runtime.DriverMachine;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /** Tests the health of a task by its probe, above all when its driver cannot run the probe. */
-class TaskProbesTest {
+class TaskProbesTest extends TaskTestBed {
     private static final Duration LONG_ALIVE = Duration.ofMinutes(1);
     private static final String EXEC = "probe: {exec: {command: [/bin/check, -q]}}\nhealth: {timeout: 70s}";
 
-    @TempDir
-    Path root;
-
-    private TaskBench bench;
     private TaskProbes probes;
     private Instance running;
 
     @BeforeEach
     void open() throws Exception {
-        bench = new TaskBench(root);
         probes = new TaskProbes(bench.host.machine, bench.tasks);
         running = bench.running();
     }
@@ -50,7 +43,6 @@ class TaskProbesTest {
     @AfterEach
     void close() throws Exception {
         probes.close();
-        bench.close();
     }
 
     private Health ask(String spec, Duration age) throws Exception {

@@ -26,15 +26,13 @@ import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.awaitility.Awaitility;
 import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /** Tests how tasks are stopped, destroyed and removed, with and without their driver. */
-class TaskStopTest {
+class TaskStopTest extends TaskTestBed {
     private static final String ENDED = "ended after the signal to stop";
     private static final String KILLED = "was killed with all of its processes";
 
@@ -43,21 +41,11 @@ class TaskStopTest {
     /** Longer than any wait: each wait ends at the second look at the ticker. */
     private static final Duration AT_ONCE = Duration.ofMinutes(5);
 
-    @TempDir
-    Path root;
-
-    private TaskBench bench;
     private Instance running;
 
     @BeforeEach
     void open() throws Exception {
-        bench = new TaskBench(root);
         running = bench.running();
-    }
-
-    @AfterEach
-    void close() throws Exception {
-        bench.close();
     }
 
     private static Lifecycle.Stop how(@Nullable String signal) {
