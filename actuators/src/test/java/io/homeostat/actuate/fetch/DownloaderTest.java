@@ -200,8 +200,7 @@ final class DownloaderTest extends DownloadTestBed {
         Path fifo = temp.resolve("fifo");
         assertEquals(0, new ProcessBuilder("mkfifo", fifo.toString()).start().waitFor());
 
-        assertMessage(
-                failure(source("file:///not/there.tar.gz", key, 3)), "/not/there.tar.gz: no such file");
+        assertMessage(failure(source("file:///not/there.tar.gz", key, 3)), "/not/there.tar.gz: no such file");
         String noFile = "it is not a regular file";
         assertMessage(failure(source("file://" + temp, key, 3)), noFile);
         assertMessage(failure(source("file://" + fifo, key, 3)), noFile);

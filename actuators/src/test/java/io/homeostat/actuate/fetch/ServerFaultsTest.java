@@ -128,8 +128,7 @@ final class ServerFaultsTest extends DownloadTestBed {
 
         String words = "the server answered with an HTML page, not an archive";
         assertMessage(failure(source()), words);
-        assertMessage(
-                failure("unverified-" + "a".repeat(64), source(bucket.url(SIGNED), null, 1), downloader), words);
+        assertMessage(failure("unverified-" + "a".repeat(64), source(bucket.url(SIGNED), null, 1), downloader), words);
         assertNothingLeft();
     }
 

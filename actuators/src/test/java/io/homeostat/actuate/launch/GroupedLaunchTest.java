@@ -5,7 +5,6 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.homeostat.desired.state.history.FailureCause;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
 import io.homeostat.actuate.ActuationFailure;
@@ -14,6 +13,7 @@ import io.homeostat.actuate.launch.Launcher.LaunchRequest;
 import io.homeostat.actuate.limits.LimitEnforcer.CgroupPlan;
 import io.homeostat.actuate.limits.LimitEnforcer.LimitResult;
 import io.homeostat.desired.state.Instance;
+import io.homeostat.desired.state.history.FailureCause;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.process.LaunchDirectory;
 import java.nio.file.Files;

@@ -85,9 +85,7 @@ final class RefusedArchiveTest extends RefusalTestBed {
     void writingThroughASymlink() throws Exception {
         String through = "entry 'link/evil' would be written through the symlink 'link'";
         Path outside = Files.createDirectory(temp.resolve("outside"));
-        refused(
-                tar().symlink("link", outside.toString()).file("link/evil", "x").tarGz(),
-                "'link' is a symlink");
+        refused(tar().symlink("link", outside.toString()).file("link/evil", "x").tarGz(), "'link' is a symlink");
         refused(
                 tar().directory("d", 0755)
                         .symlink("link", "d")
@@ -102,18 +100,12 @@ final class RefusedArchiveTest extends RefusalTestBed {
     void oneKindOfEntryOverAnother() throws Exception {
         String file = "entry 'a' is a file where an earlier entry is something else";
         String symlink = "entry 'a' is a symlink where an earlier entry is something else";
-        refused(
-                tar().symlink("a", "b").file("a", "x").tarGz(),
-                file);
+        refused(tar().symlink("a", "b").file("a", "x").tarGz(), file);
         refused(
                 tar().symlink("a", "b").directory("a", 0755).tarGz(),
                 "entry 'a/' is a directory where an earlier entry is none");
-        refused(
-                tar().symlink("a", "b").symlink("a", "c").tarGz(),
-                symlink);
-        refused(
-                tar().file("a", "x").symlink("a", "b").tarGz(),
-                symlink);
+        refused(tar().symlink("a", "b").symlink("a", "c").tarGz(), symlink);
+        refused(tar().file("a", "x").symlink("a", "b").tarGz(), symlink);
         refused(tar().directory("a", 0755).symlink("a", "b").tarGz(), symlink);
         refused(tar().directory("a", 0755).file("a", "x").tarGz(), file);
         refused(tar().directory("a", 0755).hardLink("a", "run").tarGz(), file);
@@ -185,10 +177,7 @@ final class RefusedArchiveTest extends RefusalTestBed {
         byte[] large = new byte[(int) MIB + 1];
         new Random(1).nextBytes(large);
 
-        refused(
-                tar().file("large", 0644, large).tarGz(),
-                words,
-                limits);
+        refused(tar().file("large", 0644, large).tarGz(), words, limits);
         refused(zip().file("large", 0644, large).zip(), words, limits);
     }
 

@@ -137,8 +137,7 @@ class SetReaderTest {
                         .replace("\"sequence\":42", "\"sequence\":43")));
 
         assertNotEquals(payload, changed);
-        assertRefused(
-                FOREIGN, () -> strict().read(bytes(text(signed()).replace(payload, changed)), "set"));
+        assertRefused(FOREIGN, () -> strict().read(bytes(text(signed()).replace(payload, changed)), "set"));
     }
 
     @Test

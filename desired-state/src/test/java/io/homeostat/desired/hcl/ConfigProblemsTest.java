@@ -201,7 +201,8 @@ class ConfigProblemsTest {
                 List.of(new ConfigProblem(
                         path("arg"), "\"arg\" is no key that this driver knows here; did you mean \"args\"?")),
                 problems(TASK, Map.of("command", "a", "arg", 1)));
-        ConfigProblem unlike = problems(TASK, Map.of("command", "a", "zzzzzzzz", 1)).getFirst();
+        ConfigProblem unlike =
+                problems(TASK, Map.of("command", "a", "zzzzzzzz", 1)).getFirst();
         assertEquals(path("zzzzzzzz"), unlike.path());
         assertTrue(
                 unlike.message().endsWith(" it knows args, auth, command, device, env, labels, limits, mount, pair"),

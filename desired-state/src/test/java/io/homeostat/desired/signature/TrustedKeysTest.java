@@ -65,21 +65,17 @@ class TrustedKeysTest {
     @Test
     void aFileThatHasNoUsableKeyIsNamed() throws IOException {
         String noKey = "it has a public key that is not an Ed25519 key in PEM";
-        assertRefused(
-                directory.resolve("missing"), "no such file or directory");
+        assertRefused(directory.resolve("missing"), "no such file or directory");
         assertRefused(
                 Files.writeString(directory.resolve("empty"), ""),
-                "it has no line '-----BEGIN PUBLIC KEY-----';"
-                        + " give it a public key in PEM");
+                "it has no line '-----BEGIN PUBLIC KEY-----';" + " give it a public key in PEM");
         assertRefused(
                 Files.writeString(
                         directory.resolve("garbage"), "-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----\n"),
                 noKey);
+        assertRefused(Files.writeString(directory.resolve("rsa"), KeyPairInPem.rsaPublicKeyPem()), noKey);
         assertRefused(
-                Files.writeString(directory.resolve("rsa"), KeyPairInPem.rsaPublicKeyPem()), noKey);
-        assertRefused(
-                Files.write(directory.resolve("huge"), new byte[(1 << 20) + 1]),
-                "it is too long for a file with keys");
+                Files.write(directory.resolve("huge"), new byte[(1 << 20) + 1]), "it is too long for a file with keys");
     }
 
     @Test
@@ -87,7 +83,8 @@ class TrustedKeysTest {
         Path key = Files.write(directory.resolve("key.der"), new byte[] {0x30, (byte) 0x82, 1});
         assertRefused(
                 key,
-                "it is no text, but perhaps DER; make PEM of it: openssl pkey -pubin -inform DER -in " + key + " -out key.pem");
+                "it is no text, but perhaps DER; make PEM of it: openssl pkey -pubin -inform DER -in " + key
+                        + " -out key.pem");
         KeyFailure failure = assertThrows(KeyFailure.class, () -> SigningKey.read(key));
         String message = failure.getMessage();
         assertTrue(message.startsWith("cannot use the key: " + key + ": "), message);

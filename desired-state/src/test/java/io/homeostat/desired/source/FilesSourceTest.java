@@ -1,9 +1,9 @@
 package io.homeostat.desired.source;
 
-import static io.homeostat.desired.source.SourceFixture.places;
 import static io.homeostat.desired.source.SourceFixture.NOW;
 import static io.homeostat.desired.source.SourceFixture.messages;
 import static io.homeostat.desired.source.SourceFixture.names;
+import static io.homeostat.desired.source.SourceFixture.places;
 import static io.homeostat.desired.source.SourceFixture.process;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertSame;
@@ -91,7 +91,9 @@ class FilesSourceTest {
         SourceSnapshot again = read();
         assertEquals(List.of("a.yaml SYNTAX 2:1", "c.yaml DUPLICATE 4:18 metadata.name"), places(again));
         assertEquals(before.getFirst(), messages(again).getFirst());
-        assertTrue(messages(again).getLast().contains(second + ":4:18"), () -> messages(again).toString());
+        assertTrue(
+                messages(again).getLast().contains(second + ":4:18"),
+                () -> messages(again).toString());
     }
 
     @Test
@@ -137,7 +139,9 @@ class FilesSourceTest {
         files.write("2.yaml", process("a", "b"));
         SourceSnapshot reading = read();
         assertEquals(List.of("2.yaml DUPLICATE 4:18 metadata.name"), places(reading));
-        assertTrue(messages(reading).getFirst().contains(first + ":4:18"), () -> messages(reading).toString());
+        assertTrue(
+                messages(reading).getFirst().contains(first + ":4:18"),
+                () -> messages(reading).toString());
         assertEquals(List.of("a"), names(reading));
         assertEquals(ImmutableSet.of(second.toString()), reading.content().retainedOrigins());
         assertEquals(List.of("a", "b"), files.inForce());
@@ -151,7 +155,9 @@ class FilesSourceTest {
         files.write("1.yaml", process("a", "b"));
         SourceSnapshot reading = read();
         assertEquals(List.of("1.yaml DUPLICATE 4:18 metadata.name"), places(reading));
-        assertTrue(messages(reading).getFirst().contains(later + ":4:18"), () -> messages(reading).toString());
+        assertTrue(
+                messages(reading).getFirst().contains(later + ":4:18"),
+                () -> messages(reading).toString());
         assertEquals(ImmutableSet.of(earlier.toString()), reading.content().retainedOrigins());
         assertEquals(List.of("a", "b", "c"), files.inForce());
         assertTrue(reading.content().documents().stream()

@@ -1,9 +1,9 @@
 package io.homeostat.desired.source;
 
-import static io.homeostat.desired.source.SourceFixture.places;
 import static io.homeostat.desired.source.SourceFixture.NOW;
 import static io.homeostat.desired.source.SourceFixture.messages;
 import static io.homeostat.desired.source.SourceFixture.names;
+import static io.homeostat.desired.source.SourceFixture.places;
 import static io.homeostat.desired.source.SourceFixture.process;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -142,8 +142,12 @@ class LocalSourceTest {
         Path second = manifest("b", "same");
         SourceSnapshot reading = read();
         assertEquals(List.of("manifest.binpb DUPLICATE plugin/same"), places(reading));
-        assertTrue(messages(reading).getFirst().startsWith(second + ": "), () -> messages(reading).toString());
-        assertTrue(messages(reading).getFirst().contains(" " + first + ";"), () -> messages(reading).toString());
+        assertTrue(
+                messages(reading).getFirst().startsWith(second + ": "),
+                () -> messages(reading).toString());
+        assertTrue(
+                messages(reading).getFirst().contains(" " + first + ";"),
+                () -> messages(reading).toString());
         assertEquals(first.toString(), reading.content().documents().getFirst().origin());
         assertEquals(1, reading.content().documents().size());
     }
@@ -192,8 +196,7 @@ class LocalSourceTest {
                 .startsWith(directory + ": no such directory. "));
         Files.createSymbolicLink(directory, directory);
         assertEquals(
-                List.of(directory.getFileName() + " UNREADABLE"),
-                places(files.store(source().read(files.stored()))));
+                List.of(directory.getFileName() + " UNREADABLE"), places(files.store(source().read(files.stored()))));
         assertEquals(List.of("a"), files.inForce());
     }
 

@@ -92,7 +92,8 @@ final class SourceFixture {
     /** The problems without their words: file, kind and place of each. */
     static List<String> places(SourceSnapshot reading) {
         return reading.content().problems().stream()
-                .map(problem -> (Path.of(problem.origin()).getFileName() + " " + problem.kind() + " " + problem.place()).strip())
+                .map(problem -> (Path.of(problem.origin()).getFileName() + " " + problem.kind() + " " + problem.place())
+                        .strip())
                 .toList();
     }
 

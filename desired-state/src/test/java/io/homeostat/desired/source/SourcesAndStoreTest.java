@@ -1,9 +1,9 @@
 package io.homeostat.desired.source;
 
-import static org.junit.jupiter.api.Assertions.assertTrue;
 import static io.homeostat.desired.source.SourceFixture.NOW;
 import static io.homeostat.desired.source.SourceFixture.process;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;

@@ -1,9 +1,9 @@
 package io.homeostat.desired.source;
 
-import static io.homeostat.desired.source.SourceFixture.places;
 import static io.homeostat.desired.source.SourceFixture.NOW;
 import static io.homeostat.desired.source.SourceFixture.messages;
 import static io.homeostat.desired.source.SourceFixture.names;
+import static io.homeostat.desired.source.SourceFixture.places;
 import static io.homeostat.desired.source.SourceFixture.process;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;

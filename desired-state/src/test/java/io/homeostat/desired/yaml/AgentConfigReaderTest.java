@@ -274,7 +274,8 @@ class AgentConfigReaderTest {
         assertErrors(
                 "sources: {controlPlane: {identity: metadata}}\n",
                 "1:11: sources.controlPlane: required key 'endpoint' is missing");
-        assertEquals(2, read("sources: {controlPlane: {identity: x}}\n").errors().size());
+        assertEquals(
+                2, read("sources: {controlPlane: {identity: x}}\n").errors().size());
         assertErrorAt(
                 "1:36 sources.controlPlane.identity",
                 "sources: {controlPlane: {identity: x, endpoint: \"a:1\"}}\n",

@@ -111,7 +111,8 @@ class DocumentCodecTest {
         assertEquals("a stored document is not JSON, 18 characters", refusal("{\"config\": s3cret}"));
         String invalid = refusal(DocumentCodec.toJson(one(SMALLEST)).replace("\"env\"", "\"evn\""));
         assertTrue(
-                invalid.startsWith("a stored document is not valid (an older or newer version may have written it): spec: "),
+                invalid.startsWith(
+                        "a stored document is not valid (an older or newer version may have written it): spec: "),
                 invalid);
         assertTrue(invalid.contains("'evn'"), invalid);
         assertTrue(refusal("").endsWith(", 0 characters"), refusal(""));

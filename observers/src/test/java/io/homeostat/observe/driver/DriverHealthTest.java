@@ -137,14 +137,7 @@ class DriverHealthTest {
     @Test
     void oneThatCanNotRunTasksIsNotIllForARestartWouldNotHelp() {
         driver.saying(FakeDriver.fingerprint(HealthState.UNDETECTED, "No Podman."));
-        assertEquals(
-                new Health(
-                        Verdict.HEALTHY,
-                        2,
-                        ImmutableList.of("undetected: No Podman."),
-                        "",
-                        NOW),
-                asked());
+        assertEquals(new Health(Verdict.HEALTHY, 2, ImmutableList.of("undetected: No Podman."), "", NOW), asked());
 
         driver.say(FakeDriver.fingerprint(HealthState.UNHEALTHY, "broken"));
         Awaitility.await()

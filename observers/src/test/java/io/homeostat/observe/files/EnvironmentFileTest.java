@@ -101,7 +101,10 @@ class EnvironmentFileTest {
 
     @Test
     void whatNoProgramCanBeGivenIsAMistake() {
-        assertTrue(read("A=a\0b").problem().orElseThrow().contains("the value of A has a zero character in it, which ends a string for every program"));
+        assertTrue(read("A=a\0b")
+                .problem()
+                .orElseThrow()
+                .contains("the value of A has a zero character in it, which ends a string for every program"));
         assertTrue(read("A=" + "a".repeat(200_000)).problem().orElseThrow().contains("value of A is 200000 bytes"));
         assertEquals(
                 Optional.of("it is not UTF-8; save it as UTF-8"),
@@ -129,6 +132,7 @@ class EnvironmentFileTest {
         assertEquals(Optional.empty(), valueProblem(""));
         assertTrue(valueProblem("a\0").orElseThrow().contains("zero character"));
         assertTrue(valueProblem("a".repeat(130_000)).orElseThrow().contains(" larger than 128000 bytes"));
-        assertTrue(FileValue.of(new byte[] {(byte) 0xff}).problem().orElseThrow().contains("not UTF-8"));
+        assertTrue(
+                FileValue.of(new byte[] {(byte) 0xff}).problem().orElseThrow().contains("not UTF-8"));
     }
 }

@@ -101,9 +101,7 @@ class HandshakeTest {
     @ParameterizedTest
     @ValueSource(strings = {"thrift", "GRPC", ""})
     void aProtocolThatIsNotKnownIsRefused(String protocol) {
-        assertRefusal(
-                "it speaks \"" + protocol + "\", and only gRPC ",
-                "1|2|unix|/tmp/plugin1|" + protocol + "|");
+        assertRefusal("it speaks \"" + protocol + "\", and only gRPC ", "1|2|unix|/tmp/plugin1|" + protocol + "|");
     }
 
     @Test
@@ -130,14 +128,12 @@ class HandshakeTest {
 
     @Test
     void controlCharactersAreNotShown() {
-        assertRefusal("\"?[31mred?bell?\"",
-                "\033[31mred\007bell\u009b");
+        assertRefusal("\"?[31mred?bell?\"", "\033[31mred\007bell\u009b");
     }
 
     @Test
     void ofALongLineTheBeginningIsShown() {
-        assertRefusal("\"" + "\ud83d\ude00".repeat(80) + "...\"",
-                "\ud83d\ude00".repeat(81));
+        assertRefusal("\"" + "\ud83d\ude00".repeat(80) + "...\"", "\ud83d\ude00".repeat(81));
     }
 
     @Test
@@ -183,8 +179,7 @@ class HandshakeTest {
     @Test
     void whatIsNotUtf8IsShownAsFarAsItIs() throws Exception {
         Files.write(output, "d\u00e9marrage\n".getBytes(StandardCharsets.ISO_8859_1));
-        assertRefusal("\"d\ufffdmarrage\"",
-                Handshake.line(output).orElseThrow());
+        assertRefusal("\"d\ufffdmarrage\"", Handshake.line(output).orElseThrow());
     }
 
     @Test

@@ -92,11 +92,13 @@ class OwnGroupTest {
         try (OwnGroup group = enter(true)) {
             group.use(DEFAULTS);
         }
-        String missing = cgroups.resolve(UNIT).resolve("supervisor/cgroup.procs").toString();
+        String missing =
+                cgroups.resolve(UNIT).resolve("supervisor/cgroup.procs").toString();
         assertTrue(
                 log.list.stream()
                         .map(ILoggingEvent::getFormattedMessage)
-                        .anyMatch(each -> each.startsWith("the agent itself is not fully bounded: ") && each.contains(missing)),
+                        .anyMatch(each ->
+                                each.startsWith("the agent itself is not fully bounded: ") && each.contains(missing)),
                 log.list::toString);
     }
 

@@ -44,9 +44,7 @@ class OneShotStatesTest {
         assertEquals(
                 StatusValue.EXECUTION_FAILED, state.getCurrentPluginStatus().getStatus());
         assertEquals(3, state.getCurrentPluginStatus().getResponseCode());
-        assertEquals(
-                List.of("no luck"),
-                state.getCurrentPluginStatus().getResultsList());
+        assertEquals(List.of("no luck"), state.getCurrentPluginStatus().getResultsList());
     }
 
     private static OneShotExample plugin() {

@@ -65,8 +65,7 @@ class PluginEventsTest {
     @ParameterizedTest
     @EnumSource(value = EventType.class, names = "PLUGIN_.*", mode = EnumSource.Mode.MATCH_ALL)
     void noQueryOfAUrlIsInTheDetailsWhateverAPluginLogged(EventType type) throws InvalidProtocolBufferException {
-        String details = event(
-                        type, "no luck\nGET https://u:hunter2@b.example/x?X-Goog-Signature=c0ffee failed")
+        String details = event(type, "no luck\nGET https://u:hunter2@b.example/x?X-Goog-Signature=c0ffee failed")
                 .getEventDetails()
                 .toStringUtf8();
 

@@ -164,8 +164,7 @@ class PluginStatesTest {
         assertEquals("A", state.getCurrentRevisionId());
         assertEquals(StatusValue.RUNNING, state.getCurrentPluginStatus().getStatus());
         assertEquals("B", state.getPendingRevisionId());
-        assertStatus(
-                StatusValue.INSTALL_FAILED, 1, List.of("never listens"), undone, state.getPendingPluginStatus());
+        assertStatus(StatusValue.INSTALL_FAILED, 1, List.of("never listens"), undone, state.getPendingPluginStatus());
     }
 
     @Test

@@ -289,8 +289,9 @@ class RefusedItemsTest {
                 here.told());
         assertTrue(
                 here.lastWords()
-                        .contains(" MiB, and no message could carry the states of all; send shorter ones, or REMOVE some"
-                                + " plugins first"),
+                        .contains(
+                                " MiB, and no message could carry the states of all; send shorter ones, or REMOVE some"
+                                        + " plugins first"),
                 here.lastWords());
         here.receive(install("a", "1"), install("bc", "1"));
         assertEquals(List.of("a 1 controlPlane 2", "bc 1 controlPlane 1"), here.inForce());

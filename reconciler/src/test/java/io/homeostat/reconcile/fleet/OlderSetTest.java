@@ -80,8 +80,7 @@ class OlderSetTest {
 
         publish(6, "old");
         FleetMirror mirror = new Replica().decide().mirror;
-        assertTrue(
-                mirror.problems().getOrDefault(keys.set(), "").contains(" 6, and 7 "));
+        assertTrue(mirror.problems().getOrDefault(keys.set(), "").contains(" 6, and 7 "));
         assertEquals(ImmutableSet.of(keys.rollout("new")), decided(), "nothing begins");
 
         publish(7, "another");

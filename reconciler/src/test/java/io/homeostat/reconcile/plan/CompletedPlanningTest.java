@@ -123,8 +123,7 @@ class CompletedPlanningTest {
                 completed(wish("B")).undone(1, NOW.minusSeconds(5)).plan().message();
 
         assertTrue(
-                message.startsWith("revision B failed and was undone, A had completed before: never listens"),
-                message);
+                message.startsWith("revision B failed and was undone, A had completed before: never listens"), message);
     }
 
     @Test

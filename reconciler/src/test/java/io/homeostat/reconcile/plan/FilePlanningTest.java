@@ -319,8 +319,9 @@ class FilePlanningTest {
         assertEquals("wait ENVIRONMENT_CHANGED: wait", planned(declared));
         assertTrue(plan(declared)
                 .message()
-                .startsWith("a file that it was launched with changed again; it was restarted for that just before, so the"
-                        + " workload may change it itself"));
+                .startsWith(
+                        "a file that it was launched with changed again; it was restarted for that just before, so the"
+                                + " workload may change it itself"));
         now = NOW.plus(Duration.ofMinutes(5));
         assertEquals("restart ENVIRONMENT_CHANGED: stop launch", planned(declared));
     }

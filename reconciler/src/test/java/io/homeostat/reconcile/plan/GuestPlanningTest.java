@@ -157,14 +157,11 @@ class GuestPlanningTest {
 
     @Test
     void aNetworkThatWasChangedFromOutsideIsGivenAgainInPlaceAndToldOfOnce() {
-        Liveness changed = running(
-                WELL, new Deviation(ImmutableList.of("no 10.0.0.2"), ImmutableList.of()));
+        Liveness changed = running(WELL, new Deviation(ImmutableList.of("no 10.0.0.2"), ImmutableList.of()));
         Situation situation = learned(changed);
         WorkloadPlan plan = Planner.plan(situation);
 
-        assertEquals(
-                "configure CONFIG_DRIFTED: applyConfig (changed from outside: no 10.0.0.2)",
-                words(plan));
+        assertEquals("configure CONFIG_DRIFTED: applyConfig (changed from outside: no 10.0.0.2)", words(plan));
         assertTrue(plan.isDrift());
         assertEquals(
                 List.of(EventType.DRIFT_DETECTED),
@@ -233,19 +230,17 @@ class GuestPlanningTest {
 
     @Test
     void whatNobodyCanTakeAwayIsSaidAndNotDone() {
-        Situation situation = learned(
-                running(WELL, new Deviation(ImmutableList.of(), ImmutableList.of("and 10.0.0.9"))));
+        Situation situation =
+                learned(running(WELL, new Deviation(ImmutableList.of(), ImmutableList.of("and 10.0.0.9"))));
 
         assertEquals("none AT_DESIRED_STATE: (and 10.0.0.9)", words(Planner.plan(situation)));
-        assertEquals(
-                "TRUE AT_DESIRED_STATE: and 10.0.0.9",
-                condition(situation, Condition.Type.CONVERGED));
+        assertEquals("TRUE AT_DESIRED_STATE: and 10.0.0.9", condition(situation, Condition.Type.CONVERGED));
     }
 
     @Test
     void aSlowGuestIsWaitedForHoweverLong() {
-        Liveness slow = running(
-                Health.failed(Health.Verdict.DEGRADED, "it blocks", NOW.minusSeconds(1)), Deviation.NONE);
+        Liveness slow =
+                running(Health.failed(Health.Verdict.DEGRADED, "it blocks", NOW.minusSeconds(1)), Deviation.NONE);
         WorkloadHistory before = learned(running(WELL, Deviation.NONE)).history();
         Situation situation = learned(workload, slow, before);
         for (int look = 0; look < 10; look++) {

@@ -126,16 +126,14 @@ class UnknownInstanceTest {
         Situation found = installed().unknown("x").learned().situation();
         WorkloadPlan plan = Planner.plan(found);
 
-        Change change = OutcomeRecorder.stepped(
-                found, plan, plan.next().orElseThrow(), Outcome.done("ended at once"));
+        Change change = OutcomeRecorder.stepped(found, plan, plan.next().orElseThrow(), Outcome.done("ended at once"));
 
         assertEquals(ImmutableList.of("x"), change.ended());
         assertEquals(null, change.history());
         var event = Iterables.getOnlyElement(change.events());
         assertEquals(EventType.DRIFT_DETECTED, event.type());
         assertEquals(
-                "stopped an instance that the state does not know: launch x, pid 7; it ended at once",
-                event.message());
+                "stopped an instance that the state does not know: launch x, pid 7; it ended at once", event.message());
     }
 
     @Test

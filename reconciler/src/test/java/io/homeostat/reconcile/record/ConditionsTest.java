@@ -190,8 +190,7 @@ class ConditionsTest {
                 .succeeded("C");
 
         assertEquals(
-                "FALSE RolledBack: is to be rolled back to A",
-                words(condition(Condition.Type.ROLLED_BACK, example)));
+                "FALSE RolledBack: is to be rolled back to A", words(condition(Condition.Type.ROLLED_BACK, example)));
     }
 
     private static Row row(String situation, Condition.Type type, String shown, Supplier<Example> example) {

@@ -63,8 +63,7 @@ class LaunchFailureTest {
         Limits limits = new Limits(new Size(32 << 20), null, false);
 
         assertEquals(
-                "process " + killed.words() + "; limits.memory is 32Mi: raise it, or have the program"
-                        + " use less",
+                "process " + killed.words() + "; limits.memory is 32Mi: raise it, or have the program" + " use less",
                 after(plugin().wants("A", limits).ended("A", killed))
                         .run()
                         .crashes()

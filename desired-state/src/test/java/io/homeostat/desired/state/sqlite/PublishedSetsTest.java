@@ -84,8 +84,7 @@ final class PublishedSetsTest {
         take(set(0, "d0"), "");
 
         assertEquals(3, taken().size(), taken()::toString);
-        assertEquals(
-                "etcd: the set of etcd:/homeostat/set is in force, version 12, sequence 7", taken().getFirst());
+        assertEquals("etcd: the set of etcd:/homeostat/set is in force, version 12, sequence 7", taken().getFirst());
         assertTrue(taken().get(1).endsWith(", version 12, sequence 8"), taken()::toString);
         assertTrue(taken().get(2).endsWith(", version 12"), taken()::toString);
     }

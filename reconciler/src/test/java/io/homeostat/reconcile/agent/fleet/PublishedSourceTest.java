@@ -138,7 +138,9 @@ final class PublishedSourceTest {
         SourceProblem problem = store.problems().getFirst();
         assertEquals(NAME, problem.origin());
         assertEquals(Problem.Kind.VALUE, problem.kind());
-        assertTrue(problem.message().startsWith(NAME + ": ") && problem.message().contains("'documents'"), problem::message);
+        assertTrue(
+                problem.message().startsWith(NAME + ": ") && problem.message().contains("'documents'"),
+                problem::message);
         assertEquals(ImmutableList.of(NAME + "/web.yaml"), origins());
         ImmutableList<String> told = store.events(0, 10).stream()
                 .map(stored -> stored.event().message())
@@ -157,7 +159,12 @@ final class PublishedSourceTest {
 
         assertEquals(ImmutableList.of(NAME + "/web.yaml"), origins());
         assertEquals(1, store.problems().size());
-        assertTrue(store.problems().getFirst().message().contains("the set declares nothing at all, as if something had been cut off; publish one with a document, or take sources.https out of agent.yaml"));
+        assertTrue(
+                store.problems()
+                        .getFirst()
+                        .message()
+                        .contains(
+                                "the set declares nothing at all, as if something had been cut off; publish one with a document, or take sources.https out of agent.yaml"));
     }
 
     @Test
@@ -223,9 +230,7 @@ final class PublishedSourceTest {
 
         source.empty("no set there");
 
-        assertEquals(
-                NAME + ": no set there",
-                store.problems().getFirst().message());
+        assertEquals(NAME + ": no set there", store.problems().getFirst().message());
         assertEquals(ImmutableList.of(NAME + "/web.yaml"), origins());
     }
 

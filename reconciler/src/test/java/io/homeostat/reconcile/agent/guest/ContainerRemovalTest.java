@@ -5,7 +5,6 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.homeostat.reconcile.agent.frontend.FakeAgent;
 import io.grpc.Context;
 import io.grpc.Status;
 import io.homeostat.proto.kata.CreateContainerRequest;
@@ -13,6 +12,7 @@ import io.homeostat.proto.kata.PauseContainerRequest;
 import io.homeostat.proto.kata.RemoveContainerRequest;
 import io.homeostat.proto.kata.Storage;
 import io.homeostat.proto.kata.WaitProcessRequest;
+import io.homeostat.reconcile.agent.frontend.FakeAgent;
 import io.homeostat.reconcile.command.environment.CommandFailure;
 import java.io.IOException;
 import java.nio.file.Files;

@@ -6,8 +6,6 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.homeostat.reconcile.agent.frontend.FakeAgent;
-import io.homeostat.reconcile.agent.frontend.ScriptedProcess;
 import com.google.common.collect.ImmutableList;
 import com.google.protobuf.ByteString;
 import io.grpc.Status;
@@ -19,6 +17,8 @@ import io.homeostat.proto.nomad.driver.ExecTaskStreamingRequest;
 import io.homeostat.proto.nomad.driver.ExecTaskStreamingRequest.Setup;
 import io.homeostat.proto.nomad.driver.ExecTaskStreamingRequest.TerminalSize;
 import io.homeostat.proto.nomad.driver.ExecTaskStreamingResponse;
+import io.homeostat.reconcile.agent.frontend.FakeAgent;
+import io.homeostat.reconcile.agent.frontend.ScriptedProcess;
 import java.io.File;
 import java.io.IOException;
 import java.nio.file.Path;

@@ -1,6 +1,5 @@
 package io.homeostat.reconcile.agent.nomad;
 
-import io.homeostat.reconcile.agent.frontend.FakeAgent;
 import com.google.protobuf.ByteString;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
@@ -8,6 +7,7 @@ import io.homeostat.desired.state.Identity.ProcessIdentity;
 import io.homeostat.desired.state.history.Exit;
 import io.homeostat.proto.nomad.driver.DriverTaskEvent;
 import io.homeostat.proto.nomad.driver.TaskConfig;
+import io.homeostat.reconcile.agent.frontend.FakeAgent;
 import io.homeostat.reconcile.agent.frontend.WorkloadLook;
 import io.homeostat.reconcile.agent.frontend.WorkloadLook.End;
 import java.io.ByteArrayOutputStream;
@@ -126,7 +126,16 @@ final class NomadBench {
     WorkloadLook look(
             boolean over, @Nullable ProcessIdentity running, @Nullable End end, boolean fatal, String problem) {
         return new WorkloadLook(
-                workload(), true, over, running, running == null ? null : STARTED, end, fatal, problem, 0, agent.layout().stateDir().resolve("log"));
+                workload(),
+                true,
+                over,
+                running,
+                running == null ? null : STARTED,
+                end,
+                fatal,
+                problem,
+                0,
+                agent.layout().stateDir().resolve("log"));
     }
 
     WorkloadLook running() {

@@ -7,7 +7,6 @@ import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.homeostat.reconcile.agent.frontend.FakeAgent;
 import com.google.common.collect.ImmutableList;
 import com.google.protobuf.ByteString;
 import io.grpc.Context;
@@ -20,6 +19,7 @@ import io.homeostat.proto.nomad.driver.TaskConfig;
 import io.homeostat.proto.nomad.driver.TaskHandle;
 import io.homeostat.proto.nomad.driver.TaskState;
 import io.homeostat.proto.nomad.structs.RecoverableError;
+import io.homeostat.reconcile.agent.frontend.FakeAgent;
 import io.homeostat.reconcile.agent.frontend.WorkloadLook;
 import io.homeostat.reconcile.command.environment.CommandFailure;
 import java.nio.file.Files;

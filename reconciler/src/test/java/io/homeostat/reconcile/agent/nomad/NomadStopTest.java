@@ -6,13 +6,13 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.homeostat.reconcile.agent.frontend.FakeAgent;
 import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.history.Exit;
 import io.homeostat.proto.nomad.driver.DriverTaskEvent;
 import io.homeostat.proto.nomad.driver.TaskStatus;
+import io.homeostat.reconcile.agent.frontend.FakeAgent;
 import io.homeostat.reconcile.agent.frontend.WorkloadLook;
 import io.homeostat.reconcile.agent.frontend.WorkloadLook.End;
 import io.homeostat.reconcile.command.FrontEndCommand;

@@ -84,8 +84,7 @@ class DiagnosticsArchiveTest {
         all.write("0123456789".getBytes(StandardCharsets.UTF_8), 0, 10);
         assertEquals("0123456789", all.text());
         all.write('!');
-        assertEquals(
-                left, all.text(), "a part of a line could be a part of a secret");
+        assertEquals(left, all.text(), "a part of a line could be a part of a secret");
     }
 
     @Test

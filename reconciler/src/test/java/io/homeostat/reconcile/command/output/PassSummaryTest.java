@@ -245,8 +245,7 @@ class PassSummaryTest {
         assertEquals("", Overtaken.started().by(process("A").stopped("").situation(), STAYS));
         assertEquals("", Overtaken.started().by(Example.process().situation(), STAYS), "deleted, so it is stopped");
         assertEquals(
-                "it was started" + ELSE,
-                Overtaken.started().by(process("A").situation(), STAYS));
+                "it was started" + ELSE, Overtaken.started().by(process("A").situation(), STAYS));
     }
 
     @Test
@@ -254,9 +253,7 @@ class PassSummaryTest {
         Overtaken start = Overtaken.withdrawn(desired(process("A").situation()));
 
         assertEquals("", start.by(process("B").situation(), STAYS));
-        assertEquals(
-                "it was withdrawn" + ELSE,
-                start.by(Example.process().situation(), STAYS));
+        assertEquals("it was withdrawn" + ELSE, start.by(Example.process().situation(), STAYS));
         assertEquals(
                 "",
                 Overtaken.withdrawn(DesiredState.EMPTY).by(Example.process().situation(), STAYS),
@@ -270,9 +267,7 @@ class PassSummaryTest {
         Overtaken rollback = Overtaken.rolledBack(desired(before), Map.of(before.id(), back));
 
         assertEquals("", rollback.by(rolledBackTo("A"), STAYS));
-        assertEquals(
-                "it was rolled back to another revision" + ELSE,
-                rollback.by(rolledBackTo("0"), STAYS));
+        assertEquals("it was rolled back to another revision" + ELSE, rollback.by(rolledBackTo("0"), STAYS));
         assertEquals("the rollback was taken back" + ELSE, rollback.by(before, STAYS));
         assertEquals(
                 "something else was declared" + ELSE,

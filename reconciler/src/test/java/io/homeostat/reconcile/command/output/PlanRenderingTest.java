@@ -42,13 +42,8 @@ class PlanRenderingTest {
             "A1B2",
             "C3D4");
 
-    private static final WorkloadPlan RESTART = plan(
-            EXPORTER,
-            Action.RESTART,
-            Reason.PROCESS_EXITED,
-            "out of memory",
-            "local",
-            "local");
+    private static final WorkloadPlan RESTART =
+            plan(EXPORTER, Action.RESTART, Reason.PROCESS_EXITED, "out of memory", "local", "local");
 
     private static final WorkloadPlan REMOVE = plan(
             WorkloadId.plugin("legacy"), Action.REMOVE, Reason.NO_LONGER_DECLARED, "no longer declared", "11AA", null);

@@ -44,8 +44,7 @@ class WorkloadResultTest {
                 result(WorkloadId.process("bad"), Reason.INSTALL_FAILED, "no such file"));
 
         assertEquals(
-                ImmutableList.of(
-                        "waiting: closed now", "waiting: closed now", "failed: no such file"),
+                ImmutableList.of("waiting: closed now", "waiting: closed now", "failed: no such file"),
                 results.stream().map(WorkloadResult::words).collect(ImmutableList.toImmutableList()));
         assertTrue(results.stream().allMatch(WorkloadResult::isLeftUndone));
         assertEquals(
