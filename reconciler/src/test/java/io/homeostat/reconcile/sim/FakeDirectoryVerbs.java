@@ -92,7 +92,7 @@ final class FakeDirectoryVerbs {
 
     Outcome activate(Step.Activate step) {
         if (faults.strikes(Fault.ACTIVATE_FAILS, step.workload())) {
-            return new Outcome.Failed(FailureCause.of(FailureCause.Kind.INPUT_OUTPUT), "read-only file system", false);
+            return new Outcome.Failed(FailureCause.of(FailureCause.Kind.INPUT_OUTPUT), "read-only", false);
         }
         if (step.directory() != null && !disk.installs(step.workload()).containsKey(step.directory())) {
             return new Outcome.Failed(FailureCause.of(FailureCause.Kind.FILE_MISSING), "no such directory", false);

@@ -183,7 +183,7 @@ final class FakeExecutor implements StepExecutor {
         processes.settle();
         agentMayDie(id, "between spawning a process and saying so");
         return process.identity == null
-                ? new Outcome.Failed(FailureCause.of(FailureCause.Kind.NO_PROCESS), "no process came of it", false)
+                ? new Outcome.Failed(FailureCause.of(FailureCause.Kind.NO_PROCESS), "no process", false)
                 : Outcome.launched(instance.withIdentity(Objects.requireNonNull(process.named())));
     }
 
@@ -195,7 +195,7 @@ final class FakeExecutor implements StepExecutor {
 
     private Outcome undo(Instance instance, boolean fatal) {
         store.commit(Change.ofEnd(instance));
-        return new Outcome.Failed(FailureCause.of(FailureCause.Kind.FILE_MISSING), "no such file or directory", fatal);
+        return new Outcome.Failed(FailureCause.of(FailureCause.Kind.FILE_MISSING), "no such file", fatal);
     }
 
     private Outcome start(Step.Start step, ObservedWorkload seen) {

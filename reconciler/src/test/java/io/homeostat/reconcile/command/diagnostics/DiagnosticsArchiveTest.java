@@ -92,9 +92,8 @@ class DiagnosticsArchiveTest {
         Path secret = Files.writeString(directory.resolve("shadow"), "root:x");
         Path link = Files.createSymbolicLink(directory.resolve("plugin.log"), secret);
 
-        assertEquals(
-                "it is no regular file",
-                assertThrows(IOException.class, () -> TailBuffer.of(link, 100)).getMessage());
+        IOException refused = assertThrows(IOException.class, () -> TailBuffer.of(link, 100));
+        assertTrue(String.valueOf(refused.getMessage()).contains("regular file"), refused::toString);
         assertEquals("root:x", TailBuffer.of(secret, 6));
         assertFalse(TailBuffer.of(secret, 5).contains("x"));
     }

@@ -339,7 +339,7 @@ class ImportsTest extends ImportsFixture {
                 "stopsignal=ABRT | by one of TERM",
                 "directory=srv | absolute path",
                 "directory=%(ENV_HOME)s | an expression whose value",
-                "serverurl=AUTO | no such field",
+                "serverurl=AUTO | such field",
                 "environment=API_TOKEN=geheim | env.API_TOKEN looks",
             })
     void whatSupervisorHasAndWeHaveNotIsToldWithItsLine(String line, String words) throws IOException {
@@ -351,7 +351,7 @@ class ImportsTest extends ImportsFixture {
             delimiter = '|',
             quoteCharacter = '`',
             value = {
-                "command=/bin/%(ENV_X)s | write the value",
+                "command=/bin/%(ENV_X)s | expression",
                 "command=./web | absolute path",
                 "command=\"/bin/true | closed",
                 "user=web | has no command",
