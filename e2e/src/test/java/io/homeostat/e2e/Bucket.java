@@ -89,7 +89,7 @@ final class Bucket implements BeforeEachCallback, AfterEachCallback {
 
     static byte[] greeter() {
         try {
-            return Files.readAllBytes(Distribution.greeter());
+            return Files.readAllBytes(SampleProgram.GREETER.light());
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }

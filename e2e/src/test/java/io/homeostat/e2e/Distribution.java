@@ -31,16 +31,6 @@ final class Distribution {
         return home().resolve("../../..").normalize();
     }
 
-    /** The sample plugin's archive. */
-    static Path greeter() {
-        return Path.of(property("homeostat.greeter")).toAbsolutePath().normalize();
-    }
-
-    /** Its classes, made ready for the JVM that runs the tests; declarations name it in GREETER_CLASSES. */
-    static Path greeterClasses() {
-        return greeter().resolveSibling("greeter.jsa");
-    }
-
     /** What the build tells its tests. */
     static String property(String name) {
         String value = System.getProperty(name);
@@ -102,26 +92,28 @@ final class Distribution {
     }
 
     private static void trainGreeter() throws IOException {
-        Path partial = greeterClasses().resolveSibling("greeter.jsa.new");
+        Path classes = SampleProgram.GREETER.classes();
+        Path partial = classes.resolveSibling("greeter.jsa.new");
         Path directory = Files.createTempDirectory("hs");
-        awaitEnd(new ProcessBuilder("tar", "xzf", greeter().toString(), "-C", directory.toString()).start());
+        Path program = Files.writeString(directory.resolve("greeter"), SampleProgram.GREETER.script());
         Path socket = directory.resolve("s");
         ProcessBuilder training = new ProcessBuilder(
-                        directory.resolve("bin/greeter").toString(),
+                        "/bin/sh",
+                        program.toString(),
                         "--protocol=unix",
                         "--address=" + socket,
                         "--errorlogfile=" + directory.resolve("errors"))
                 .redirectInput(Path.of("/dev/null").toFile())
                 .redirectOutput(ProcessBuilder.Redirect.DISCARD)
                 .redirectError(ProcessBuilder.Redirect.DISCARD);
-        training.environment().put("JAVA_HOME", System.getProperty("java.home"));
+        training.environment().put("GREETER_CLASSES", "");
         training.environment().put("JAVA_TOOL_OPTIONS", "-XX:ArchiveClassesAtExit=" + partial);
         Process greeter = training.start();
         eventually().until(() -> Files.exists(socket) || !greeter.isAlive());
         greeter.destroy();
         awaitEnd(greeter);
         if (Files.exists(partial)) {
-            Files.move(partial, greeterClasses(), StandardCopyOption.ATOMIC_MOVE);
+            Files.move(partial, classes, StandardCopyOption.ATOMIC_MOVE);
         }
         Trees.delete(directory);
     }

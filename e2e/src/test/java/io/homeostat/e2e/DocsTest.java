@@ -94,7 +94,8 @@ final class DocsTest {
     /** A README is read in a checkout: the quickstart is there, with the archive that the build has made. */
     private void checkout() throws IOException {
         for (Path file : List.of(
-                Distribution.checkout().resolve("examples/quickstart/homeostat.yaml"), Distribution.greeter())) {
+                Distribution.checkout().resolve("examples/quickstart/homeostat.yaml"),
+                SampleProgram.GREETER.archive())) {
             Path here = homeostat
                     .directory()
                     .resolve(Distribution.checkout().relativize(file).toString());

@@ -78,14 +78,12 @@ final class Document {
                 .with("entryPoint", "run");
     }
 
-    /** The sample plugin, with short patience, and with what halves the time of its start. */
+    /** The sample plugin, with short patience. */
     static Document greeter(String name, String revision, String url) {
         return plugin(name)
                 .with("revision", revision)
                 .with("source.url", url)
                 .with("entryPoint", "bin/greeter")
-                .with("env.JAVA_HOME", System.getProperty("java.home"))
-                .with("env.GREETER_CLASSES", Distribution.greeterClasses().toString())
                 .with("stop.timeout", "10s");
     }
 

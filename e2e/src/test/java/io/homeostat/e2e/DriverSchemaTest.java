@@ -46,7 +46,7 @@ final class DriverSchemaTest {
 
     @BeforeAll
     static void unpack() {
-        sample = SampleDriver.unpack(directory);
+        sample = SampleDriver.in(directory);
     }
 
     private static Document runner() {

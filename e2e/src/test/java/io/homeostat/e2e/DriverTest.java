@@ -35,12 +35,13 @@ final class DriverTest {
 
     @BeforeAll
     static void unpack() {
-        sample = SampleDriver.unpack(directory);
+        sample = SampleDriver.in(directory);
     }
 
     @Test
     void aDriverComesFromItsArchiveAndSaysWhatItCanDo() {
-        homeostat.applied(SampleDriver.document("runner", "1").with("config.greeting", "hello"));
+        homeostat.applied(SampleDriver.document("runner", "1", SampleProgram.RUNNER.archive())
+                .with("config.greeting", "hello"));
 
         JsonNode status = homeostat.status(DRIVER);
         assertEquals("RUNNING 1", homeostat.state(DRIVER));
@@ -209,7 +210,7 @@ final class DriverTest {
     @Test
     void ofADeletedDriverAndItsTaskNothingIsLeft() {
         homeostat.applied(
-                SampleDriver.document("runner", "1"),
+                SampleDriver.document("runner", "1", SampleProgram.RUNNER.light()),
                 Document.task("web", "runner", "sleep 1000 & setsid sleep 1000 & exec sleep 1000"));
         Path task = homeostat.allocation("web");
         List<Path> groups = ControlGroups.ofTask(task);

@@ -33,7 +33,7 @@ final class ExecTest {
 
     @BeforeAll
     static void unpack() {
-        sample = SampleDriver.unpack(directory);
+        sample = SampleDriver.in(directory);
     }
 
     /** @param faults of the driver */
@@ -153,18 +153,19 @@ final class ExecTest {
     void whatCanNotBeIsSaidBeforeAnythingIsDone() {
         begin(false);
 
-        shell("$HS exec driver/runner -- ls")
+        homeostat
+                .exec("driver/runner", "ls")
                 .exits(1)
                 .says("exec works with container/NAME, task/NAME, and driver/runner is a Driver");
-        shell("$HS exec task/other -- ls").exits(1).says("task/other").says("not declared");
-        shell("$HS exec task/web ls").exits(64).says("homeostat exec task/web -- ls");
-        shell("$HS exec task/web").exits(64).says("needs a command after --");
+        homeostat.exec("task/other", "ls").exits(1).says("task/other").says("not declared");
+        homeostat.run("exec", "task/web", "ls").exits(64).says("homeostat exec task/web -- ls");
+        homeostat.run("exec", "task/web").exits(64).says("needs a command after --");
         shell("$HS exec -t task/web -- sh").exits(64).says("-t needs a terminal as standard input");
-        shell("$HS signal task/web CHLD").exits(1).says("drivers may not know SIGCHLD");
+        homeostat.run("signal", "task/web", "CHLD").exits(1).says("drivers may not know SIGCHLD");
         homeostat.run("stop", WEB).exits(0);
-        shell("$HS exec task/web -- ls").exits(1).says("task/web does not run");
-        shell("$HS signal task/web HUP").exits(1).says("task/web does not run");
-        shell("$HS signal task/web NOPE").exits(64).says("'NOPE' is no signal");
+        homeostat.exec("task/web", "ls").exits(1).says("task/web does not run");
+        homeostat.run("signal", "task/web", "HUP").exits(1).says("task/web does not run");
+        homeostat.run("signal", "task/web", "NOPE").exits(64).says("'NOPE' is no signal");
         assertFalse(homeostat.events(WEB).toString().contains("SIGNALED"));
     }
 
@@ -172,8 +173,8 @@ final class ExecTest {
     void whatADriverSaysItCanNotDoIsNotTried() {
         begin(false, "no-exec", "no-signals");
 
-        shell("$HS exec task/web -- ls").exits(1).says("runs no commands in tasks");
-        shell("$HS signal task/web HUP").exits(1).says("sends no signals to tasks");
+        homeostat.exec("task/web", "ls").exits(1).says("runs no commands in tasks");
+        homeostat.run("signal", "task/web", "HUP").exits(1).says("sends no signals to tasks");
         assertFalse(homeostat.events(WEB).toString().contains("SIGNALED"));
     }
 

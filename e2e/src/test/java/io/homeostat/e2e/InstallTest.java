@@ -27,8 +27,8 @@ final class InstallTest {
     final Bucket bucket = new Bucket();
 
     @Test
-    void aPluginFromASignedUrlRuns() {
-        Stored archive = bucket.put("greeter.tar.gz", Bucket.greeter());
+    void aPluginFromASignedUrlRuns() throws IOException {
+        Stored archive = bucket.put("greeter.tar.gz", Files.readAllBytes(SampleProgram.GREETER.archive()));
         homeostat.keepsSecret(archive.signature());
 
         Path file = homeostat.file("greeter.yaml", greeter(archive).config("evening"));

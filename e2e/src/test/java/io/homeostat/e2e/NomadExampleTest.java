@@ -49,6 +49,6 @@ final class NomadExampleTest {
     private String example() throws IOException {
         String yaml = DocPage.named("docs/nomad-drivers.md").fileShown("nomad.yaml");
         assertTrue(yaml.contains(DRIVER), yaml);
-        return yaml.replace(DRIVER, SampleDriver.unpack(temp).program().toString());
+        return yaml.replace(DRIVER, SampleDriver.in(temp).program().toString());
     }
 }

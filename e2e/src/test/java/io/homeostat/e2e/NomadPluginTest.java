@@ -724,15 +724,11 @@ class NomadPluginTest {
     void aPluginIsStartedAndStoppedByItsProtocol() throws IOException {
         TaskConfig task = nomad.task(Map.of(
                 "url",
-                Distribution.greeter().toUri().toString(),
+                SampleProgram.GREETER.light().toUri().toString(),
                 "sha256",
-                Hashes.sha256(Files.readAllBytes(Distribution.greeter())),
+                Hashes.sha256(Files.readAllBytes(SampleProgram.GREETER.light())),
                 "entry_point",
                 "bin/greeter",
-                "env",
-                Map.of(
-                        "JAVA_HOME", System.getProperty("java.home"),
-                        "GREETER_CLASSES", Distribution.greeterClasses().toString()),
                 "plugin",
                 true));
         nomad.start(task);

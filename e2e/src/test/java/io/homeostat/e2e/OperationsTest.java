@@ -20,7 +20,9 @@ final class OperationsTest {
         Agent agent = homeostat.agent();
         homeostat
                 .apply(Document.greeter(
-                                "greeter", "1", Distribution.greeter().toUri().toString())
+                                "greeter",
+                                "1",
+                                SampleProgram.GREETER.light().toUri().toString())
                         .with("config.string", "hello"))
                 .exits(0);
         homeostat.awaitRunning("plugin/greeter");
@@ -64,7 +66,7 @@ final class OperationsTest {
     @Tag("nightly")
     @Test
     void questionsTakeSeveralNamesLabelsOrAll() {
-        String archive = Distribution.greeter().toUri().toString();
+        String archive = SampleProgram.GREETER.light().toUri().toString();
         homeostat.applied(
                 Document.script("a", "exec sleep 1000").with("revision", "1").label("team", "sre"),
                 Document.script("b", "exec sleep 1000").with("revision", "2").label("team", "web"),

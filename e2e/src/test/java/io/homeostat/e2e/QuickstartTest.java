@@ -22,7 +22,7 @@ final class QuickstartTest {
         Path checkout = Distribution.checkout();
         Path example = Path.of("examples", "quickstart", "homeostat.yaml");
         copy(checkout.resolve(example), example);
-        copy(Distribution.greeter(), checkout.relativize(Distribution.greeter()));
+        copy(SampleProgram.GREETER.archive(), checkout.relativize(SampleProgram.GREETER.archive()));
 
         homeostat.runProcess("plan", "-f", "examples/quickstart").exits(0).says("2 to install");
         homeostat

@@ -41,7 +41,10 @@ final class ReloadTest {
         Path read = homeostat.directory().resolve("read");
         homeostat.declare(
                 "greeter.yaml",
-                Document.greeter("greeter", "1", Distribution.greeter().toUri().toString())
+                Document.greeter(
+                                "greeter",
+                                "1",
+                                SampleProgram.GREETER.light().toUri().toString())
                         .with("reload.exec.command", new String[] {"cp", conf.toString(), read.toString()})
                         .with("reload.watch", new String[] {conf.toString()}));
         homeostat.agent();

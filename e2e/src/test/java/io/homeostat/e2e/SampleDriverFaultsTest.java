@@ -63,7 +63,7 @@ class SampleDriverFaultsTest {
 
     @BeforeAll
     void launch() throws IOException {
-        sample = SampleDriver.unpack(directory);
+        sample = SampleDriver.in(directory);
         tasks = new DriverTasks(Files.createDirectories(directory.resolve("alloc")));
         driver = sample.launch();
     }

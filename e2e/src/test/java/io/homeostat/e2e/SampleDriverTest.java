@@ -87,7 +87,7 @@ class SampleDriverTest {
     @BeforeAll
     void launch() throws IOException {
         Files.setPosixFilePermissions(directory, PosixFilePermissions.fromString("rwxr-xr-x"));
-        sample = SampleDriver.unpack(directory);
+        sample = SampleDriver.in(directory);
         tasks = new DriverTasks(Files.createDirectories(directory.resolve("alloc")));
         driver = sample.launch();
     }

@@ -36,7 +36,7 @@ final class TaskCoresTest {
 
     @BeforeAll
     static void unpack() {
-        sample = SampleDriver.unpack(directory);
+        sample = SampleDriver.in(directory);
         assumeTrue(Files.isWritable(CPUSETS.resolve("cgroup.procs")), "no cpusets of version 1 that we may write to");
         assumeTrue(ALL > 1, "one processor is nobody's own");
     }

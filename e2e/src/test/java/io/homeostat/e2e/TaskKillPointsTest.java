@@ -56,7 +56,7 @@ final class TaskKillPointsTest {
 
     @BeforeAll
     static void unpack() {
-        sample = SampleDriver.unpack(directory);
+        sample = SampleDriver.in(directory);
     }
 
     /** In the order in which a start comes to them. */

@@ -32,7 +32,7 @@ final class TaskNetworkTest {
 
     @BeforeAll
     static void unpack() {
-        sample = SampleDriver.unpack(directory);
+        sample = SampleDriver.in(directory);
     }
 
     private static Document runner() {

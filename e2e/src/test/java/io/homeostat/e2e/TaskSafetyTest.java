@@ -33,7 +33,7 @@ final class TaskSafetyTest {
 
     @BeforeAll
     static void unpack() {
-        sample = SampleDriver.unpack(directory);
+        sample = SampleDriver.in(directory);
     }
 
     private static Document runner() {

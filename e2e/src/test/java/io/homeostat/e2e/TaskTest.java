@@ -36,7 +36,7 @@ final class TaskTest {
 
     @BeforeAll
     static void unpack() {
-        sample = SampleDriver.unpack(directory);
+        sample = SampleDriver.in(directory);
     }
 
     private static Document runner() {
