@@ -273,7 +273,7 @@ class FleetPlannerTest {
     /** The canary of 4 may well be behind a quarter of all. */
     @Test
     void nobodyGoesBackBecauseOthersHaveCome() {
-        for (int i = 0; i < 50; i++) {
+        for (int i = 0; i < 15; i++) {
             Fleet small = new Fleet(4, "2 30 100%");
             small.rename("rollout-" + i);
             small.settled();

@@ -24,7 +24,7 @@ import org.junit.jupiter.api.Test;
 
 /** Facts that change and become unknown, in many seeded histories. */
 class RuleHistoryTest {
-    private static final int HISTORIES = 500;
+    private static final int HISTORIES = Boolean.getBoolean("nightly") ? 500 : 100;
     private static final int LOOKS = 40;
     private static final HostFact A = new HostFact(Scope.OS, "A");
     private static final HostFact B = new HostFact(Scope.METADATA, "B");
