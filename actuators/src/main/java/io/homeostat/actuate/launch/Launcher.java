@@ -4,6 +4,7 @@ import com.google.common.collect.Comparators;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
 import io.homeostat.actuate.ActuationFailure;
+import io.homeostat.actuate.Interruption;
 import io.homeostat.actuate.SecureDirectories;
 import io.homeostat.actuate.launch.ProcessProtocol.Preparation;
 import io.homeostat.actuate.limits.LimitEnforcer.CgroupPlan;
@@ -21,6 +22,7 @@ import io.homeostat.observe.process.LaunchDirectory.LaunchMarks;
 import io.homeostat.observe.process.ProcFs;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.nio.channels.ClosedByInterruptException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -105,6 +107,8 @@ public final class Launcher {
             }
             int keeper = spawn(request, directory, user, becoming, groups, preparation);
             return await(keeper, directory, id);
+        } catch (ClosedByInterruptException e) {
+            throw Interruption.of(e);
         } catch (IOException | IllegalStateException e) {
             throw new ActuationFailure(
                     "could not launch " + id.brief() + " (" + request.executable() + "): " + e.getMessage(), false, e);

@@ -66,6 +66,21 @@ class LauncherTest {
     }
 
     @Test
+    void anInterruptedLaunchIsNoFailureOfTheProgram() throws Exception {
+        LaunchRequest request = new LaunchRequest(
+                bed.instance(TestBed.PROCESS),
+                bed.program("p", "exec sleep 1000"),
+                ImmutableList.of(),
+                ImmutableMap.of(),
+                null);
+
+        Thread.currentThread().interrupt();
+
+        assertThrows(InterruptedException.class, () -> bed.launch(request));
+        assertFalse(Thread.interrupted());
+    }
+
+    @Test
     void launchingTheSameLaunchAgainReturnsTheSameProcess() throws Exception {
         Path program = bed.program("p", "echo started", "exec sleep 1000");
         LaunchRequest request =
