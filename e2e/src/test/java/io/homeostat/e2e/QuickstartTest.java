@@ -9,6 +9,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
@@ -17,6 +18,7 @@ final class QuickstartTest {
     @RegisterExtension
     final Homeostat homeostat = new Homeostat();
 
+    @Tag("nightly")
     @Test
     void theQuickstartWorksFromItsFirstCommandToItsLast() throws IOException {
         Path checkout = Distribution.checkout();

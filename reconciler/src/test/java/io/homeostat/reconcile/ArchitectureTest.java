@@ -153,7 +153,9 @@ class ArchitectureTest {
     /** The simulation does, of a kind that no main class knows either. */
     @Test
     void whoAsksForAnyKindIsFound() {
-        JavaClasses simulation = new ClassFileImporter().importPackages("io.homeostat.reconcile.sim");
+        JavaClasses simulation = new ClassFileImporter()
+                .importPackages(
+                        "io.homeostat.reconcile.sim", "io.homeostat.reconcile.runtime.timer", "io.homeostat.desired.model");
 
         String found = whichKindAWorkloadIsOnlyItsOwnPackagesAsk()
                 .allowEmptyShould(false)

@@ -31,7 +31,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 /** What is removed from a hostile directory is what was to be removed, to the byte; the seed of each run is in its name. */
 @Timeout(120)
 class HostileDirectoryTest {
-    private static final int SEEDS = Boolean.getBoolean("nightly") ? 10 : 3;
+    private static final int SEEDS = Boolean.getBoolean("nightly") ? 10 : 1;
 
     @TempDir
     Path temp;

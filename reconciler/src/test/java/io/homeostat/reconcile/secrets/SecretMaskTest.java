@@ -245,12 +245,12 @@ class SecretMaskTest {
 
     /** What else the machine does is not the text's doing. In nanoseconds. */
     private static long processorTime(SecretMask mask, int size) {
-        String text = "://a?".repeat(2_500 * size)
-                + "token".repeat(12_500 * size)
-                + "-a".repeat(25_000 * size)
-                + "eyJ".repeat(6_000 * size)
-                + "-----BEGIN PRIVATE KEY-----".repeat(125 * size)
-                + "\\".repeat(25_000 * size);
+        String text = "://a?".repeat(1_000 * size)
+                + "token".repeat(5_000 * size)
+                + "-a".repeat(10_000 * size)
+                + "eyJ".repeat(2_400 * size)
+                + "-----BEGIN PRIVATE KEY-----".repeat(50 * size)
+                + "\\".repeat(10_000 * size);
         ThreadMXBean threads = ManagementFactory.getThreadMXBean();
         long before = threads.getCurrentThreadCpuTime();
         assertFalse(mask.mask(text).isEmpty());

@@ -200,11 +200,11 @@ class ShownDeclarationTest {
 
     @Test
     void aTextMadeToBeSlowIsNot() {
-        String text = "a:".repeat(50_000)
-                + "x@".repeat(50_000)
-                + "-p".repeat(50_000)
-                + "a1".repeat(50_000)
-                + " -p1a".repeat(20_000);
+        String text = "a:".repeat(15_000)
+                + "x@".repeat(15_000)
+                + "-p".repeat(15_000)
+                + "a1".repeat(15_000)
+                + " -p1a".repeat(6_000);
         assertTrue(variable("A", text).length() < text.length());
     }
 }
