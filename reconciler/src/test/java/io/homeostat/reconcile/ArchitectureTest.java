@@ -155,7 +155,9 @@ class ArchitectureTest {
     void whoAsksForAnyKindIsFound() {
         JavaClasses simulation = new ClassFileImporter()
                 .importPackages(
-                        "io.homeostat.reconcile.sim", "io.homeostat.reconcile.runtime.timer", "io.homeostat.desired.model");
+                        "io.homeostat.reconcile.sim",
+                        "io.homeostat.reconcile.runtime.timer",
+                        "io.homeostat.desired.model");
 
         String found = whichKindAWorkloadIsOnlyItsOwnPackagesAsk()
                 .allowEmptyShould(false)
