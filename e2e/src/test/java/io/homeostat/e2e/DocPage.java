@@ -1,5 +1,6 @@
 package io.homeostat.e2e;
 
+import com.google.common.base.CharMatcher;
 import com.google.common.collect.ImmutableList;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -149,17 +150,16 @@ record DocPage(
     }
 
     private static ImmutableList<Code> code(String sentences) {
-        return CODE.matcher(sentences)
-                .results()
-                .map(code -> new Code(
-                        1
-                                + (int) sentences
-                                        .substring(0, code.start())
-                                        .chars()
-                                        .filter(c -> c == '\n')
-                                        .count(),
-                        code.group(1).replace('\n', ' ')))
-                .collect(ImmutableList.toImmutableList());
+        ImmutableList.Builder<Code> found = ImmutableList.builder();
+        Matcher code = CODE.matcher(sentences);
+        int line = 1;
+        int counted = 0;
+        while (code.find()) {
+            line += CharMatcher.is('\n').countIn(sentences.substring(counted, code.start()));
+            counted = code.start();
+            found.add(new Code(line, code.group(1).replace('\n', ' ')));
+        }
+        return found.build();
     }
 
     /** The name of a heading in links, as forges and MkDocs make it; they agree where it has no sign between two spaces. */

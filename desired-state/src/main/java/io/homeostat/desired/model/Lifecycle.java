@@ -160,7 +160,7 @@ public record Lifecycle(
             @Doc("Pause before the first restart.") @Default("0s")
             Duration initialDelay,
 
-            @Doc("The longest pause between two restarts.") @Default("5m")
+            @Doc("The longest pause between two restarts; less than 100ms counts as 100ms.") @Default("5m")
             Duration maxDelay,
 
             @Doc("After this long in health the count of restarts begins anew.") @Default("10m") @Range(min = 1)

@@ -53,7 +53,7 @@ class ExplainTest {
                 FIELD:    spec.restart.maxDelay  <duration> default: 5m
 
                 DESCRIPTION:
-                    The longest pause between two restarts.
+                    The longest pause between two restarts; less than 100ms counts as 100ms.
                     Written as 500ms, 10s, 5m or 1h30m.
                 """, Explain.text("Process.spec.restart.maxDelay"));
     }

@@ -27,7 +27,7 @@ public final class BackoffPolicies {
     private static final Duration RELOADS_REMEMBERED = Duration.ofMinutes(5);
     private static final int DOUBLING = 2;
 
-    /** The shortest delay but for a first crash; with less, a workload that always fails would burn a core. */
+    /** The shortest delay after a failure other than a first crash; with less, a workload that always fails would burn a core. */
     private static final Duration FLOOR = Duration.ofMillis(100);
 
     private BackoffPolicies() {}
