@@ -264,7 +264,7 @@ final class RollbackTest {
                 .says("homeostat rollback process/web --to REVISION chooses another one")
                 .says("homeostat resume process/web goes back to what is declared");
         assertEquals("RUNNING 3", homeostat.state(WEB));
-        homeostat.run("rollback", WEB).exits(1);
+        homeostat.run("rollback", WEB).exits(1).says("install 2");
         homeostat.run("start", WEB).exits(1);
         assertEquals("2", homeostat.status(WEB).get("pendingRevision").asText());
         assertEquals("none", lastRollback());
@@ -349,7 +349,7 @@ final class RollbackTest {
         Trees.delete(homeostat.stateDir().resolve("cache"));
         bucket.expire(first);
         homeostat.agent().awaitReady();
-        homeostat.run("rollback", WEB).exits(1);
+        homeostat.run("rollback", WEB).exits(1).says("install 1");
         long pid = homeostat.pid(WEB);
         assertEquals(List.of("SUPERSEDED", "CURRENT", "PENDING"), standings());
         assertEquals("1", homeostat.status(WEB).get("pendingRevision").asText());
@@ -360,7 +360,7 @@ final class RollbackTest {
         homeostat.awaitAnother(WEB, homeostat.kill(WEB));
         eventually().until(() -> homeostat.state(WEB), "RUNNING 2"::equals);
 
-        homeostat.run("rollback", WEB).exits(1);
+        homeostat.run("rollback", WEB).exits(1).says("install 1");
         homeostat.run("history", WEB).exits(0).says("pending     ").says(" number 1; downloading");
     }
 
