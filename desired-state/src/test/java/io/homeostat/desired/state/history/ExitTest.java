@@ -25,6 +25,15 @@ class ExitTest {
                 "exited with status 7 after a process of its tree was killed, out of memory", outOfMemory(7, null));
     }
 
+    @Test
+    void aSignalIsNamedWithItsNumber() {
+        assertEquals(
+                "was ended by signal 9 (SIGKILL)", exit(137, 9, Reason.SIGNALED).words());
+        assertEquals(
+                "was ended by signal of an unknown number",
+                exit(null, null, Reason.SIGNALED).words());
+    }
+
     private static String outOfMemory(@Nullable Integer code, @Nullable Integer signal) {
         return exit(code, signal, Reason.OOM_KILLED).words();
     }
