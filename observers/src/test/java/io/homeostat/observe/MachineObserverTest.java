@@ -269,8 +269,9 @@ class MachineObserverTest {
         Probe probe = new Probe(null, null, new Probe.Exec(ImmutableList.of("/bin/sh", "-c", "exit 3")), null);
 
         assertEquals(Health.healthy(NOW), seen(instance, Specs.process(null)).health());
-        Health failed = seen(instance, Specs.process(probe)).health();
-        assertTrue(failed != null && failed.verdict() == Verdict.UNHEALTHY, String.valueOf(failed));
+        Health failed =
+                Objects.requireNonNull(seen(instance, Specs.process(probe)).health());
+        assertEquals(Verdict.UNHEALTHY, failed.verdict(), failed::toString);
         assertTrue(failed.problem().contains("/bin/sh"), failed.problem());
         assertEquals(null, seen(instance, Checks.NONE).health());
         assertTrue(seen(instance, Checks.NONE).listening());

@@ -309,7 +309,7 @@ class SetReaderTest {
     }
 
     private static void assertRefusal(String beginning, Executable reading) {
-        String message = assertThrows(RefusedSet.class, reading).getMessage();
+        String message = String.valueOf(assertThrows(RefusedSet.class, reading).getMessage());
         assertEquals(beginning, message.substring(0, beginning.length()));
     }
 

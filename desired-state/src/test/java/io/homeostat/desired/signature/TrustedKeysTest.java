@@ -86,7 +86,7 @@ class TrustedKeysTest {
                 "it is no text, but perhaps DER; make PEM of it: openssl pkey -pubin -inform DER -in " + key
                         + " -out key.pem");
         KeyFailure failure = assertThrows(KeyFailure.class, () -> SigningKey.read(key));
-        String message = failure.getMessage();
+        String message = String.valueOf(failure.getMessage());
         assertTrue(message.startsWith("cannot use the key: " + key + ": "), message);
         assertTrue(message.endsWith(" openssl pkey -inform DER -in " + key + " -out key.pem"), message);
     }

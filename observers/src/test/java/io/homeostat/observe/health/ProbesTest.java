@@ -2,6 +2,7 @@ package io.homeostat.observe.health;
 
 import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.common.collect.ImmutableList;
@@ -270,7 +271,8 @@ class ProbesTest {
     }
 
     private static void assertUnhealthy(@Nullable Health health, String end) {
-        assertTrue(health != null && health.verdict() == Verdict.UNHEALTHY, String.valueOf(health));
+        assertNotNull(health);
+        assertEquals(Verdict.UNHEALTHY, health.verdict(), health::toString);
         assertTrue(health.problem().endsWith(end), health.problem());
     }
 

@@ -4,10 +4,12 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.google.common.base.Splitter;
 import io.homeostat.reconcile.cli.Shell.Result;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -36,10 +38,11 @@ class UsageTest {
     void helpListsWhatExistsAndNothingElse() {
         Result result = shell.plain("--help");
         assertEquals(0, result.status());
-        String commands =
-                "init bundle validate publish fleet plan apply delete pause resume run status events logs stop start"
-                        + " reset verify states vm-event watch ui doctor diagnostics explain schema completion version";
-        for (String command : commands.split(" ")) {
+        List<String> commands = Splitter.on(' ')
+                .splitToList(
+                        "init bundle validate publish fleet plan apply delete pause resume run status events logs stop start"
+                                + " reset verify states vm-event watch ui doctor diagnostics explain schema completion version");
+        for (String command : commands) {
             assertTrue(result.out().contains("\n  " + command + " "), command);
         }
         assertFalse(result.out().contains("\n  self-train"), "not for people");

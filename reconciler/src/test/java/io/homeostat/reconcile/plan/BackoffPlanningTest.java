@@ -10,6 +10,7 @@ import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.model.DesiredState.Policy;
+import io.homeostat.desired.model.Lifecycle.Restart;
 import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.state.history.Attempts;
 import io.homeostat.desired.state.history.Reason;
@@ -21,6 +22,7 @@ import io.homeostat.observe.limits.ObservedLimits;
 import io.homeostat.reconcile.Written;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.Objects;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
 
@@ -89,13 +91,9 @@ class BackoffPlanningTest {
     void aProgramThatCannotStartNeverKeepsACoreBusyWhateverIsDeclared() {
         Situation failed = failedToStart(1, "restart: {initialDelay: 0s, maxDelay: 0s}, start: {attempts: 1}");
 
-        assertEquals(
-                NOW.plusMillis(100),
-                BackoffPolicies.afterLastStart(
-                        failed,
-                        failed(1, NOW),
-                        failed.declared().workload().lifecycle().restart(),
-                        1));
+        Restart policy =
+                Objects.requireNonNull(failed.declared()).workload().lifecycle().restart();
+        assertEquals(NOW.plusMillis(100), BackoffPolicies.afterLastStart(failed, failed(1, NOW), policy, 1));
         assertEquals(Reason.START_FAILED, Planner.plan(failed).reason());
     }
 

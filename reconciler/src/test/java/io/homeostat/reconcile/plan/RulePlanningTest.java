@@ -23,6 +23,7 @@ import io.homeostat.observe.host.HostFacts.HostFact;
 import io.homeostat.reconcile.record.Conditions;
 import java.time.Instant;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
@@ -130,7 +131,7 @@ class RulePlanningTest {
 
     @Test
     void planAndConditionsSayWhichRuleDecided() {
-        String why = decision(wanted(ON_ANOTHER)).why();
+        String why = Objects.requireNonNull(decision(wanted(ON_ANOTHER))).why();
         String words = "disabled: " + why;
 
         assertTrue(why.contains("'debian'") && why.contains("'ubuntu'"), why);
@@ -168,7 +169,7 @@ class RulePlanningTest {
 
     @Test
     void aDecisionIsRememberedAndKeepsItsTimeWhileItStaysTheSame() {
-        Decision disabled = decision(wanted(ON_ANOTHER));
+        Decision disabled = Objects.requireNonNull(decision(wanted(ON_ANOTHER)));
         assertEquals(new Decision(State.DISABLED, disabled.why(), NOW), disabled);
         assertEquals(
                 new Decision(State.ENABLED, "os ID equal 'debian' holds (it is 'debian')", BEFORE),

@@ -240,6 +240,7 @@ public final class ScriptedProcess extends Process {
         }
 
         @Override
+        @SuppressWarnings("ReferenceEquality") // The marker is this array, whatever others contain.
         public int read(byte[] into, int offset, int length) throws IOException {
             try {
                 byte[] piece = rest.length > 0 ? rest : pieces.take();
