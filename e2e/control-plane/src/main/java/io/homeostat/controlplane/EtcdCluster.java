@@ -46,6 +46,8 @@ public final class EtcdCluster implements AutoCloseable {
             command.addAll(List.of("--initial-cluster", peers, "--initial-cluster-state", "new"));
             // Tests write little, and a disk that is shared with a build is slow.
             command.addAll(List.of("--unsafe-no-fsync", "--heartbeat-interval", "100", "--election-timeout", "1000"));
+            // Passwords of tests need no protection from guessing.
+            command.addAll(List.of("--bcrypt-cost", "4"));
             command.addAll(options);
             members.add(new Member(command, url(scheme, ports.get(i)), directory.resolve("m" + i + ".log")));
         }
