@@ -15,7 +15,8 @@ import org.awaitility.core.ConditionTimeoutException;
 
 /** A command under way, which goes on until it is interrupted. */
 final class Background {
-    private static final Duration PATIENCE = Duration.ofSeconds(60);
+    /** How long tests of commands wait for what is to come. */
+    static final Duration PATIENCE = Duration.ofMinutes(3);
 
     private final ByteArrayOutputStream out = new ByteArrayOutputStream();
     private final CompletableFuture<Result> ended = new CompletableFuture<>();
@@ -36,13 +37,17 @@ final class Background {
         return out.toString(StandardCharsets.UTF_8);
     }
 
-    /** Waits until a regular expression is found in what it has printed. */
+    /** Waits until a regular expression is found in what it has printed, or it has ended without that. */
     void awaitOutput(String expression) {
         Pattern wanted = Pattern.compile(expression);
         try {
-            await().atMost(PATIENCE).until(() -> wanted.matcher(text()).find());
+            await().atMost(PATIENCE)
+                    .until(() -> ended.isDone() || wanted.matcher(text()).find());
         } catch (ConditionTimeoutException e) {
             throw new AssertionError("has not printed " + expression + " but\n" + text(), e);
+        }
+        if (!wanted.matcher(text()).find()) {
+            throw new AssertionError("has ended without printing " + expression + ":\n" + result());
         }
     }
 
@@ -54,16 +59,25 @@ final class Background {
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }
+        if (thread.isAlive()) {
+            throw new IllegalStateException("goes on although it was interrupted, and has printed\n" + text());
+        }
     }
 
     /** Ends it, unless it has ended. */
     Result interrupt() throws InterruptedException {
         thread.interrupt();
         try {
-            Result result = ended.get(PATIENCE.toSeconds(), TimeUnit.SECONDS);
-            return new Result(result.status(), text(), result.err());
+            ended.get(PATIENCE.toSeconds(), TimeUnit.SECONDS);
+            return result();
         } catch (ExecutionException | TimeoutException e) {
             throw new IllegalStateException(e);
         }
+    }
+
+    /** That of a command that has ended. */
+    private Result result() {
+        Result result = ended.join();
+        return new Result(result.status(), text(), result.err());
     }
 }
