@@ -28,7 +28,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** What stories of commands that go on don't tell: no line is missed, and nothing is done for nobody. */
-@Timeout(value = 120, unit = TimeUnit.SECONDS)
+@Timeout(value = 600, unit = TimeUnit.SECONDS)
 class FollowTest {
     private static final WorkloadId TALKER = WorkloadId.process("talker");
 
