@@ -11,17 +11,17 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ObjectArrays;
+import com.google.common.io.Closer;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.Instance;
+import io.homeostat.reconcile.ControlGroups;
 import io.homeostat.reconcile.cli.Shell.Result;
 import io.homeostat.reconcile.cli.Story.Line;
 import io.homeostat.reconcile.command.environment.ExitStatus;
 import java.io.IOException;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Clock;
-import java.time.Duration;
 import java.time.Instant;
 import java.time.ZoneOffset;
 import java.util.HashMap;
@@ -29,12 +29,12 @@ import java.util.HashSet;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
-import java.util.concurrent.TimeUnit;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.awaitility.Awaitility;
 import org.awaitility.core.ConditionTimeoutException;
 import org.jspecify.annotations.Nullable;
+import org.opentest4j.TestAbortedException;
 
 /** Plays one story: runs its commands in this process, in a directory of the story's own, and checks what they print and return. */
 final class StoryPlayer implements AutoCloseable {
@@ -42,7 +42,6 @@ final class StoryPlayer implements AutoCloseable {
     private static final Pattern WORD = Pattern.compile("(?:'([^']*)'|\"([^\"]*)\"|([^\\s'\"]+))+");
     private static final Pattern PART = Pattern.compile("'([^']*)'|\"([^\"]*)\"|([^'\"]+)");
     private static final Pattern VARIABLE = Pattern.compile("\\{([a-z][A-Za-z]*)}");
-    private static final int PATIENCE_SECONDS = 60;
 
     private final Path directory;
     private Shell shell;
@@ -76,7 +75,9 @@ final class StoryPlayer implements AutoCloseable {
         for (Line line : story.lines()) {
             try {
                 play(line.mark(), substituted(line.text()));
-            } catch (AssertionError e) {
+            } catch (TestAbortedException e) {
+                throw e;
+            } catch (AssertionError | RuntimeException | IOException e) {
                 throw new AssertionError(line.mark() + " " + line.text() + "\n" + e.getMessage() + "\n" + last, e);
             }
         }
@@ -84,26 +85,33 @@ final class StoryPlayer implements AutoCloseable {
     }
 
     @Override
-    public void close() {
-        try (Surroundings _ = surroundings) {
-            surroundings.endCommands();
-            endWorkloads();
+    public void close() throws IOException {
+        // A test that takes too long is interrupted; it leaves nothing behind either.
+        boolean interrupted = Thread.interrupted();
+        // What is registered last happens first, and all happens, whatever becomes of the rest.
+        try (Closer steps = Closer.create()) {
+            steps.register(surroundings);
+            steps.register(() -> ControlGroups.removeEmpty(shell.layout()));
+            steps.register(() -> new Leftovers(directory).end());
+            // Where the state is lost or damaged nothing can be deleted.
+            steps.register(() -> named.forEach(ProcessHandle::destroyForcibly));
+            steps.register(() -> shell.close());
+            steps.register(() -> surroundings.withdraw(shell));
+            if (agent != null) {
+                steps.register(agent::close);
+            }
+            steps.register(this::resumeAll);
+            steps.register(surroundings::endCommands);
+        } finally {
+            if (interrupted) {
+                Thread.currentThread().interrupt();
+            }
         }
     }
 
-    private void endWorkloads() {
+    private void resumeAll() {
         for (Instance instance : shell.instances()) {
             shell.run("resume", instance.workload().toString());
-        }
-        if (agent != null) {
-            agent.close();
-        }
-        surroundings.withdraw(shell);
-        try {
-            shell.close();
-        } finally {
-            // Where the state is lost or damaged nothing can be deleted.
-            named.forEach(ProcessHandle::destroyForcibly);
         }
     }
 
@@ -114,7 +122,7 @@ final class StoryPlayer implements AutoCloseable {
         switch (mark) {
             case "[" -> beginFile(text);
             case "|" -> Files.writeString(file, Files.readString(file) + text + "\n");
-            case "%" -> runShell(text);
+            case "%" -> Script.run(directory, text);
             case "$" -> run(withDirectories(command(text)));
             case "$$" -> run(command(text));
             case "=" -> assertStatus(Integer.parseInt(text));
@@ -174,7 +182,8 @@ final class StoryPlayer implements AutoCloseable {
         last = result;
         linesOfOutput = 0;
         // Nobody is shown a stack trace.
-        assertFalse(result.err().contains("\tat ") || result.err().contains("Exception:"), "a stack trace");
+        String all = result.out() + result.err();
+        assertFalse(all.contains("\tat ") || all.contains("Exception:"), "a stack trace");
     }
 
     private void assertStatus(int status) {
@@ -298,7 +307,7 @@ final class StoryPlayer implements AutoCloseable {
     /** Repeats the last command until its output has a text. */
     private void await(String text) {
         try {
-            Awaitility.await().atMost(Duration.ofSeconds(PATIENCE_SECONDS)).until(() -> {
+            Awaitility.await().atMost(Background.PATIENCE).until(() -> {
                 ran(shell.plain(typed));
                 return shown().contains(text);
             });
@@ -342,15 +351,5 @@ final class StoryPlayer implements AutoCloseable {
                                         ? part.group(1)
                                         : part.group(2) != null ? part.group(2) : part.group(3))))
                 .toArray(String[]::new);
-    }
-
-    private void runShell(String script) throws IOException, InterruptedException {
-        Process process = new ProcessBuilder("/bin/sh", "-euc", script)
-                .directory(directory.toFile())
-                .redirectErrorStream(true)
-                .start();
-        String said = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
-        assertTrue(process.waitFor(PATIENCE_SECONDS, TimeUnit.SECONDS), script);
-        assertEquals(0, process.exitValue(), () -> script + "\n" + said);
     }
 }

@@ -4,8 +4,12 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 
 import com.google.common.io.MoreFiles;
 import com.google.common.io.RecursiveDeleteOption;
+import com.google.common.util.concurrent.Uninterruptibles;
+import java.io.Closeable;
+import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Timeout;
@@ -17,6 +21,9 @@ import org.junit.jupiter.params.provider.MethodSource;
  * plays those with these words in their file's name or title.
  */
 final class StoryTest {
+    private static final int DELETIONS = 5;
+    private static final Duration PAUSE = Duration.ofMillis(200);
+
     static Stream<Story> stories() {
         String wanted = System.getProperty("story", "");
         return Story.in(Path.of("src/test/resources/stories")).stream()
@@ -25,15 +32,29 @@ final class StoryTest {
 
     @ParameterizedTest(name = "{0}")
     @MethodSource
-    @Timeout(value = 120, unit = TimeUnit.SECONDS)
+    @Timeout(value = 600, unit = TimeUnit.SECONDS)
     void stories(Story story) throws Exception {
         // Not JUnit's: sockets need a short path.
         Path directory = Files.createTempDirectory("hs").toRealPath();
-        try (StoryPlayer player = new StoryPlayer(directory)) {
+        // The deletion comes last, and its failure does not hide another one.
+        try (Closeable _ = () -> delete(directory);
+                StoryPlayer player = new StoryPlayer(directory)) {
             player.play(story);
-        } finally {
-            MoreFiles.deleteRecursively(directory, RecursiveDeleteOption.ALLOW_INSECURE);
         }
         assertFalse(directory.toFile().exists());
+    }
+
+    /** Again, where something that ends just now has written a file meanwhile. */
+    private static void delete(Path directory) throws IOException {
+        for (int tries = 1; Files.exists(directory); tries++) {
+            try {
+                MoreFiles.deleteRecursively(directory, RecursiveDeleteOption.ALLOW_INSECURE);
+            } catch (IOException e) {
+                if (tries == DELETIONS) {
+                    throw e;
+                }
+                Uninterruptibles.sleepUninterruptibly(PAUSE);
+            }
+        }
     }
 }

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.fail;
 
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
+import com.google.common.io.Closer;
 import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.source.FilesSource;
 import io.homeostat.desired.source.StoredWorkloads;
@@ -18,6 +19,7 @@ import io.homeostat.reconcile.SharedEtcd;
 import io.homeostat.reconcile.cli.Shell.Result;
 import io.homeostat.reconcile.command.environment.AgentFile;
 import io.homeostat.reconcile.logs.LogKeeper;
+import java.io.Closeable;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -36,7 +38,7 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /** The surroundings of a story's commands: commands in the background, plugins, what an agent does, a web server, and a fleet. */
-final class Surroundings implements AutoCloseable {
+final class Surroundings implements Closeable {
     private static final long BYTES_OF_LOGS = 1_000_000;
 
     private final Path directory;
@@ -47,6 +49,7 @@ final class Surroundings implements AutoCloseable {
     private @Nullable StoryFleet fleet;
     private @Nullable StoryServer server;
     private @Nullable LogKeeper keeper;
+    private @Nullable Path silentAgent;
 
     /** @param variables of the story */
     Surroundings(Path directory, Map<String, String> variables) {
@@ -98,9 +101,11 @@ final class Surroundings implements AutoCloseable {
             }
             case "put", "remove", "stored", "stands" ->
                 Objects.requireNonNull(fleet, "no fleet").prepare(words);
-            case "silentAgent" ->
+            case "silentAgent" -> {
                 AgentFile.ofThisProcess(shell.layout().agentSocket(), "1.0.0", new ProcFs())
                         .write(shell.layout());
+                silentAgent = shell.state().resolve("agent");
+            }
             case "sql" -> execute(shell, after(1, line));
             case "declared" ->
                 declare(
@@ -146,24 +151,34 @@ final class Surroundings implements AutoCloseable {
     }
 
     /** Whatever is to end before workloads do. */
-    void endCommands() {
-        running.values().forEach(Background::end);
+    void endCommands() throws IOException {
+        try (Closer steps = Closer.create()) {
+            running.values().forEach(each -> steps.register(each::end));
+            Path file = silentAgent;
+            if (file != null) {
+                steps.register(() -> Files.deleteIfExists(file));
+            }
+        }
     }
 
     @Override
-    public void close() {
-        for (FakePlugin plugin : plugins.values()) {
-            try {
-                plugin.close();
-            } catch (InterruptedException e) {
-                Thread.currentThread().interrupt();
+    public void close() throws IOException {
+        try (Closer steps = Closer.create()) {
+            if (fleet != null) {
+                steps.register(fleet::close);
             }
+            if (server != null) {
+                steps.register(server::close);
+            }
+            plugins.values().forEach(each -> steps.register(() -> close(each)));
         }
-        if (server != null) {
-            server.close();
-        }
-        if (fleet != null) {
-            fleet.close();
+    }
+
+    private static void close(FakePlugin plugin) {
+        try {
+            plugin.close();
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
         }
     }
 

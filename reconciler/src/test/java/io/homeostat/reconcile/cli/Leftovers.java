@@ -1,0 +1,72 @@
+package io.homeostat.reconcile.cli;
+
+import com.google.common.collect.ImmutableList;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.regex.Pattern;
+
+/** Processes that a story started, and that live: their environment, working directory or standard output names its directory. */
+final class Leftovers {
+    private static final Duration PATIENCE = Duration.ofSeconds(60);
+    private static final Duration LOOK = Duration.ofMillis(20);
+
+    private final Pattern inside;
+
+    /** @param directory with a name that nothing else has */
+    Leftovers(Path directory) {
+        // Not that of another story, whose name begins like this one's.
+        this.inside = Pattern.compile(Pattern.quote(directory.toString()) + "(?![\\w.-])");
+    }
+
+    /** Kills them, and waits until they are gone, also those that they start until then. */
+    void end() {
+        long began = System.nanoTime();
+        for (ImmutableList<ProcessHandle> left = left(); !left.isEmpty(); left = left()) {
+            left.forEach(ProcessHandle::destroyForcibly);
+            if (System.nanoTime() - began > PATIENCE.toNanos()) {
+                throw new IllegalStateException("could not kill " + left);
+            }
+            try {
+                Thread.sleep(LOOK);
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+                throw new IllegalStateException("interrupted while processes end: " + left, e);
+            }
+        }
+    }
+
+    private ImmutableList<ProcessHandle> left() {
+        long self = ProcessHandle.current().pid();
+        return ProcessHandle.allProcesses()
+                .filter(process -> process.pid() != self && isInside(process.pid()))
+                .collect(ImmutableList.toImmutableList());
+    }
+
+    private boolean isInside(long pid) {
+        Path process = Path.of("/proc", Long.toString(pid));
+        return beginsInside(process.resolve("cwd"))
+                || beginsInside(process.resolve("fd/1"))
+                || isInEnvironment(process.resolve("environ"));
+    }
+
+    private boolean beginsInside(Path link) {
+        try {
+            return inside.matcher(Files.readSymbolicLink(link).toString()).lookingAt();
+        } catch (IOException e) {
+            // It has ended, or is somebody else's.
+            return false;
+        }
+    }
+
+    private boolean isInEnvironment(Path file) {
+        try {
+            return inside.matcher(new String(Files.readAllBytes(file), StandardCharsets.ISO_8859_1))
+                    .find();
+        } catch (IOException e) {
+            return false;
+        }
+    }
+}
