@@ -41,6 +41,7 @@ final class StoryPlayer implements AutoCloseable {
     private static final ObjectMapper JSON = new ObjectMapper();
     private static final Pattern WORD = Pattern.compile("(?:'([^']*)'|\"([^\"]*)\"|([^\\s'\"]+))+");
     private static final Pattern PART = Pattern.compile("'([^']*)'|\"([^\"]*)\"|([^'\"]+)");
+    private static final Pattern DURATION = Pattern.compile("\\b(?:[0-9]+[dhms])+\\b");
     private static final Pattern VARIABLE = Pattern.compile("\\{([a-z][A-Za-z]*)}");
 
     private final Path directory;
@@ -48,6 +49,7 @@ final class StoryPlayer implements AutoCloseable {
     private final Map<String, String> variables = new HashMap<>();
     private final Map<String, String> environment = new HashMap<>();
     private final Map<String, String> remembered = new HashMap<>();
+    private final Map<String, String> rememberedResults = new HashMap<>();
     private final Set<ProcessHandle> named = new HashSet<>();
     private final Surroundings surroundings;
     private Path file;
@@ -134,6 +136,7 @@ final class StoryPlayer implements AutoCloseable {
             case "!-" -> assertEquals("", last().err());
             case "~" -> assertTrue(Pattern.compile(text).matcher(shown()).find(), "does not match");
             case "@" -> assertInJson(text);
+            case "!@" -> assertTrue(json().at(text).isMissingNode(), "is there");
             case "&" -> prepare(text);
             default -> fail("unknown mark");
         }
@@ -241,7 +244,8 @@ final class StoryPlayer implements AutoCloseable {
     }
 
     private String inJson(String pointer) throws JsonProcessingException {
-        JsonNode found = JSON.readTree(result()).at(pointer);
+        JsonNode found = json().at(pointer);
+        assertFalse(found.isMissingNode(), "nothing is there");
         return found.isContainerNode() ? found.toString() : found.asText();
     }
 
@@ -250,9 +254,20 @@ final class StoryPlayer implements AutoCloseable {
         return last().out().isEmpty() ? last().err() : last().out();
     }
 
-    /** The last command's exit status and result, with all durations alike. */
-    private String comparable() {
-        return last().status() + " " + result().replaceAll("[0-9]+s", "Ns");
+    private JsonNode json() throws JsonProcessingException {
+        JsonNode root = JSON.readTree(result());
+        assertTrue(root.isContainerNode(), "is no JSON");
+        return root;
+    }
+
+    /** The last command's exit status and what it printed, with all durations alike, and so the widths of columns. */
+    private String comparable(String printed) {
+        return last().status() + " "
+                + DURATION.matcher(printed).replaceAll("Ns").replaceAll(" +", " ");
+    }
+
+    private String whole() {
+        return comparable(last().out() + "\nstandard error:\n" + last().err());
     }
 
     private void prepare(String text) throws IOException, InterruptedException {
@@ -287,8 +302,12 @@ final class StoryPlayer implements AutoCloseable {
                 variables.put(words[1], Long.toString(pid));
             }
             case "keep" -> variables.put(words[1], inJson(words[2]));
-            case "remember" -> remembered.put(rest, comparable());
+            case "remember" -> {
+                remembered.put(rest, whole());
+                rememberedResults.put(rest, comparable(result()));
+            }
             case "same" -> assertSame(rest);
+            case "sameResult" -> assertEquals(rememberedResults.get(rest), comparable(result()));
             case "root" -> assumeTrue(shell.uid() == 0, "only root can do that");
             case "save" -> Files.writeString(directory.resolve(rest), last().out());
             case "await" -> await(rest);
@@ -300,7 +319,7 @@ final class StoryPlayer implements AutoCloseable {
         if (name.isEmpty()) {
             assertEquals(previous, last);
         } else {
-            assertEquals(remembered.get(name), comparable());
+            assertEquals(remembered.get(name), whole());
         }
     }
 
