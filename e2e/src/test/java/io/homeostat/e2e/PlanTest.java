@@ -29,10 +29,8 @@ final class PlanTest {
         Path file = homeostat.file("a.yaml", greeter());
 
         homeostat.runProcess("plan", "-f", file.toString()).exits(0).says("Plan: 1 to install, 0 to update");
-        homeostat
-                .runProcess("plan", "-f", file.toString(), "--detailed-exitcode")
-                .exits(2);
-        homeostat.runProcess("status").exits(3);
+        homeostat.run("plan", "-f", file.toString(), "--detailed-exitcode").exits(2);
+        homeostat.run("status").exits(3);
 
         assertFalse(Files.exists(homeostat.stateDir()));
         assertFalse(Files.exists(homeostat.runDir()));

@@ -14,6 +14,7 @@ import java.util.List;
 import java.util.Set;
 import java.util.stream.Collectors;
 import javax.xml.parsers.DocumentBuilderFactory;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.w3c.dom.Document;
@@ -66,6 +67,7 @@ final class ResultsTest {
         assertThrows(IllegalArgumentException.class, () -> ours(Figure.INSTALL_1_GB, Double.POSITIVE_INFINITY));
     }
 
+    @Tag("nightly")
     @Test
     void theMachineIsMeasuredBeforeEachBenchmark() throws Exception {
         Bench bench = new Bench(directory, true, false);
