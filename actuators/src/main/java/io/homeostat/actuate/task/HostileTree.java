@@ -2,7 +2,9 @@ package io.homeostat.actuate.task;
 
 import com.google.common.base.Joiner;
 import io.homeostat.actuate.Disk;
+import io.homeostat.observe.process.Account;
 import java.io.IOException;
+import java.nio.file.AccessDeniedException;
 import java.nio.file.DirectoryIteratorException;
 import java.nio.file.DirectoryNotEmptyException;
 import java.nio.file.DirectoryStream;
@@ -115,7 +117,7 @@ final class HostileTree {
         }
         Set<PosixFilePermission> rights = attributes.permissions();
         if (rights.addAll(NEEDED)) {
-            view.setPermissions(rights);
+            permit(view, where, rights);
         }
         if (depth == DEEPEST) {
             moveUp(directory, name, top);
@@ -130,6 +132,22 @@ final class HostileTree {
             if (problems.isEmpty()) {
                 note(where, "is not empty; is something still writing there?");
             }
+        }
+    }
+
+    /**
+     * Sets a directory's permissions. To do that without following a link the directory is opened, which only root can do where nobody
+     * may read it. Others follow the path: only programs of the same user could replace it by a link.
+     */
+    private static void permit(PosixFileAttributeView view, Path where, Set<PosixFilePermission> rights)
+            throws IOException {
+        try {
+            view.setPermissions(rights);
+        } catch (AccessDeniedException e) {
+            if (Account.ourUid() == 0) {
+                throw e;
+            }
+            Files.setPosixFilePermissions(where, rights);
         }
     }
 
