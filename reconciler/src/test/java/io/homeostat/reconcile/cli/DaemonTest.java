@@ -176,7 +176,10 @@ class DaemonTest {
     private Environment environment(Interrupts interrupts, ImmutableMap<String, String> variables) throws IOException {
         PrintStream messages = new PrintStream(err, true, StandardCharsets.UTF_8);
         return new Environment(
-                variables,
+                ImmutableMap.<String, String>builder()
+                        .put("HOME", directory.toString())
+                        .putAll(variables)
+                        .buildKeepingLast(),
                 directory,
                 ((Number) Files.getAttribute(directory, "unix:uid")).longValue(),
                 InputStream.nullInputStream(),

@@ -105,7 +105,7 @@ class LostSocketTest {
         PrintStream out = new PrintStream(said, true, StandardCharsets.UTF_8);
         try {
             return new Environment(
-                    ImmutableMap.of(),
+                    ImmutableMap.of("HOME", directory.toString()),
                     directory,
                     ((Number) Files.getAttribute(directory, "unix:uid")).longValue(),
                     InputStream.nullInputStream(),

@@ -73,7 +73,7 @@ public final class Shell {
 
     private final Path directory;
     private final long uid;
-    private ImmutableMap<String, String> variables = ImmutableMap.of();
+    private ImmutableMap<String, String> variables;
     private String in = "";
     private boolean terminal;
     private boolean keyboard;
@@ -98,6 +98,7 @@ public final class Shell {
 
     Shell(Path directory) {
         this.directory = directory;
+        this.variables = ImmutableMap.of("HOME", directory.toString());
         try {
             this.uid = ((Number) Files.getAttribute(directory, "unix:uid")).longValue();
         } catch (IOException e) {
@@ -105,8 +106,12 @@ public final class Shell {
         }
     }
 
+    /** Has these variables, and a home directory unless they name another one. */
     Shell with(Map<String, String> environment) {
-        variables = ImmutableMap.copyOf(environment);
+        variables = ImmutableMap.<String, String>builder()
+                .put("HOME", directory.toString())
+                .putAll(environment)
+                .buildKeepingLast();
         return this;
     }
 

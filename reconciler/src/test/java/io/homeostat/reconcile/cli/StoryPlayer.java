@@ -69,7 +69,6 @@ final class StoryPlayer implements AutoCloseable {
                 directory.relativize(shell.layout().machineDirectory()).toString());
         variables.put("dir", directory.toString());
         variables.put("process", Long.toString(ProcessHandle.current().pid()));
-        environment.put("HOME", directory.toString());
         shell.with(environment);
     }
 
