@@ -101,7 +101,10 @@ final class ExecSession implements StreamObserver<ExecTaskStreamingRequest> {
         String quoted = command.stream()
                 .map(word -> "'" + word.replace("'", "'\\''") + "'")
                 .collect(Collectors.joining(" "));
-        return List.of(script.toString(), "-q", "-e", "-f", "-c", "exec " + quoted, "/dev/null");
+        // Who starts drivers in the background of a shell ignores SIGINT, and a command that inherited that could not
+        // be interrupted.
+        String line = "exec env --default-signal -- " + quoted;
+        return List.of(script.toString(), "-q", "-e", "-f", "-c", line, "/dev/null");
     }
 
     private static void give(OutputStream stdin, ExecTaskStreamingIOOperation operation) {
