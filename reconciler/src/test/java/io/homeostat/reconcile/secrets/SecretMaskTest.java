@@ -6,11 +6,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.homeostat.desired.model.Workload;
 import io.homeostat.reconcile.Written;
-import java.lang.management.ManagementFactory;
-import java.lang.management.ThreadMXBean;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
@@ -229,7 +226,6 @@ class SecretMaskTest {
                 mask.mask("plugin unplug plug! info true 8080 ab    "));
     }
 
-    /** Four times the text may take four times as long, and not sixteen times. */
     @Test
     void aTextMadeToBeSlowIsNot() {
         SecretMask mask = new SecretMask();
@@ -237,24 +233,14 @@ class SecretMaskTest {
             mask.learn("secret number " + i);
         }
 
-        long _ = processorTime(mask, 1);
-        long some = processorTime(mask, 1);
-        long more = processorTime(mask, 4);
-
-        assertTrue(more < 8 * some, () -> Duration.ofNanos(some) + ", then " + Duration.ofNanos(more));
-    }
-
-    /** What else the machine does is not the text's doing. In nanoseconds. */
-    private static long processorTime(SecretMask mask, int size) {
-        String text = "://a?".repeat(1_000 * size)
-                + "token".repeat(5_000 * size)
-                + "-a".repeat(10_000 * size)
-                + "eyJ".repeat(2_400 * size)
-                + "-----BEGIN PRIVATE KEY-----".repeat(50 * size)
-                + "\\".repeat(10_000 * size);
-        ThreadMXBean threads = ManagementFactory.getThreadMXBean();
-        long before = threads.getCurrentThreadCpuTime();
-        assertFalse(mask.mask(text).isEmpty());
-        return threads.getCurrentThreadCpuTime() - before;
+        ProcessorTime.assertGrowsWithTheTextOnly(size -> {
+            String text = "://a?".repeat(1_000 * size)
+                    + "token".repeat(5_000 * size)
+                    + "-a".repeat(10_000 * size)
+                    + "eyJ".repeat(2_400 * size)
+                    + "-----BEGIN PRIVATE KEY-----".repeat(50 * size)
+                    + "\\".repeat(10_000 * size);
+            assertFalse(mask.mask(text).isEmpty());
+        });
     }
 }
