@@ -28,7 +28,7 @@ class DiagnosticsTest {
         Shell shell = new Shell(directory);
         ByteArrayOutputStream out = new ByteArrayOutputStream();
 
-        Result result = shell.into(out, Shell.withDirectories("diagnostics", "-"));
+        Result result = shell.into(out, shell.withDirectories("diagnostics", "-"));
 
         assertEquals(0, result.status(), result.err());
         List<String> names = new ArrayList<>();

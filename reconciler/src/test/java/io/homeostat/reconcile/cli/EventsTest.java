@@ -96,7 +96,7 @@ class EventsTest {
     }
 
     private Background follow() {
-        Background events = new Background(shell, Shell.withDirectories("events", "--follow", "-o", "json"));
+        Background events = new Background(shell, shell.withDirectories("events", "--follow", "-o", "json"));
         following = events;
         return events;
     }

@@ -129,7 +129,7 @@ class FollowTest {
     }
 
     private Background run(String... words) {
-        Background running = new Background(shell, Shell.withDirectories(words));
+        Background running = new Background(shell, shell.withDirectories(words));
         closing.add(running::end);
         return running;
     }

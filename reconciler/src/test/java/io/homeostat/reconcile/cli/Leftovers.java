@@ -1,5 +1,8 @@
 package io.homeostat.reconcile.cli;
 
+import static org.awaitility.Awaitility.await;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
 import com.google.common.collect.ImmutableList;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -11,7 +14,6 @@ import java.util.regex.Pattern;
 /** Processes that a story started, and that live: their environment, working directory or standard output names its directory. */
 final class Leftovers {
     private static final Duration PATIENCE = Duration.ofSeconds(60);
-    private static final Duration LOOK = Duration.ofMillis(20);
 
     private final Pattern inside;
 
@@ -23,19 +25,11 @@ final class Leftovers {
 
     /** Kills them, and waits until they are gone, also those that they start until then. */
     void end() {
-        long began = System.nanoTime();
-        for (ImmutableList<ProcessHandle> left = left(); !left.isEmpty(); left = left()) {
+        await().pollDelay(Duration.ZERO).atMost(PATIENCE).untilAsserted(() -> {
+            ImmutableList<ProcessHandle> left = left();
             left.forEach(ProcessHandle::destroyForcibly);
-            if (System.nanoTime() - began > PATIENCE.toNanos()) {
-                throw new IllegalStateException("could not kill " + left);
-            }
-            try {
-                Thread.sleep(LOOK);
-            } catch (InterruptedException e) {
-                Thread.currentThread().interrupt();
-                throw new IllegalStateException("interrupted while processes end: " + left, e);
-            }
-        }
+            assertEquals(ImmutableList.of(), left, "processes that can't be killed");
+        });
     }
 
     private ImmutableList<ProcessHandle> left() {

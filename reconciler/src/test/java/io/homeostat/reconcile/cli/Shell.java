@@ -34,6 +34,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.function.Function;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.ParseResult;
 
@@ -172,8 +173,16 @@ public final class Shell {
         return plain(withDirectories(words));
     }
 
-    static String[] withDirectories(String... words) {
-        return ObjectArrays.concat(words, new String[] {"--state-dir", "state", "--run-dir", "run"}, String.class);
+    String[] withDirectories(String... words) {
+        return ObjectArrays.concat(
+                words,
+                new String[] {
+                    "--state-dir",
+                    state().toString(),
+                    "--run-dir",
+                    directory.resolve("run").toString()
+                },
+                String.class);
     }
 
     /** A command as it is. */
@@ -258,10 +267,15 @@ public final class Shell {
     }
 
     ImmutableList<Instance> instances() {
+        return read(StateReader::instances);
+    }
+
+    /** Part of what is stored; nothing before anything is. */
+    <T> ImmutableList<T> read(Function<StateReader, ImmutableList<T>> part) {
         return StateStores.openForReading(layout())
                 .map(reader -> {
                     try (StateReader open = reader) {
-                        return open.instances();
+                        return part.apply(open);
                     }
                 })
                 .orElse(ImmutableList.of());
@@ -269,15 +283,9 @@ public final class Shell {
 
     /** Leaves no process behind. */
     void close() {
-        ImmutableList<String> applied = StateStores.openForReading(layout())
-                .map(reader -> {
-                    try (StateReader open = reader) {
-                        return open.declarations().stream()
-                                .map(document -> document.workload().id().toString())
-                                .collect(ImmutableList.toImmutableList());
-                    }
-                })
-                .orElse(ImmutableList.of());
+        ImmutableList<String> applied = read(StateReader::declarations).stream()
+                .map(document -> document.workload().id().toString())
+                .collect(ImmutableList.toImmutableList());
         if (!applied.isEmpty()) {
             List<String> words = new ArrayList<>(List.of("delete"));
             words.addAll(applied);

@@ -10,10 +10,9 @@ import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.google.common.collect.ImmutableList;
-import com.google.common.collect.ObjectArrays;
 import com.google.common.io.Closer;
 import io.homeostat.desired.model.WorkloadId;
-import io.homeostat.desired.state.Instance;
+import io.homeostat.desired.state.StateReader;
 import io.homeostat.reconcile.ControlGroups;
 import io.homeostat.reconcile.cli.Shell.Result;
 import io.homeostat.reconcile.cli.Story.Line;
@@ -48,8 +47,7 @@ final class StoryPlayer implements AutoCloseable {
     private Shell shell;
     private final Map<String, String> variables = new HashMap<>();
     private final Map<String, String> environment = new HashMap<>();
-    private final Map<String, String> remembered = new HashMap<>();
-    private final Map<String, String> rememberedResults = new HashMap<>();
+    private final Map<String, Result> remembered = new HashMap<>();
     private final Set<ProcessHandle> named = new HashSet<>();
     private final Surroundings surroundings;
     private Path file;
@@ -111,9 +109,8 @@ final class StoryPlayer implements AutoCloseable {
     }
 
     private void resumeAll() {
-        for (Instance instance : shell.instances()) {
-            shell.run("resume", instance.workload().toString());
-        }
+        shell.read(StateReader::pauses)
+                .forEach(pause -> shell.run("resume", pause.workload().toString()));
     }
 
     private void play(String mark, String text) throws IOException, InterruptedException {
@@ -124,7 +121,7 @@ final class StoryPlayer implements AutoCloseable {
             case "[" -> beginFile(text);
             case "|" -> Files.writeString(file, Files.readString(file) + text + "\n");
             case "%" -> Script.run(directory, text);
-            case "$" -> run(withDirectories(command(text)));
+            case "$" -> run(shell.withDirectories(command(text)));
             case "$$" -> run(command(text));
             case "=" -> assertStatus(Integer.parseInt(text));
             case ">" -> assertTrue(shown().contains(text), "is missing");
@@ -160,18 +157,6 @@ final class StoryPlayer implements AutoCloseable {
             }
         }
         return words;
-    }
-
-    private String[] withDirectories(String[] words) {
-        return ObjectArrays.concat(
-                words,
-                new String[] {
-                    "--state-dir",
-                    shell.state().toString(),
-                    "--run-dir",
-                    directory.resolve("run").toString()
-                },
-                String.class);
     }
 
     private void run(String[] words) {
@@ -248,25 +233,28 @@ final class StoryPlayer implements AutoCloseable {
         return found.isContainerNode() ? found.toString() : found.asText();
     }
 
-    /** Standard output of the last command, or standard error if that is empty. */
-    private String result() {
-        return last().out().isEmpty() ? last().err() : last().out();
+    /** Standard output of a command, or standard error if that is empty. */
+    private static String printed(Result of) {
+        return of.out().isEmpty() ? of.err() : of.out();
     }
 
     private JsonNode json() throws JsonProcessingException {
-        JsonNode root = JSON.readTree(result());
+        JsonNode root = JSON.readTree(printed(last()));
         assertTrue(root.isContainerNode(), "is no JSON");
         return root;
     }
 
-    /** The last command's exit status and what it printed, with all durations alike, and so the widths of columns. */
-    private String comparable(String printed) {
-        return last().status() + " "
-                + DURATION.matcher(printed).replaceAll("Ns").replaceAll(" +", " ");
+    /** An exit status with what was printed, with all durations alike, and so the widths of columns. */
+    private static String comparable(Result of, String printed) {
+        return of.status() + " " + DURATION.matcher(printed).replaceAll("Ns").replaceAll(" +", " ");
     }
 
-    private String whole() {
-        return comparable(last().out() + "\nstandard error:\n" + last().err());
+    private static String whole(Result of) {
+        return comparable(of, of.out() + "\nstandard error:\n" + of.err());
+    }
+
+    private Result remembered(String name) {
+        return Objects.requireNonNull(remembered.get(name), "not remembered");
     }
 
     private void prepare(String text) throws IOException, InterruptedException {
@@ -301,12 +289,12 @@ final class StoryPlayer implements AutoCloseable {
                 variables.put(words[1], Long.toString(pid));
             }
             case "keep" -> variables.put(words[1], inJson(words[2]));
-            case "remember" -> {
-                remembered.put(rest, whole());
-                rememberedResults.put(rest, comparable(result()));
-            }
+            case "remember" -> remembered.put(rest, last());
             case "same" -> assertSame(rest);
-            case "sameResult" -> assertEquals(rememberedResults.get(rest), comparable(result()));
+            case "sameResult" -> {
+                Result before = remembered(rest);
+                assertEquals(comparable(before, printed(before)), comparable(last(), printed(last())));
+            }
             case "root" -> assumeTrue(shell.uid() == 0, "only root can do that");
             case "save" -> Files.writeString(directory.resolve(rest), last().out());
             case "await" -> await(rest);
@@ -318,7 +306,7 @@ final class StoryPlayer implements AutoCloseable {
         if (name.isEmpty()) {
             assertEquals(previous, last);
         } else {
-            assertEquals(remembered.get(name), whole());
+            assertEquals(whole(remembered(name)), whole(last()));
         }
     }
 

@@ -29,6 +29,7 @@ import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Clock;
 import java.time.Instant;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.Map;
@@ -67,9 +68,8 @@ final class Surroundings implements Closeable {
     Optional<Result> prepare(Shell shell, String line, String... words) throws IOException, InterruptedException {
         switch (words[0]) {
             case "begin" -> {
-                String[] command = new String[words.length - 2];
-                System.arraycopy(words, 2, command, 0, command.length);
-                running.put(words[1], new Background(shell, Shell.withDirectories(command)));
+                String[] command = Arrays.copyOfRange(words, 2, words.length);
+                running.put(words[1], new Background(shell, shell.withDirectories(command)));
             }
             case "prints" -> background(words[1]).awaitOutput(after(2, line));
             case "interrupt" -> {
