@@ -4,9 +4,6 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import ch.qos.logback.classic.Logger;
-import ch.qos.logback.classic.spi.ILoggingEvent;
-import ch.qos.logback.core.read.ListAppender;
 import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.model.schema.Cpu;
@@ -14,6 +11,7 @@ import io.homeostat.desired.model.schema.Size;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.yaml.AgentConfigReader;
 import io.homeostat.observe.host.Mount;
+import io.homeostat.reconcile.HeardLog;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -23,12 +21,8 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
-import org.junit.jupiter.api.parallel.Execution;
-import org.junit.jupiter.api.parallel.ExecutionMode;
-import org.slf4j.LoggerFactory;
 
-/** Files in a directory stand for the kernel's, so that it can be tried on any machine. All read the same log. */
-@Execution(ExecutionMode.SAME_THREAD)
+/** Files in a directory stand for the kernel's, so that it can be tried on any machine. */
 class OwnGroupTest {
     private static final String UNIT = "system.slice/homeostat.service";
     private static final AgentConfig.Bounds DEFAULTS =
@@ -39,13 +33,11 @@ class OwnGroupTest {
     @TempDir
     Path temp;
 
-    private final ListAppender<ILoggingEvent> log = new ListAppender<>();
+    private final HeardLog log = HeardLog.ofThisThread(OwnGroup.class);
     private Path cgroups;
 
     @BeforeEach
     void startUnit() throws IOException {
-        ((Logger) LoggerFactory.getLogger(OwnGroup.class)).addAppender(log);
-        log.start();
         cgroups = temp.resolve("cgroup");
         Path self = Files.createDirectories(temp.resolve("proc/self"));
         Files.writeString(self.resolve("cgroup"), "0::/" + UNIT + "\n");
@@ -56,7 +48,7 @@ class OwnGroupTest {
 
     @AfterEach
     void stopListening() {
-        ((Logger) LoggerFactory.getLogger(OwnGroup.class)).detachAppender(log);
+        log.close();
     }
 
     @Test
@@ -95,11 +87,10 @@ class OwnGroupTest {
         String missing =
                 cgroups.resolve(UNIT).resolve("supervisor/cgroup.procs").toString();
         assertTrue(
-                log.list.stream()
-                        .map(ILoggingEvent::getFormattedMessage)
+                log.lines().stream()
                         .anyMatch(each ->
                                 each.startsWith("the agent itself is not fully bounded: ") && each.contains(missing)),
-                log.list::toString);
+                log.lines()::toString);
     }
 
     @Test
@@ -116,7 +107,7 @@ class OwnGroupTest {
             group("homeostat.slice/keepers", "cgroup.procs", "");
             group(UNIT, "cgroup.subtree_control", "cpu memory\n");
             supervisor();
-            log.list.clear();
+            int before = log.lines().size();
 
             try (OwnGroup group = enter(true, fileSystem)) {
                 group.use(DEFAULTS);
@@ -126,7 +117,7 @@ class OwnGroupTest {
             assertEquals(
                     List.of("limits.memory does not hold for the agent: /var/lib/homeostat is on " + fileSystem
                             + ", and what is written there would count; move it to a disk"),
-                    log.list.stream().map(ILoggingEvent::getFormattedMessage).toList());
+                    log.lines().subList(before, log.lines().size()));
         }
     }
 

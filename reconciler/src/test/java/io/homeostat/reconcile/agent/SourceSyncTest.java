@@ -6,9 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import ch.qos.logback.classic.Level;
-import ch.qos.logback.classic.Logger;
 import ch.qos.logback.classic.spi.ILoggingEvent;
-import ch.qos.logback.core.read.ListAppender;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
@@ -20,6 +18,7 @@ import io.homeostat.desired.state.StateStore;
 import io.homeostat.desired.state.StateStore.SourceContent;
 import io.homeostat.desired.state.sqlite.StateStores;
 import io.homeostat.desired.yaml.Problem;
+import io.homeostat.reconcile.HeardLog;
 import io.homeostat.reconcile.agent.SourceWatcher.SourceSync;
 import java.nio.file.Path;
 import java.time.Clock;
@@ -32,7 +31,6 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
-import org.slf4j.LoggerFactory;
 
 /** What is stored of sources that are read in unlucky moments. */
 @Timeout(60)
@@ -68,32 +66,16 @@ class SourceSyncTest {
 
     @Test
     void whatIsWrongIsLoggedOnceForAsLongAsItLasts() {
-        ListAppender<ILoggingEvent> log = new ListAppender<>() {
-            @Override
-            protected void append(ILoggingEvent event) {
-                // Whoever asks for it first gives it its thread.
-                event.prepareForDeferredProcessing();
-                super.append(event);
-            }
-        };
-        log.start();
-        Logger logger = (Logger) LoggerFactory.getLogger(SourceSync.class);
-        logger.addAppender(log);
-        try {
+        try (HeardLog log = HeardLog.ofThisThread(SourceSync.class)) {
             sources.use(ImmutableMap.of(SourceName.FILES, stored -> unreadable()));
             sources.read(storing);
             sources.read(storing);
             assertEquals(
                     List.of("files: can't be read"),
-                    log.list.stream()
-                            // Other tests log at the same time.
-                            .filter(event -> event.getThreadName()
-                                    .equals(Thread.currentThread().getName()))
+                    log.events().stream()
                             .filter(event -> event.getLevel() == Level.WARN)
                             .map(ILoggingEvent::getFormattedMessage)
                             .toList());
-        } finally {
-            logger.detachAppender(log);
         }
     }
 

@@ -4,12 +4,12 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import ch.qos.logback.classic.Level;
-import ch.qos.logback.classic.Logger;
 import ch.qos.logback.classic.spi.ILoggingEvent;
-import ch.qos.logback.core.read.ListAppender;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import com.google.common.collect.Iterables;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.observe.usage.UsageReport.Usage;
+import io.homeostat.reconcile.HeardLog;
 import io.homeostat.reconcile.agent.CommandServer;
 import io.homeostat.reconcile.cli.Shell.Result;
 import java.io.IOException;
@@ -23,7 +23,6 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
-import org.slf4j.LoggerFactory;
 
 /** What an agent does for commands beside what they print. */
 @Timeout(value = 60, unit = TimeUnit.SECONDS)
@@ -71,13 +70,9 @@ class AgentCommandsTest {
 
     @Test
     void whereADefectHappenedIsLoggedByTheAgentAndAFailureIsNot() {
-        ListAppender<ILoggingEvent> log = new ListAppender<>();
-        log.start();
-        Logger logger = (Logger) LoggerFactory.getLogger(CommandServer.class);
-        logger.addAppender(log);
-        try {
+        try (HeardLog log = HeardLog.ofLines(line -> line.matches("(logs|status) .*"), CommandServer.class)) {
             assertEquals(1, shell.run("logs", "process/nobody").status());
-            assertEquals(List.of(), log.list);
+            assertEquals(List.of(), log.events());
 
             agent.close();
             agent = TestAgent.start(shell, request -> {
@@ -87,12 +82,10 @@ class AgentCommandsTest {
 
             assertEquals(1, defect.status());
             assertTrue(defect.err().startsWith("homeostat: status: planted\n"), defect.err());
-            ILoggingEvent logged = log.list.getFirst();
+            ILoggingEvent logged = Iterables.getOnlyElement(log.events());
             assertEquals("status ended by a defect of homeostat", logged.getFormattedMessage());
             assertEquals(Level.ERROR, logged.getLevel());
             assertEquals("planted", logged.getThrowableProxy().getMessage());
-        } finally {
-            logger.detachAppender(log);
         }
     }
 

@@ -4,17 +4,13 @@ import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import ch.qos.logback.classic.Level;
-import ch.qos.logback.classic.Logger;
-import ch.qos.logback.classic.spi.ILoggingEvent;
-import ch.qos.logback.core.Appender;
-import ch.qos.logback.core.AppenderBase;
 import com.google.common.collect.ImmutableList;
 import com.google.common.io.MoreFiles;
 import com.google.common.io.RecursiveDeleteOption;
 import com.google.protobuf.ByteString;
 import io.homeostat.desired.etcd.EtcdKeyValues;
 import io.homeostat.desired.etcd.KeyValues;
+import io.homeostat.reconcile.HeardLog;
 import io.homeostat.reconcile.SharedEtcd;
 import io.homeostat.reconcile.command.environment.Environment.Interrupts;
 import io.homeostat.reconcile.fleet.FleetController;
@@ -25,54 +21,38 @@ import java.security.GeneralSecurityException;
 import java.security.KeyPairGenerator;
 import java.time.Duration;
 import java.util.Base64;
-import java.util.List;
 import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.condition.EnabledIf;
-import org.slf4j.LoggerFactory;
 
 /** With a real etcd. */
 @EnabledIf("io.homeostat.controlplane.EtcdCluster#isInstalled")
 @Timeout(600)
 class FleetControlTest {
     private static final Duration PATIENCE = Duration.ofMinutes(3);
-    private static final ImmutableList<Logger> LOGGERS =
-            ImmutableList.of((Logger) LoggerFactory.getLogger(FleetControl.class), (Logger)
-                    LoggerFactory.getLogger(FleetController.class));
-
     private final CompletableFuture<Runnable> hangUp = new CompletableFuture<>();
-    private final List<String> said = new CopyOnWriteArrayList<>();
-    private final Appender<ILoggingEvent> log = new AppenderBase<>() {
-        @Override
-        protected void append(ILoggingEvent event) {
-            said.add(event.getFormattedMessage());
-        }
-    };
     private Path directory;
     private final String prefix = SharedEtcd.newPrefix();
+    private final HeardLog log = HeardLog.ofLines(
+            line -> line.contains(prefix) || line.contains(directory.toString()),
+            FleetControl.class,
+            FleetController.class);
     private KeyValues store;
 
     @BeforeEach
     void start() throws IOException {
-        log.start();
-        LOGGERS.forEach(logger -> {
-            // Whatever other tests have all of the log be; these two need nothing else of it.
-            logger.setLevel(Level.INFO);
-            logger.addAppender(log);
-        });
         directory = Shell.userDirectory();
         store = new EtcdKeyValues(SharedEtcd.below(prefix));
     }
 
     @AfterEach
     void end() throws Exception {
-        LOGGERS.forEach(logger -> logger.detachAppender(log));
+        log.close();
         store.close();
         MoreFiles.deleteRecursively(directory, RecursiveDeleteOption.ALLOW_INSECURE);
     }
@@ -91,7 +71,7 @@ class FleetControlTest {
     /** In one line of the log. */
     private void awaitSaid(String one, String other) {
         await().atMost(PATIENCE)
-                .until(() -> said.stream().anyMatch(line -> line.contains(one) && line.contains(other)));
+                .until(() -> log.lines().stream().anyMatch(line -> line.contains(one) && line.contains(other)));
     }
 
     @Test

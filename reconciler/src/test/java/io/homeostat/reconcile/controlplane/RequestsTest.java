@@ -5,9 +5,6 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import ch.qos.logback.classic.Logger;
-import ch.qos.logback.classic.spi.ILoggingEvent;
-import ch.qos.logback.core.read.ListAppender;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
 import com.google.protobuf.Any;
@@ -26,6 +23,7 @@ import io.homeostat.proto.acp.GetAgentInfo;
 import io.homeostat.proto.acp.GetOSInfo;
 import io.homeostat.proto.acp.OSInfo;
 import io.homeostat.proto.acs.MessageBody;
+import io.homeostat.reconcile.HeardLog;
 import java.time.Clock;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -36,7 +34,6 @@ import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.slf4j.LoggerFactory;
 
 /** What is done with each kind of message, and with which status it is acknowledged. */
 class RequestsTest {
@@ -203,20 +200,8 @@ class RequestsTest {
 
     @Test
     void eachKindOfRefusalIsLoggedWhateverWasLoggedOfTheOthers() {
-        Thread here = Thread.currentThread();
-        ListAppender<ILoggingEvent> log = new ListAppender<>() {
-            @Override
-            protected void append(ILoggingEvent event) {
-                // Other tests log there, too, at the same time.
-                if (Thread.currentThread().equals(here)) {
-                    super.append(event);
-                }
-            }
-        };
-        log.start();
-        Logger logger = (Logger) LoggerFactory.getLogger(Requests.class);
-        logger.addAppender(log);
-        try {
+        List<String> lines;
+        try (HeardLog log = HeardLog.ofThisThread(Requests.class)) {
             for (int time = 0; time < 2; time++) {
                 receive("MakeCoffee", GetAgentInfo.getDefaultInstance(), Map.of());
                 requests.receive("", MessageBody.getDefaultInstance());
@@ -224,14 +209,12 @@ class RequestsTest {
                 aBodyThatIsNoMessageIsRefusedAndHasNoEffect();
                 aMessageOfMoreItemsThanAnyMachineHasPluginsIsRefusedAsAWhole();
             }
-        } finally {
-            logger.detachAppender(log);
+            lines = log.lines();
         }
 
         assertEquals(
                 List.of("MakeCoffee", "MISSING_MESSAGE_ID", "labels", "body", "configure_plugins"),
-                log.list.stream()
-                        .map(ILoggingEvent::getFormattedMessage)
+                lines.stream()
                         .map(line -> line.replaceFirst(".*(?:refused: |'[a-z_]*\\.)(\\w+).*", "$1"))
                         .toList());
     }

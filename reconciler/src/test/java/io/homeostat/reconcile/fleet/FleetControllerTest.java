@@ -5,10 +5,6 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import ch.qos.logback.classic.Level;
-import ch.qos.logback.classic.Logger;
-import ch.qos.logback.classic.spi.ILoggingEvent;
-import ch.qos.logback.core.read.ListAppender;
 import com.fasterxml.jackson.databind.json.JsonMapper;
 import com.github.benmanes.caffeine.cache.Ticker;
 import com.google.common.collect.ImmutableList;
@@ -28,6 +24,7 @@ import io.homeostat.desired.fleet.RolloutState;
 import io.homeostat.desired.fleet.RolloutState.Phase;
 import io.homeostat.desired.model.AgentConfig.Etcd;
 import io.homeostat.desired.state.RecordCodec;
+import io.homeostat.reconcile.HeardLog;
 import io.homeostat.reconcile.SharedEtcd;
 import io.homeostat.reconcile.fleet.FleetMirror.Scope;
 import java.nio.file.Path;
@@ -45,7 +42,6 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.condition.EnabledIf;
 import org.junit.jupiter.api.io.TempDir;
-import org.slf4j.LoggerFactory;
 
 /** Controllers on a real etcd. */
 @EnabledIf("io.homeostat.controlplane.EtcdCluster#isInstalled")
@@ -58,15 +54,8 @@ class FleetControllerTest {
     private final RecordCodec codec = new RecordCodec(new JsonMapper());
     private final Rollout rollout = new Fleet(0, "1 100%").rollout();
     private final List<Replica> replicas = new ArrayList<>();
-    private final Logger logger = (Logger) LoggerFactory.getLogger(FleetController.class);
-    private final ListAppender<ILoggingEvent> log = new ListAppender<>() {
-        @Override
-        protected void append(ILoggingEvent event) {
-            synchronized (this) {
-                super.append(event);
-            }
-        }
-    };
+    private final HeardLog log =
+            HeardLog.ofLines(line -> line.startsWith("first ") || line.startsWith("second "), FleetController.class);
     private Etcd etcd;
     private KeyValues store;
 
@@ -104,9 +93,6 @@ class FleetControllerTest {
 
     @BeforeEach
     void start() {
-        log.start();
-        logger.addAppender(log);
-        logger.setLevel(Level.INFO);
         etcd = SharedEtcd.below(keys.prefix());
         store = connect();
     }
@@ -117,7 +103,7 @@ class FleetControllerTest {
             replica.end();
         }
         store.close();
-        logger.detachAppender(log);
+        log.close();
     }
 
     private KeyValues connect() {
@@ -152,16 +138,6 @@ class FleetControllerTest {
         await().atMost(PATIENCE).ignoreExceptions().until(what);
     }
 
-    /** What these have logged; other tests log at the same time. */
-    private List<String> said() {
-        synchronized (log) {
-            return log.list.stream()
-                    .map(ILoggingEvent::getFormattedMessage)
-                    .filter(line -> line.startsWith("first ") || line.startsWith("second "))
-                    .toList();
-        }
-    }
-
     private List<String> candidates() throws Exception {
         return store.list(keys.leader()).entries().values().stream()
                 .sorted((one, other) -> Long.compare(one.created(), other.created()))
@@ -183,11 +159,11 @@ class FleetControllerTest {
         awaitState(() -> state().orElseThrow().phase() == Phase.HALTED);
         RolloutState halted = state().orElseThrow();
 
-        assertEquals("first leads", said().getFirst());
+        assertEquals("first leads", log.lines().getFirst());
         first.end();
         replicas.remove(first);
         String ended = "first does not lead any more";
-        assertTrue(said().contains(ended));
+        assertTrue(log.lines().contains(ended));
         await().atMost(PATIENCE).until(() -> candidates().equals(List.of("second")));
         put(
                 keys.order("web"),
@@ -201,7 +177,7 @@ class FleetControllerTest {
         // A busy machine may have it lose its lease, and lead again.
         assertEquals(
                 List.of("first leads", ended, "second leads"),
-                said().stream().distinct().limit(3).toList());
+                log.lines().stream().distinct().limit(3).toList());
     }
 
     @Test

@@ -5,10 +5,6 @@ import static org.junit.jupiter.api.Assertions.assertLinesMatch;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import ch.qos.logback.classic.Level;
-import ch.qos.logback.classic.Logger;
-import ch.qos.logback.classic.spi.ILoggingEvent;
-import ch.qos.logback.core.read.ListAppender;
 import com.fasterxml.jackson.databind.json.JsonMapper;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSortedMap;
@@ -22,6 +18,7 @@ import io.homeostat.desired.fleet.Rollout;
 import io.homeostat.desired.fleet.RolloutState;
 import io.homeostat.desired.fleet.RolloutState.Phase;
 import io.homeostat.desired.state.RecordCodec;
+import io.homeostat.reconcile.HeardLog;
 import io.homeostat.reconcile.fleet.FleetLeader.LeadershipLost;
 import io.homeostat.reconcile.fleet.FleetMirror.Scope;
 import io.homeostat.reconcile.fleet.RolloutSituation.Member;
@@ -33,7 +30,6 @@ import java.util.Optional;
 import java.util.Set;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.slf4j.LoggerFactory;
 
 /** What a leader writes, and when it may. */
 class FleetLeaderTest {
@@ -229,21 +225,7 @@ class FleetLeaderTest {
 
     @Test
     void eachDecisionIsLoggedOnce() throws Exception {
-        Logger logger = (Logger) LoggerFactory.getLogger(FleetLeader.class);
-        Thread here = Thread.currentThread();
-        ListAppender<ILoggingEvent> log = new ListAppender<>() {
-            @Override
-            protected void append(ILoggingEvent event) {
-                // Other tests log at the same time.
-                if (Thread.currentThread().equals(here)) {
-                    super.append(event);
-                }
-            }
-        };
-        log.start();
-        logger.addAppender(log);
-        logger.setLevel(Level.INFO);
-        try {
+        try (HeardLog log = HeardLog.ofThisThread(FleetLeader.class)) {
             Replica only = new Replica("only", LONG);
             only.lookAndDecide();
             only.lookAndDecide();
@@ -254,9 +236,7 @@ class FleetLeaderTest {
                     List.of(
                             "rollout web: progressing at wave 1/3: wave 1 of 3 is open; machines let in: 1",
                             "rollout web: halted at wave 1/3: 1 of 1 .* " + canary() + ": process/web failed; .*"),
-                    log.list.stream().map(ILoggingEvent::getFormattedMessage).toList());
-        } finally {
-            logger.detachAppender(log);
+                    log.lines());
         }
     }
 

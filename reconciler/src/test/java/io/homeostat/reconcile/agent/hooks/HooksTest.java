@@ -5,10 +5,6 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import ch.qos.logback.classic.Level;
-import ch.qos.logback.classic.Logger;
-import ch.qos.logback.classic.spi.ILoggingEvent;
-import ch.qos.logback.core.read.ListAppender;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.google.common.collect.ImmutableList;
@@ -23,6 +19,7 @@ import io.homeostat.desired.state.EventType;
 import io.homeostat.desired.state.StateStore;
 import io.homeostat.desired.state.sqlite.StateStores;
 import io.homeostat.desired.yaml.AgentConfigReader;
+import io.homeostat.reconcile.HeardLog;
 import io.homeostat.reconcile.agent.hooks.HookWorker.Retries;
 import io.homeostat.reconcile.agent.hooks.Hooks.Delivery;
 import java.io.IOException;
@@ -45,7 +42,6 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
-import org.slf4j.LoggerFactory;
 
 /** Who is told of what, by real programs and a real web server. */
 @Timeout(180)
@@ -278,13 +274,8 @@ class HooksTest {
 
     @Test
     void aHookThatCannotBeMadeIsSaidWithoutItsUrlAndTheOthersAreTold() throws Exception {
-        ListAppender<ILoggingEvent> said = new ListAppender<>();
-        said.start();
-        Logger logger = (Logger) LoggerFactory.getLogger(Hooks.class.getPackageName());
-        logger.addAppender(said);
-        // Whatever other tests make of it for all loggers.
-        logger.setLevel(Level.WARN);
-        try {
+        List<String> lines;
+        try (HeardLog log = HeardLog.ofLines(line -> line.startsWith("notify["), Hooks.class, HookWorker.class)) {
             hooks.use(with(ImmutableList.of(
                     hook("https://example.com/a|SECRET"),
                     hook("https://my_host/SECRET"),
@@ -295,13 +286,9 @@ class HooksTest {
             await().atMost(PATIENCE)
                     .until(() ->
                             store.hooksTold() == store.events(0, 10).getLast().id());
-        } finally {
-            logger.setLevel(null);
-            logger.detachAppender(said);
+            lines = log.lines();
         }
         assertEquals(List.of("one"), causes());
-        List<String> lines =
-                said.list.stream().map(ILoggingEvent::getFormattedMessage).toList();
         assertEquals(
                 List.of("notify[0]: unexpected java.lang.IllegalArgumentException; it is told nothing until the"
                         + " configuration is read again"),

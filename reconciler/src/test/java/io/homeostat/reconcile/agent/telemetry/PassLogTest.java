@@ -2,44 +2,30 @@ package io.homeostat.reconcile.agent.telemetry;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
-import ch.qos.logback.classic.Level;
-import ch.qos.logback.classic.Logger;
-import ch.qos.logback.classic.spi.ILoggingEvent;
-import ch.qos.logback.core.read.ListAppender;
 import io.homeostat.desired.state.history.FailureCause;
 import io.homeostat.desired.state.history.Reason;
+import io.homeostat.reconcile.HeardLog;
 import io.homeostat.reconcile.plan.Step;
 import io.homeostat.reconcile.record.Outcome;
 import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.parallel.Isolated;
-import org.slf4j.LoggerFactory;
 
-@Isolated("Takes over what all of this JVM logs.")
 class PassLogTest {
     private static final Step STEP = new Step.Activate(Passes.WORKLOAD, "ops-agent_A");
 
     private final Passes passes = new Passes();
     private final PassLog log = new PassLog(passes);
-    private final Logger logger = (Logger) LoggerFactory.getLogger(PassLog.class);
-    private final ListAppender<ILoggingEvent> heard = new ListAppender<>();
-
-    PassLogTest() {
-        logger.setLevel(Level.INFO);
-        heard.start();
-        logger.addAppender(heard);
-    }
+    private final HeardLog heard = HeardLog.ofThisThread(PassLog.class);
 
     @AfterEach
     void detach() {
-        logger.detachAppender(heard);
-        logger.setLevel(null);
+        heard.close();
     }
 
     private List<String> said() {
-        return heard.list.stream()
+        return heard.events().stream()
                 .map(event -> event.getLevel() + " " + event.getFormattedMessage())
                 .toList();
     }

@@ -4,9 +4,6 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import ch.qos.logback.classic.Logger;
-import ch.qos.logback.classic.spi.ILoggingEvent;
-import ch.qos.logback.core.read.ListAppender;
 import com.github.benmanes.caffeine.cache.Ticker;
 import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSortedMap;
@@ -22,6 +19,7 @@ import io.homeostat.desired.state.StateStore.Change;
 import io.homeostat.desired.state.sqlite.MachineState;
 import io.homeostat.desired.state.sqlite.StateStores;
 import io.homeostat.observe.process.ProcFs;
+import io.homeostat.reconcile.HeardLog;
 import io.homeostat.reconcile.command.environment.Environment.Interrupts;
 import java.io.IOException;
 import java.io.InputStream;
@@ -39,7 +37,6 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
-import org.slf4j.LoggerFactory;
 
 /** With a real store and a metadata server; the machine's id and its boots are the test's. */
 class MachineClaimTest {
@@ -174,15 +171,13 @@ class MachineClaimTest {
         Instance instance = launched();
         Files.createDirectories(layout.of("101").installs(Kind.PROCESS));
         Files.writeString(layout.machineFile(), "{");
-        Logger logger = (Logger) LoggerFactory.getLogger(MachineState.class);
-        ListAppender<ILoggingEvent> heard = new ListAppender<>();
-        heard.start();
-        logger.addAppender(heard);
-
         metadata.set("instance/id", "202");
-        Layout claimed = claim("auto").layout();
-
-        logger.detachAppender(heard);
+        Layout claimed;
+        List<String> lines;
+        try (HeardLog log = HeardLog.ofThisThread(MachineState.class)) {
+            claimed = claim("auto").layout();
+            lines = log.lines();
+        }
         assertEquals("101", claimed.instanceId());
         try (StateStore store =
                 StateStores.openForWriting(claimed, Clock.systemUTC()).store()) {
@@ -192,12 +187,7 @@ class MachineClaimTest {
                 List.of(layout.machineFile() + " is damaged and does not say whose state this is;"
                         + " it is taken for that of instance 101, whose "
                         + layout.of("101").machineDirectory() + " is the only one without a database of its own"),
-                heard.list.stream()
-                        .map(ILoggingEvent::getFormattedMessage)
-                        // Tests beside this one are heard, too.
-                        .filter(message ->
-                                message.startsWith(layout.machineFile().toString()))
-                        .toList());
+                lines);
     }
 
     @Test
