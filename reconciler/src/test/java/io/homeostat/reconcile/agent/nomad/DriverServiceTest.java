@@ -347,7 +347,9 @@ class DriverServiceTest {
     @Test
     void ofATaskWithoutAProcessNothingIsTold() throws Exception {
         DrivenTask task = bench.start();
-        task.seen(bench.pending());
+        // Seen by the thread that follows the tasks, which may yet have to see that it runs.
+        bench.agent.change(bench.pending());
+        await().atMost(LONG).until(() -> task.last().process() == null);
         FakeCall<TaskStatsResponse> call = new FakeCall<>();
         Thread ending = Thread.ofVirtual().start(() -> task.ended(Ending.of(NomadBench.exit(0))));
 
