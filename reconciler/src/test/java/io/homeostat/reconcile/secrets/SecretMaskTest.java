@@ -234,12 +234,12 @@ class SecretMaskTest {
         }
 
         ProcessorTime.assertGrowsWithTheTextOnly(size -> {
-            String text = "://a?".repeat(1_000 * size)
-                    + "token".repeat(5_000 * size)
-                    + "-a".repeat(10_000 * size)
-                    + "eyJ".repeat(2_400 * size)
-                    + "-----BEGIN PRIVATE KEY-----".repeat(50 * size)
-                    + "\\".repeat(10_000 * size);
+            String text = "://a?".repeat(500 * size)
+                    + "token".repeat(2_500 * size)
+                    + "-a".repeat(5_000 * size)
+                    + "eyJ".repeat(1_200 * size)
+                    + "-----BEGIN PRIVATE KEY-----".repeat(25 * size)
+                    + "\\".repeat(5_000 * size);
             assertFalse(mask.mask(text).isEmpty());
         });
     }

@@ -201,11 +201,11 @@ class ShownDeclarationTest {
     @Test
     void aTextMadeToBeSlowIsNot() {
         ProcessorTime.assertGrowsWithTheTextOnly(size -> {
-            String text = "a:".repeat(5_000 * size)
-                    + "x@".repeat(5_000 * size)
-                    + "-p".repeat(5_000 * size)
-                    + "a1".repeat(5_000 * size)
-                    + " -p1a".repeat(2_000 * size);
+            String text = "a:".repeat(2_500 * size)
+                    + "x@".repeat(2_500 * size)
+                    + "-p".repeat(2_500 * size)
+                    + "a1".repeat(2_500 * size)
+                    + " -p1a".repeat(1_000 * size);
             assertTrue(variable("A", text).length() < text.length());
         });
     }
