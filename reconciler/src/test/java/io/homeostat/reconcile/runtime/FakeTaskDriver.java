@@ -374,8 +374,10 @@ public final class FakeTaskDriver implements AutoCloseable {
 
         @Override
         public void waitTask(WaitTaskRequest request, StreamObserver<WaitTaskResponse> to) {
-            if (goesOn("WaitTask", request, to)) {
-                waiting.put(request.getTaskId(), to);
+            // Before the call is noted: whoever sees it there may end the task at once.
+            waiting.put(request.getTaskId(), to);
+            if (!goesOn("WaitTask", request, to)) {
+                waiting.remove(request.getTaskId(), to);
             }
         }
 
