@@ -1,5 +1,6 @@
 package io.homeostat.reconcile.runtime.process;
 
+import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
@@ -20,6 +21,7 @@ import io.homeostat.reconcile.plan.Step;
 import io.homeostat.reconcile.record.Outcome;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -50,6 +52,10 @@ class LimitStepsTest {
                 steps.prepare(ID, new Limits(null, null, true)).procs());
     }
 
+    private static boolean isMarked(long pid) {
+        return new ProcFs().variable(pid, LaunchMarks.LAUNCH).isPresent();
+    }
+
     @Test
     void groupsStayInWhichAFormerInstanceHasProcesses(@TempDir Path root) throws Exception {
         Files.writeString(root.resolve("cgroup.controllers"), "memory\n");
@@ -61,6 +67,8 @@ class LimitStepsTest {
         sleep.environment().put(LaunchMarks.LAUNCH, LAUNCH);
         Process process = sleep.start();
         try {
+            // A program that has just begun has no environment for a moment.
+            await().atMost(Duration.ofSeconds(60)).until(() -> isMarked(process.pid()));
             Files.writeString(group.resolve("cgroup.procs"), process.pid() + "\n");
             Files.createDirectories(layout.launch(ID, LAUNCH));
             assertThrows(ActuationFailure.class, () -> here.lift(ID), "what this one launched has to be ended");
