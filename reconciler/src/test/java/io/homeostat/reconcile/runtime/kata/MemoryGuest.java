@@ -232,6 +232,8 @@ final class MemoryGuest implements AutoCloseable {
     void breakConnections() {
         List<MemoryWire.Pair> broken = List.copyOf(connections);
         connections.removeAll(broken);
+        // All at once: who has noticed the end of one goes on over the others.
+        broken.forEach(pair -> pair.client().close());
         broken.forEach(MemoryWire.Pair::hangUp);
     }
 
