@@ -255,10 +255,8 @@ class GuestsTest extends KataTestBed {
         eventually().until(() -> memory.logs().size() >= 2);
         Files.delete(scene.layout().log(GUEST));
 
-        eventually().until(() -> {
-            memory.printLog("x");
-            return scene.log(GUEST).contains("x");
-        });
+        memory.printLog("kept\n");
+        eventually().until(() -> scene.log(GUEST).endsWith("kept\n"));
     }
 
     @Test
