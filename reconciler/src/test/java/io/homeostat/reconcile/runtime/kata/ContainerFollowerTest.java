@@ -136,6 +136,8 @@ class ContainerFollowerTest extends ContainerTestBed {
         scene.agent().tellOutOfMemory(APP_LAUNCH);
 
         assertEquals(Reason.OOM_KILLED, end(follower).reason());
+        // It may be noted after the end is known.
+        eventually().until(() -> scene.isMarked(instance, "out-of-memory"));
     }
 
     private Reason inferred(long maxUsage, long failures) throws Exception {
