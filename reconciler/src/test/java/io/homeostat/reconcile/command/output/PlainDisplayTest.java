@@ -23,8 +23,11 @@ class PlainDisplayTest {
     @Test
     void whatTakesLongIsSaidAgainAndAgainAndNotAmongTheResults() {
         try (Plain display = display(OutputFormat.TEXT)) {
-            display.under(A, "launching");
-            display.download(WorkloadId.process("b")).bytes(1536, 3072);
+            // Nothing is said between the two, however long they take.
+            synchronized (display) {
+                display.under(A, "launching");
+                display.download(WorkloadId.process("b")).bytes(1536, 3072);
+            }
             await().atMost(DEADLINE).until(() -> said().lines().count() > 1);
         }
         assertEquals(
