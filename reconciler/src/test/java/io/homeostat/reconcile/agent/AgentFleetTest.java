@@ -145,13 +145,9 @@ final class AgentFleetTest {
 
     private void awaitSequence(long sequence) {
         await().atMost(AgentBench.PATIENCE)
-                .until(() -> bench.store()
-                                .publishedSets()
-                                .getFirst()
-                                .set()
-                                .orElseThrow()
-                                .sequence()
-                        == sequence);
+                .until(() -> bench.store().publishedSets().stream()
+                        .flatMap(standing -> standing.set().stream())
+                        .anyMatch(set -> set.sequence() == sequence));
     }
 
     private String declared() {
