@@ -157,7 +157,12 @@ class ApiTalkTest {
     void sizesAreToldWheneverTheyChange() throws Exception {
         List<String> sizes = new CopyOnWriteArrayList<>();
         Talking watching = new Talking((input, output) -> {
-            Runnable look = () -> input.size().ifPresent(size -> sizes.add(size.getRows() + "x" + size.getColumns()));
+            Runnable look = () -> {
+                // The transport looks, too: whoever has seen the former size must not note it last.
+                synchronized (sizes) {
+                    input.size().ifPresent(size -> sizes.add(size.getRows() + "x" + size.getColumns()));
+                }
+            };
             input.onResize(look);
             look.run();
             return input.standardInput().read();
