@@ -1,5 +1,6 @@
 package io.homeostat.reconcile.agent;
 
+import static com.google.common.util.concurrent.Uninterruptibles.awaitUninterruptibly;
 import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -59,12 +60,16 @@ class PeriodicTasksTest {
     @Test
     void whatTakesThePlaceOfAnotherIsDoneAndTheOtherIsNot() {
         AtomicInteger times = new AtomicInteger();
+        CountDownLatch all = new CountDownLatch(1);
+        // One piece at a time: none of those that follow begins before the last of them is there.
+        tasks.soon("what comes before it", () -> awaitUninterruptibly(all));
 
         for (int i = 0; i < 100; i++) {
-            tasks.instead(Duration.ofMillis(200), "a test", times::incrementAndGet);
+            tasks.instead(Duration.ofMillis(1), "a test", times::incrementAndGet);
         }
         CountDownLatch later = new CountDownLatch(1);
-        tasks.in(Duration.ofMillis(400), "what comes after it", later::countDown);
+        tasks.in(Duration.ofMillis(2), "what comes after it", later::countDown);
+        all.countDown();
 
         await().atMost(Duration.ofSeconds(30)).until(() -> later.getCount() == 0);
         assertEquals(1, times.get());
