@@ -104,8 +104,10 @@ class AgentOrderTest {
         bench.runningAfter(victim, crashed);
     }
 
+    /** It has started once it has said so. */
     private String member(WorkloadId id, int seconds) {
         Path down = bench.declared().resolveSibling("down");
+        Path up = bench.declared().resolveSibling(id.name() + "-" + seconds);
         return """
                 apiVersion: homeostat.io/v1
                 kind: Process
@@ -118,10 +120,12 @@ class AgentOrderTest {
                     - |
                       trap 'echo %s ends >> %s; kill $!; exit' TERM
                       echo %s begins >> %s
+                      touch %s
                       sleep %d & wait
+                  probe: {exec: {command: [test, -e, %s]}}
                   stop: {timeout: 20s}
                   maxDisruption: {label: tier}
-                """.formatted(id.name(), id.name(), down, id.name(), down, seconds);
+                """.formatted(id.name(), id.name(), down, id.name(), down, up, seconds, up);
     }
 
     private static String dependant(int seconds) {
