@@ -29,6 +29,7 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.function.Supplier;
 
 /** What a driver is told of a task that it has to start. */
 final class TaskConfigs {
@@ -40,10 +41,13 @@ final class TaskConfigs {
 
     private final Layout layout;
     private final TaskCgroups cgroups;
+    private final Supplier<HostTopology> topology;
 
-    TaskConfigs(Layout layout, TaskCgroups cgroups) {
+    /** @param topology asked for each task: the clock of its processors changes */
+    TaskConfigs(Layout layout, TaskCgroups cgroups, Supplier<HostTopology> topology) {
         this.layout = layout;
         this.cgroups = cgroups;
+        this.topology = topology;
     }
 
     /** What of a declaration this machine can't do, whichever driver it has, with a remedy; empty when there is nothing. */
@@ -75,7 +79,7 @@ final class TaskConfigs {
             Optional<NetworkIsolationSpec> network)
             throws IOException {
         String name = place.task();
-        HostTopology host = HostTopology.read();
+        HostTopology host = topology.get();
         // Those that its groups were made with.
         String processors = cgroups.processors(place.groups()).orElse("");
         Path launch = layout.launch(instance.workload(), instance.launchId());

@@ -24,6 +24,7 @@ import io.homeostat.desired.state.Identity;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.history.FailureCause;
 import io.homeostat.observe.Observation;
+import io.homeostat.observe.driver.HostTopology;
 import io.homeostat.observe.driver.DriverFailure;
 import io.homeostat.observe.driver.DriverSession;
 import io.homeostat.observe.driver.Fingerprint;
@@ -116,7 +117,7 @@ final class TaskRuntime implements KindRuntime, Signalable, Executing {
         this.directories = host.directories();
         this.launches = new LaunchDirectories(machine.layout(), machine.procFs());
         this.logEnds = new LogEnds(machine.layout());
-        this.configs = new TaskConfigs(machine.layout(), cgroups);
+        this.configs = new TaskConfigs(machine.layout(), cgroups, HostTopology::read);
         this.networks = new TaskNetworks(machine.layout(), tasks, host.namespaces());
         this.accesses = new TaskAccesses(tasks);
         this.late = new LateStarts(machine, tasks, launches);

@@ -46,7 +46,7 @@ class TaskConfigsTest {
     }
 
     private TaskConfig config(String spec, Optional<NetworkIsolationSpec> network) throws Exception {
-        return new TaskConfigs(layout, groups.cgroups())
+        return new TaskConfigs(layout, groups.cgroups(), () -> HOST)
                 .of(
                         LAUNCH,
                         "id",
