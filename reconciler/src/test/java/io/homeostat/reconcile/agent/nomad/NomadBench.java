@@ -53,14 +53,19 @@ final class NomadBench {
     private final ByteArrayOutputStream said = new ByteArrayOutputStream();
 
     NomadBench(Path root) throws IOException {
+        this(root, Duration.ofSeconds(30));
+    }
+
+    /** @param leeway what a stop may take longer than the task has been given: waited for in full where nothing ends */
+    NomadBench(Path root, Duration leeway) throws IOException {
         Layout layout = new Layout(Files.createDirectories(root.resolve("s")), root.resolve("r"), "i");
         agent = new FakeAgent(layout);
         agent.onWithdraw(workload -> agent.remove(WorkloadId.parse(workload).orElseThrow()));
         events = new TaskEvents(() -> now);
         events.listen(listener);
         log = new HostLog(new PrintStream(said, true, StandardCharsets.UTF_8), () -> now);
-        NomadTasks.Times times = new NomadTasks.Times(
-                Duration.ofMillis(1), Duration.ofMillis(1), Duration.ofSeconds(1), Duration.ofMillis(20));
+        NomadTasks.Times times =
+                new NomadTasks.Times(Duration.ofMillis(1), Duration.ofMillis(1), leeway, Duration.ofMillis(20));
         tasks = new NomadTasks(agent, events, log, () -> now, this::send, times);
     }
 

@@ -70,6 +70,12 @@ class NomadStopTest {
         await().atMost(LONG).until(task::hasEnded);
     }
 
+    /** For what is not over until the leeway is: the end that comes then is awaited by whoever causes it. */
+    private void startWithShortLeeway() throws Exception {
+        bench = new NomadBench(Files.createDirectories(root.resolve("short")), SHORT);
+        task = bench.start();
+    }
+
     @Test
     void aProcessIsPausedAndThenAskedToEnd() throws Exception {
         bench.agent.on("PAUSE", () -> assertEquals(List.of(), bench.signals));
@@ -119,7 +125,8 @@ class NomadStopTest {
 
     @Test
     void whatDoesNotEndByASignalIsStoppedByTheAgent() throws Exception {
-        bench.agent.on("STOP", () -> bench.agent.change(bench.ended(killed(KILL))));
+        startWithShortLeeway();
+        bench.agent.on("STOP", () -> end(killed(KILL)));
 
         bench.tasks.stop(NomadBench.ID, SHORT, "");
 
@@ -129,8 +136,9 @@ class NomadStopTest {
 
     @Test
     void aProcessThatIsGoneIsNotKilled() throws Exception {
+        startWithShortLeeway();
         bench.process = (process, signal) -> false;
-        bench.agent.on("STOP", () -> bench.agent.change(bench.ended(killed(KILL))));
+        bench.agent.on("STOP", () -> end(killed(KILL)));
 
         bench.tasks.stop(NomadBench.ID, SHORT, "");
 
@@ -139,8 +147,9 @@ class NomadStopTest {
 
     @Test
     void aTaskBetweenTwoProcessesIsStoppedByTheAgent() throws Exception {
+        startWithShortLeeway();
         bench.agent.change(bench.pending());
-        bench.agent.on("STOP", () -> bench.agent.change(bench.ended(NomadBench.exit(0))));
+        bench.agent.on("STOP", () -> end(NomadBench.exit(0)));
 
         bench.tasks.stop(NomadBench.ID, SHORT, "");
 
@@ -149,7 +158,8 @@ class NomadStopTest {
     }
 
     @Test
-    void aStopWhoseEndIsNotKnownHasFailed() {
+    void aStopWhoseEndIsNotKnownHasFailed() throws Exception {
+        startWithShortLeeway();
         assertEquals(Status.Code.UNKNOWN, code(() -> bench.tasks.stop(NomadBench.ID, SHORT, "")));
 
         assertEquals(List.of("PAUSE", "STOP"), bench.agent.calls());
@@ -167,7 +177,8 @@ class NomadStopTest {
 
     @ParameterizedTest
     @CsvSource({"PAUSE", "STOP"})
-    void anAgentThatDoesNotDoItIsAFailure(String hold) {
+    void anAgentThatDoesNotDoItIsAFailure(String hold) throws Exception {
+        startWithShortLeeway();
         bench.agent.failNext(hold, FakeAgent.refused());
 
         assertEquals(Status.Code.UNKNOWN, code(() -> bench.tasks.stop(NomadBench.ID, SHORT, "")));
@@ -182,12 +193,13 @@ class NomadStopTest {
 
     @Test
     void theAgentHasSomeTimeMoreThanTheTask() throws Exception {
-        bench.agent.on("STOP", () -> bench.agent.change(bench.ended(NomadBench.exit(0))));
+        startWithShortLeeway();
+        bench.agent.on("STOP", () -> end(NomadBench.exit(0)));
 
-        bench.tasks.stop(NomadBench.ID, SHORT, "");
+        bench.tasks.stop(NomadBench.ID, Duration.ofMillis(3), "");
 
-        assertEquals(Duration.ofMillis(1_000), bench.agent.holds().getFirst().timeout());
-        assertEquals(Duration.ofMillis(1_005), bench.agent.holds().getLast().timeout());
+        assertEquals(SHORT, bench.agent.holds().getFirst().timeout());
+        assertEquals(SHORT.plusMillis(3), bench.agent.holds().getLast().timeout());
     }
 
     private void startPlugin() throws Exception {
