@@ -296,7 +296,7 @@ class ContainerRemovalTest extends SandboxTestBed {
         KillPoint kill = guest.mortal();
         guest.commands.killAt(step, isDone, kill);
         assertThrows(KillPoint.Killed.class, this::remove);
-        Awaitility.await().atMost(LONGEST).until(() -> kill.lateCalls() > 0);
+        Awaitility.await().atMost(LONGEST).until(() -> kill.holds("container app"));
         kill.restore();
 
         restart();
@@ -321,7 +321,7 @@ class ContainerRemovalTest extends SandboxTestBed {
             throw killed(kill);
         });
         assertThrows(KillPoint.Killed.class, this::remove);
-        Awaitility.await().atMost(LONGEST).until(() -> kill.lateCalls() > 0);
+        Awaitility.await().atMost(LONGEST).until(() -> kill.holds("container app"));
         kill.restore();
 
         restart();

@@ -12,7 +12,8 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.concurrent.atomic.AtomicInteger;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -25,7 +26,7 @@ final class KillPoint {
     private final Path directory;
     private final List<Saved> files = new ArrayList<>();
     private final AtomicReference<@Nullable Thread> killed = new AtomicReference<>();
-    private final AtomicInteger late = new AtomicInteger();
+    private final Set<String> held = ConcurrentHashMap.newKeySet();
 
     /**
      * A file as it was.
@@ -70,16 +71,16 @@ final class KillPoint {
         if (thread == null) {
             return;
         }
-        late.incrementAndGet();
         if (thread.threadId() != Thread.currentThread().threadId()) {
+            held.add(Thread.currentThread().getName());
             Gate.hold();
         }
         throw new Killed();
     }
 
-    /** Returns how often the killed process has tried to go on. */
-    int lateCalls() {
-        return late.get();
+    /** Returns whether a thread of the killed process has tried to go on, and changes no file any more. */
+    boolean holds(String thread) {
+        return held.contains(thread);
     }
 
     /** Makes the files what they were when the process was killed. */
