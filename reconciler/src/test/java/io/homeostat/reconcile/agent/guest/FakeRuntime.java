@@ -23,7 +23,7 @@ final class FakeRuntime implements FakeCommands.Program {
     }
 
     /** Puts a container into a state, as runc calls it. */
-    void set(String id, String state) {
+    synchronized void set(String id, String state) {
         try {
             Files.createDirectories(root.resolve(id));
             Files.writeString(root.resolve(id).resolve("status"), state);
@@ -33,7 +33,7 @@ final class FakeRuntime implements FakeCommands.Program {
     }
 
     /** Returns the state of a container; empty when there is none. */
-    String state(String id) {
+    synchronized String state(String id) {
         try {
             return Files.readString(root.resolve(id).resolve("status"));
         } catch (NoSuchFileException e) {
@@ -49,7 +49,7 @@ final class FakeRuntime implements FakeCommands.Program {
     }
 
     @Override
-    public ScriptedProcess run(List<String> command) throws IOException {
+    public synchronized ScriptedProcess run(List<String> command) throws IOException {
         if (!command.subList(1, VERB).equals(List.of("--root", root.toString(), "--log-format", "json"))) {
             return failed("options: " + command);
         }
@@ -73,9 +73,7 @@ final class FakeRuntime implements FakeCommands.Program {
                 return done("");
             }
             default -> {
-                return !state(id).isEmpty()
-                        ? known(words.getFirst(), id)
-                        : failed("container \\\"" + id + "\\\" does not exist");
+                return !state(id).isEmpty() ? known(words.getFirst(), id) : unknown(id);
             }
         }
     }
@@ -104,6 +102,9 @@ final class FakeRuntime implements FakeCommands.Program {
     private ScriptedProcess kill(List<String> words) throws IOException {
         boolean isAll = words.get(1).equals("--all");
         String id = words.get(isAll ? 2 : 1);
+        if (state(id).isEmpty()) {
+            return unknown(id);
+        }
         boolean isKill = isAll || words.get(2).equals("9");
         if (isKill && state(id).equals("paused")) {
             Files.writeString(root.resolve(id).resolve("dying"), "");
@@ -115,6 +116,10 @@ final class FakeRuntime implements FakeCommands.Program {
 
     private static ScriptedProcess done(String stdout) {
         return ScriptedProcess.ended(0, stdout, "");
+    }
+
+    private static ScriptedProcess unknown(String id) {
+        return failed("container \\\"" + id + "\\\" does not exist");
     }
 
     private static ScriptedProcess failed(String message) {
