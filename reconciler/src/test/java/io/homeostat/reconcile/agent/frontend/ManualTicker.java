@@ -8,10 +8,18 @@ import java.util.concurrent.atomic.AtomicLong;
 public final class ManualTicker implements Ticker {
     private final AtomicLong nanos = new AtomicLong();
     private final AtomicLong step = new AtomicLong();
+    private final AtomicLong reads = new AtomicLong();
 
     @Override
     public long read() {
-        return nanos.getAndAdd(step.get());
+        long now = nanos.getAndAdd(step.get());
+        reads.incrementAndGet();
+        return now;
+    }
+
+    /** Returns how often it was read. */
+    public long reads() {
+        return reads.get();
     }
 
     public void advance(Duration by) {

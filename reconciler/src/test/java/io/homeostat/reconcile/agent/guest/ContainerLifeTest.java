@@ -222,10 +222,12 @@ class ContainerLifeTest extends SandboxTestBed {
         guest.startNothing();
         create(guest.container("app"));
         guest.agent.set(FakeAgent.seen(TestGuest.workload("app"), null, "no cgroup"));
+        long before = guest.ticker.reads();
         CompletableFuture<Status> starting = startLater("app");
+        // The minute has begun, and the problem is known.
         Awaitility.await()
                 .atMost(Duration.ofSeconds(30))
-                .until(() -> machine.containers().get("app").look() != null);
+                .until(() -> guest.ticker.reads() > before && machine.containers().get("app").look() != null);
         guest.ticker.advance(Duration.ofSeconds(59));
         assertFalse(starting.isDone());
 
