@@ -22,6 +22,7 @@ import io.homeostat.reconcile.agent.frontend.ScriptedProcess;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -341,7 +342,9 @@ class ExecCallsTest extends SandboxTestBed {
         guest.ticker.advance(Duration.ofSeconds(29));
         assertFalse(beginning.isDone());
 
-        Files.writeString(pid[0], Long.toString(PID));
+        // In one step, as a runtime writes it.
+        Path written = Files.writeString(directory.resolve("pid"), Long.toString(PID));
+        Files.move(written, pid[0], StandardCopyOption.ATOMIC_MOVE);
 
         assertFalse(beginning.join().isKilled());
     }
