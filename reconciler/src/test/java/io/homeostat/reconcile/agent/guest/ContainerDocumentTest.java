@@ -14,7 +14,6 @@ import io.homeostat.reconcile.command.FrontEnd;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -38,9 +37,7 @@ class ContainerDocumentTest {
     void prepare() throws IOException, InterruptedException {
         Path bundle = Files.createDirectory(directory.resolve("app"));
         container = container(bundle, false);
-        runtime = Files.createFile(
-                directory.resolve("runtime"),
-                PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
+        runtime = directory.resolve("runtime");
         assertEquals(
                 0,
                 new ProcessBuilder("mkfifo", container.stdin().toString())
@@ -61,12 +58,18 @@ class ContainerDocumentTest {
                 directory.resolve("errors"));
     }
 
-    /** As the agent launches it, with a runtime that is a script. */
+    /**
+     * As the agent launches it, with a runtime that is a script. A shell reads it: what this process has just written can't be executed
+     * while a process that was forked meanwhile has it open for writing.
+     */
     private ProcessBuilder launch(String boot, String script) throws IOException {
-        Files.writeString(runtime, "#!/bin/sh\n" + script);
+        Files.writeString(runtime, script);
         JsonNode document = new ObjectMapper()
                 .readTree(ContainerDocument.of(
-                        container, boot, directory.resolve("errors"), List.of(runtime.toString(), "--root", "r")));
+                        container,
+                        boot,
+                        directory.resolve("errors"),
+                        List.of("/bin/sh", runtime.toString(), "--root", "r")));
         List<String> command =
                 new ArrayList<>(List.of(document.at("/spec/entryPoint").asText()));
         document.at("/spec/arguments").forEach(argument -> command.add(argument.asText()));

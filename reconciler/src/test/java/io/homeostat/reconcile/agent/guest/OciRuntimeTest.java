@@ -12,7 +12,7 @@ import io.homeostat.proto.kata.CgroupStats;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.attribute.PosixFilePermissions;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.api.BeforeEach;
@@ -30,13 +30,21 @@ class OciRuntimeTest {
         root = Files.createDirectory(directory.resolve("root"));
     }
 
-    /** One that behaves as a script says. */
+    /**
+     * One that behaves as a script says. A shell reads it: what this process has just written can't be executed while a process that was
+     * forked meanwhile has it open for writing.
+     */
     private OciRuntime runtime(String script) throws IOException, InterruptedException {
-        Path program = Files.createFile(
-                directory.resolve("runtime"),
-                PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
-        Files.writeString(program, "#!/bin/sh\nshift 4\n" + script);
-        return new OciRuntime(program, root, ProcessBuilder::start, Ticker.systemTicker());
+        Path program = Files.writeString(directory.resolve("runtime"), "shift 4\n" + script);
+        return new OciRuntime(
+                program,
+                root,
+                builder -> {
+                    List<String> command = new ArrayList<>(builder.command());
+                    command.addFirst("/bin/sh");
+                    return builder.command(command).start();
+                },
+                Ticker.systemTicker());
     }
 
     private OciRuntime answering(String script) throws IOException, InterruptedException {
