@@ -118,7 +118,12 @@ class ReconnectTest {
             assertEquals(i, open.number());
             bench.channel().send(ChannelBench.body("" + i)).get(30, TimeUnit.SECONDS);
             open.end(io.grpc.Status.UNAVAILABLE);
-            await().atMost(ChannelBench.PATIENCE).until(() -> opened().size() > open.number());
+            // Until its end is known it counts as open.
+            await().atMost(ChannelBench.PATIENCE)
+                    .until(() -> bench.controlPlane
+                            .connection()
+                            .filter(next -> next.number() > open.number())
+                            .isPresent());
         }
 
         Duration all = opened().getLast().at().minus(opened().getFirst().at());
