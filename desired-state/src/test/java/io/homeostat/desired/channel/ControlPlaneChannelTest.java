@@ -68,6 +68,8 @@ class ControlPlaneChannelTest {
                 .build();
         bench.answer = body -> Bodies.type(body).equals("GetOSInfo") ? no : Status.getDefaultInstance();
         bench.open();
+        // What is sent while it registers may overtake what was sent before.
+        bench.controlPlane.awaitConnection(ChannelBench.PATIENCE);
 
         Sent good = bench.controlPlane.send(Bodies.getAgentInfo());
         Sent bad = bench.controlPlane.send(Bodies.getOsInfo());
