@@ -427,10 +427,11 @@ class EtcdKeyValuesTest {
 
         @Override
         public void changed(ImmutableList<Entry> put, ImmutableList<String> deleted, long at) {
+            // First: whoever waits for what is told looks at it then.
+            revision = at;
             put.forEach(entry -> told.add(
                     entry.key().substring(prefix.length()) + "=" + entry.value().toStringUtf8()));
             deleted.forEach(key -> told.add("-" + key.substring(prefix.length())));
-            revision = at;
         }
 
         @Override
