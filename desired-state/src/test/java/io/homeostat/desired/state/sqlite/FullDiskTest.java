@@ -163,7 +163,8 @@ final class FullDiskTest {
                 StateStores.openForWriting(layout, Samples.CLOCK).store()) {
             Samples.apply(store, "/a", false, Samples.plugin("ops-agent", "A1"));
         }
-        assertTrue(run("mount", "-o", "remount,ro", directory.toString()));
+        // Not while a process that a test beside this one is starting has those of the store.
+        await().atMost(Duration.ofMinutes(2)).until(() -> run("mount", "-o", "remount,ro", directory.toString()));
 
         StoreException failure =
                 assertThrows(StoreException.class, () -> StateStores.openForWriting(layout, Samples.CLOCK));
