@@ -1,5 +1,6 @@
 package io.homeostat.e2e;
 
+import io.homeostat.controlplane.FreePorts;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -51,7 +52,7 @@ final class DocMachine {
         places.put("/home/you/homeostat", Distribution.checkout().toString());
         places.put("/home/you", homeostat.directory().toString());
         for (String port : List.of("9464", "9465", "2379", "2380")) {
-            places.put("127.0.0.1:" + port, "127.0.0.1:" + ProbedServer.freePort());
+            places.put("127.0.0.1:" + port, "127.0.0.1:" + FreePorts.take());
         }
     }
 

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.sun.net.httpserver.HttpServer;
+import io.homeostat.controlplane.FreePorts;
 import io.homeostat.e2e.Bucket.Stored;
 import java.io.IOException;
 import java.net.InetAddress;
@@ -60,7 +61,7 @@ final class HealthTest {
 
     @Test
     void aProcessIsWellWhenItsHttpProbeSucceeds() throws IOException {
-        int port = ProbedServer.freePort();
+        int port = FreePorts.take();
         Path answer = homeostat.file("answer", "503");
         Document web = ProbedServer.document("http", port, answer)
                 .with("probe.http.url", "http://127.0.0.1:" + port + "/health")
@@ -79,7 +80,7 @@ final class HealthTest {
 
     @Test
     void aProcessIsWellWhenItsPortIsOpen() throws IOException {
-        int port = ProbedServer.freePort();
+        int port = FreePorts.take();
         homeostat
                 .apply(ProbedServer.document("tcp", port, homeostat.file("answer", ""))
                         .with("probe.tcp.address", "127.0.0.1:" + port))
@@ -137,7 +138,7 @@ final class HealthTest {
 
     @Test
     void aProcessIsWellWhenItsGrpcHealthServiceSaysSo() throws IOException {
-        int port = ProbedServer.freePort();
+        int port = FreePorts.take();
         Document web = ProbedServer.document("grpc", port, homeostat.file("answer", "NOT_SERVING"))
                 .with("probe.grpc", Map.of("address", "127.0.0.1:" + port, "service", "web"))
                 .with("health.timeout", ANSWERED);

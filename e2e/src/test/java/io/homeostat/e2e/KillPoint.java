@@ -15,15 +15,13 @@ import com.sun.jdi.event.Event;
 import com.sun.jdi.event.EventSet;
 import com.sun.jdi.request.ClassPrepareRequest;
 import com.sun.jdi.request.EventRequestManager;
+import io.homeostat.controlplane.FreePorts;
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.net.InetAddress;
-import java.net.ServerSocket;
 import java.time.Duration;
 import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
@@ -35,9 +33,6 @@ import org.jspecify.annotations.Nullable;
  */
 final class KillPoint implements AutoCloseable {
     private static final Duration POLL = Duration.ofMillis(20);
-    private static final int TRIES = 100;
-    private static final int FIRST_PORT = 20_000;
-    private static final int LAST_PORT = 30_000;
 
     private final String className;
     private final String method;
@@ -52,25 +47,14 @@ final class KillPoint implements AutoCloseable {
         int dot = point.lastIndexOf('.');
         this.className = point.substring(0, dot);
         this.method = point.substring(dot + 1);
-        this.port = freePort();
-        this.thread = Thread.ofPlatform().daemon().name("debugger").start(this::debug);
-    }
-
-    /**
-     * One of those that the kernel gives to nobody by itself: another program might get it before ours listens, and who connects to it
-     * until then might be connected to himself.
-     */
-    private static int freePort() {
-        IOException problem = new IOException("no port was tried");
-        for (int i = 0; i < TRIES; i++) {
-            int port = ThreadLocalRandom.current().nextInt(FIRST_PORT, LAST_PORT);
-            try (ServerSocket free = new ServerSocket(port, 1, InetAddress.getLoopbackAddress())) {
-                return free.getLocalPort();
-            } catch (IOException e) {
-                problem = e;
-            }
+        try {
+            // Another program might get any other one before ours listens, and who connects to it until then might be
+            // connected to himself.
+            this.port = FreePorts.take();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
         }
-        throw new UncheckedIOException(problem);
+        this.thread = Thread.ofPlatform().daemon().name("debugger").start(this::debug);
     }
 
     /** What the JVM of the program has to be started with. It waits for nobody but us. */

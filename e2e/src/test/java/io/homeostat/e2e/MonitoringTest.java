@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.dataformat.yaml.YAMLMapper;
+import io.homeostat.controlplane.FreePorts;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.URI;
@@ -35,7 +36,7 @@ final class MonitoringTest {
 
     @Test
     void everyMetricOfAnAlertOrThePanelsIsServed() throws IOException {
-        int port = ProbedServer.freePort();
+        int port = FreePorts.take();
         homeostat.declare("looping.yaml", Document.script("looping", "echo up; sleep 1; exit 3"));
         homeostat.declare("web.yaml", Document.script("web", "exec sleep 1000"));
         homeostat.declare("missing.yaml", Document.missing("missing", homeostat.directory()));

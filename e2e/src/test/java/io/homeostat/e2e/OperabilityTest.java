@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.google.common.collect.MoreCollectors;
+import io.homeostat.controlplane.FreePorts;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.net.InetAddress;
@@ -101,7 +102,7 @@ final class OperabilityTest {
 
     @Test
     void metricsTellOfRestartsAndFailuresAndMoveToAnotherPort() throws IOException {
-        int port = ProbedServer.freePort();
+        int port = FreePorts.take();
         homeostat.declare("looping.yaml", Document.script("looping", "echo up; sleep 1; exit 3"));
         homeostat.declare("missing.yaml", Document.missing("missing", homeostat.directory()));
         Agent agent = homeostat.agent(config().with("metrics.listen", "127.0.0.1:" + port));
@@ -119,7 +120,7 @@ final class OperabilityTest {
         assertTrue(body.contains("homeostat_workload_last_exit_code{workload=\"process/looping\"} 3"), body);
         assertTrue(body.contains("homeostat_workload_up{workload=\"process/missing\"} 0"), body);
         assertTrue(get(port, "/healthz").startsWith("HTTP/1.1 200 OK"));
-        int another = ProbedServer.freePort();
+        int another = FreePorts.take();
         homeostat.file(
                 "agent.yaml",
                 config().with("metrics.listen", "127.0.0.1:" + another).toString());

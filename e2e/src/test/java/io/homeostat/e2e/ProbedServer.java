@@ -2,19 +2,16 @@ package io.homeostat.e2e;
 
 import com.sun.net.httpserver.HttpServer;
 import java.io.IOException;
-import java.net.BindException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.Random;
 import java.util.concurrent.locks.LockSupport;
 
 /** The program of a workload that is asked by a probe. It answers what a file says, so that a test can change that while it runs. */
 public final class ProbedServer {
-    private static final int FIRST_PORT = 10_000;
     private static final int HANG_UP = 'q';
 
     private ProbedServer() {}
@@ -36,30 +33,6 @@ public final class ProbedServer {
                     Integer.toString(port),
                     answer.toString()
                 });
-    }
-
-    /**
-     * One that nobody listens on, below those that the kernel gives to whoever asks for any: nobody gets it before the workload takes it,
-     * unless all ports are given out so.
-     */
-    static int freePort() throws IOException {
-        // In one piece: the kernel gives such a file only to the first read, and readString() begins with one of a
-        // byte.
-        String given = Files.readAllLines(Path.of("/proc/sys/net/ipv4/ip_local_port_range"))
-                .getFirst();
-        int end = Integer.parseInt(given.substring(0, given.indexOf('\t')).strip());
-        Random random = new Random();
-        for (int attempt = 0; end > FIRST_PORT && attempt < 100; attempt++) {
-            int port = FIRST_PORT + random.nextInt(end - FIRST_PORT);
-            try (ServerSocket _ = new ServerSocket(port, 1, InetAddress.getLoopbackAddress())) {
-                return port;
-            } catch (BindException taken) {
-                continue;
-            }
-        }
-        try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-            return socket.getLocalPort();
-        }
     }
 
     /** Has a server of the protocol tcp stop listening. */

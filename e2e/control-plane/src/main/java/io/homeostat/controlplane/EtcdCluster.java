@@ -2,16 +2,12 @@ package io.homeostat.controlplane;
 
 import java.io.IOException;
 import java.io.InterruptedIOException;
-import java.net.BindException;
-import java.net.InetAddress;
-import java.net.ServerSocket;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
@@ -24,14 +20,15 @@ public final class EtcdCluster implements AutoCloseable {
     private static final Duration START = Duration.ofMinutes(3);
     private static final Duration LOOK = Duration.ofMillis(20);
     private static final String READY = "ready to serve client requests";
-    private static final int LOWEST_PORT = 10_000;
-    private static final int LOWEST_EPHEMERAL_PORT = 32_768;
 
     private final List<Member> members = new ArrayList<>();
 
     private EtcdCluster(Path directory, int size, List<String> options) throws IOException {
         Files.createDirectories(directory);
-        List<Integer> ports = freePorts(2 * size);
+        List<Integer> ports = new ArrayList<>();
+        while (ports.size() < 2 * size) {
+            ports.add(FreePorts.take());
+        }
         String peers = IntStream.range(0, size)
                 .mapToObj(i -> "m" + i + "=" + url("http", ports.get(size + i)))
                 .collect(Collectors.joining(","));
@@ -113,26 +110,6 @@ public final class EtcdCluster implements AutoCloseable {
 
     private static String url(String scheme, int port) {
         return scheme + "://127.0.0.1:" + port;
-    }
-
-    /** Free now, and none that the kernel would give to a connection before etcd takes it; all are held until the last one is known. */
-    private static List<Integer> freePorts(int count) throws IOException {
-        List<ServerSocket> held = new ArrayList<>();
-        try {
-            while (held.size() < count) {
-                try {
-                    int port = ThreadLocalRandom.current().nextInt(LOWEST_PORT, LOWEST_EPHEMERAL_PORT);
-                    held.add(new ServerSocket(port, 1, InetAddress.getLoopbackAddress()));
-                } catch (BindException taken) {
-                    // Another one, then.
-                }
-            }
-            return held.stream().map(ServerSocket::getLocalPort).toList();
-        } finally {
-            for (ServerSocket socket : held) {
-                socket.close();
-            }
-        }
     }
 
     private static final class Member {
