@@ -39,7 +39,7 @@ final class Ending {
         later(seconds * 1000L, () -> now(lastWords, status));
     }
 
-    /** Leaves the answer of the current call the time to go out. */
+    /** Once the answer has gone out, or nobody waits for it: a moment later, as programs that leave nothing undone. */
     void afterAnswer() {
         later(50, () -> System.exit(0));
     }

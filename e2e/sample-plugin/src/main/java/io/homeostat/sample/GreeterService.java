@@ -3,6 +3,7 @@ package io.homeostat.sample;
 import com.google.protobuf.Struct;
 import com.google.protobuf.TextFormat;
 import io.grpc.Status;
+import io.grpc.stub.ServerCallStreamObserver;
 import io.grpc.stub.StreamObserver;
 import io.homeostat.proto.plugin.ApplyRequest;
 import io.homeostat.proto.plugin.ApplyResponse;
@@ -108,11 +109,13 @@ final class GreeterService extends GuestAgentPluginImplBase {
     public void stop(StopRequest request, StreamObserver<StopResponse> response) {
         refuseBeforeStart("Stop");
         System.out.println("Stop cleanup=" + request.getCleanup());
+        if (!options.has("ignore-stop")) {
+            ServerCallStreamObserver<StopResponse> call = (ServerCallStreamObserver<StopResponse>) response;
+            call.setOnCloseHandler(ending::afterAnswer);
+            call.setOnCancelHandler(ending::afterAnswer);
+        }
         response.onNext(StopResponse.getDefaultInstance());
         response.onCompleted();
-        if (!options.has("ignore-stop")) {
-            ending.afterAnswer();
-        }
     }
 
     /** As some real plugins, which crash; this one says why. */
