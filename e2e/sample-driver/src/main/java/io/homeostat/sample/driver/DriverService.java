@@ -161,8 +161,9 @@ final class DriverService extends DriverImplBase {
 
     @Override
     public void taskEvents(TaskEventsRequest request, StreamObserver<DriverTaskEvent> response) {
-        log.debug("TaskEvents");
         events.listeners().add(response);
+        // Only now: who reads it may start a task at once.
+        log.debug("TaskEvents");
     }
 
     @Override
