@@ -12,7 +12,7 @@ import java.util.concurrent.TimeUnit;
 
 /** The program as the build leaves it. */
 final class Distribution {
-    private static final int TRAINING_SECONDS = 120;
+    private static final int TRAINING_SECONDS = 600;
 
     private Distribution() {}
 
