@@ -168,7 +168,16 @@ public final class TestBed implements AutoCloseable {
     }
 
     public Liveness.Ended ended(Instance instance) {
-        return (Liveness.Ended) soon().until(() -> look(instance), Liveness.Ended.class::isInstance);
+        return (Liveness.Ended) soon().until(() -> lookAtOver(instance), Liveness.Ended.class::isInstance);
+    }
+
+    /** What is seen once its keeper is gone, who writes down how it ended: on a busy machine that may not be known before. */
+    public Liveness lookAtOver(Instance instance) throws IOException {
+        boolean kept = directory(instance)
+                .born()
+                .filter(born -> procFs.carries(born.keeper(), LaunchMarks.KEEPER, instance.launchId()))
+                .isPresent();
+        return kept ? new Liveness.Pending() : look(instance);
     }
 
     public String log(WorkloadId id) throws IOException {
