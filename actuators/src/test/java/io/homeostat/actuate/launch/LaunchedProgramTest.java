@@ -15,10 +15,12 @@ import io.homeostat.actuate.launch.Launcher.LaunchRequest;
 import io.homeostat.desired.model.ProcessSettings;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.observe.process.LaunchDirectory.LaunchMarks;
+import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -48,14 +50,8 @@ class LaunchedProgramTest {
         bed.awaitProgram(instance, "sleep");
 
         assertEquals(pid, bed.procFs.stat(pid).orElseThrow().session());
-        try (var descriptors = Files.list(Path.of("/proc/" + pid + "/fd"))) {
-            assertEquals(
-                    List.of("0", "1", "2"),
-                    descriptors
-                            .map(file -> file.getFileName().toString())
-                            .sorted()
-                            .toList());
-        }
+        // Until it has its libraries, it opens and closes files of its own.
+        TestBed.soon().untilAsserted(() -> assertEquals(List.of("0", "1", "2"), descriptors(pid)));
         assertEquals(Path.of("/dev/null"), Path.of("/proc/" + pid + "/fd/0").toRealPath());
         assertEquals(
                 bed.layout.log(TestBed.PROCESS).toRealPath(),
@@ -64,6 +60,12 @@ class LaunchedProgramTest {
                 bed.layout.log(TestBed.PROCESS).toRealPath(),
                 Path.of("/proc/" + pid + "/fd/2").toRealPath());
         assertEquals(Path.of("/"), Path.of("/proc/" + pid + "/cwd").toRealPath());
+    }
+
+    private static List<String> descriptors(long pid) throws IOException {
+        try (Stream<Path> all = Files.list(Path.of("/proc/" + pid + "/fd"))) {
+            return all.map(file -> file.getFileName().toString()).sorted().toList();
+        }
     }
 
     @Test
