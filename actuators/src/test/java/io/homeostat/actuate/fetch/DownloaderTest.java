@@ -32,6 +32,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
@@ -158,7 +159,7 @@ final class DownloaderTest extends DownloadTestBed {
     @Test
     void aUrlThatHangsDelaysNobodyWhoDeclaresAnotherOneForTheSameArchive() throws Exception {
         serve(ok());
-        Thread stuck = fetchesFromWhatHangs(Duration.ofMinutes(1));
+        Thread stuck = fetchesFromWhatHangs();
 
         downloader.download(key, source(), Progress.NONE);
 
@@ -174,10 +175,15 @@ final class DownloaderTest extends DownloadTestBed {
     @Test
     void whatOneUrlDoesNotGiveIsTakenFromWhereItCameMeanwhile() throws Exception {
         serve(ok());
-        Thread stuck = fetchesFromWhatHangs(Duration.ofSeconds(3));
+        CountDownLatch mayBreak = new CountDownLatch(1);
+        try (RawServer breaking = new RawServer(out -> mayBreak.await())) {
+            Thread stuck = fetches(source(breaking.url(), key, 1));
+            await().until(() -> !breaking.requests().isEmpty());
 
-        downloader.download(key, source(), Progress.NONE);
-        stuck.join();
+            downloader.download(key, source(), Progress.NONE);
+            mayBreak.countDown();
+            stuck.join();
+        }
 
         assertNull(failed.get());
         assertComplete();
@@ -231,7 +237,7 @@ final class DownloaderTest extends DownloadTestBed {
 
     @Test
     void closingBreaksOffWhatWaitsForAServer() throws Exception {
-        Thread stuck = fetchesFromWhatHangs(Duration.ofMinutes(1));
+        Thread stuck = fetchesFromWhatHangs();
 
         downloader.close();
         stuck.join();
@@ -252,19 +258,22 @@ final class DownloaderTest extends DownloadTestBed {
         assertThrows(IllegalArgumentException.class, () -> downloader.download("../../etc/x", source(), Progress.NONE));
     }
 
-    private Thread fetchesFromWhatHangs(Duration patience) {
+    private Thread fetchesFromWhatHangs() {
         bucket.stubFor(get(urlPathEqualTo("/hangs")).willReturn(ok().withFixedDelay(120_000)));
-        Source hanging = new Source(bucket.url("/hangs"), key, patience, 1);
-        Thread thread = Thread.startVirtualThread(() -> {
+        Thread thread = fetches(new Source(bucket.url("/hangs"), key, Duration.ofMinutes(1), 1));
+        await().until(() ->
+                !bucket.findAll(getRequestedFor(urlPathEqualTo("/hangs"))).isEmpty());
+        return thread;
+    }
+
+    private Thread fetches(Source source) {
+        return Thread.startVirtualThread(() -> {
             try {
-                downloader.download(key, hanging, Progress.NONE);
+                downloader.download(key, source, Progress.NONE);
             } catch (ActuationFailure | InterruptedException e) {
                 failed.set(e);
             }
         });
-        await().until(() ->
-                !bucket.findAll(getRequestedFor(urlPathEqualTo("/hangs"))).isEmpty());
-        return thread;
     }
 
     @Test
