@@ -21,10 +21,9 @@ import org.junit.jupiter.api.Test;
 final class PartOnDiskTest extends PartialDownloadTestBed {
     @Test
     void anotherProgramResumesWhatTheFirstHasLeft() throws Exception {
-        try (RawServer server = new RawServer(broken(ETAG, archive))) {
-            assertBroken(server);
-        }
-        try (RawServer server = new RawServer(RawServer.rest(ETAG, archive, HALF, range(HALF)))) {
+        try (RawServer first = new RawServer(broken(ETAG, archive));
+                RawServer server = new RawServer(RawServer.rest(ETAG, archive, HALF, range(HALF)))) {
+            assertBroken(first);
             // The port is another, so this is another URL: not what was begun.
             assertThrows(ActuationFailure.class, () -> download(server, key, 1, Progress.NONE));
             assertFalse(
