@@ -255,7 +255,10 @@ class DriverProtocolTest {
         try (StoppableDriver driver = new StoppableDriver(sockets().resolve("plugin1"), false, () -> {})) {
             sessions.of(instance).check(LONG);
             assertEquals(ProcessProtocol.Answer.REFUSED, protocol.stop(instance, false, Duration.ofSeconds(3)));
-            assertEquals(List.of("Driver.Shutdown", "GRPCController.Shutdown"), driver.calls);
+            // Who asks gives up at the deadline, whether or not it has been heard by then.
+            TestBed.soon()
+                    .untilAsserted(
+                            () -> assertEquals(List.of("Driver.Shutdown", "GRPCController.Shutdown"), driver.calls));
 
             assertEquals(How.KILLED, stop(instance, Duration.ofMillis(3)));
             assertInstanceOf(Liveness.Ended.class, look(instance));

@@ -16,6 +16,7 @@ import io.homeostat.actuate.stop.Stopper.StopResult.How;
 import io.homeostat.desired.model.Lifecycle;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.Instance.Phase;
+import io.homeostat.observe.health.Health.Verdict;
 import io.homeostat.observe.limits.CgroupLayout;
 import io.homeostat.observe.limits.LimitObserver;
 import io.homeostat.observe.process.ProcessTree.Extent;
@@ -204,6 +205,10 @@ class StopPluginTest {
                 bed.launch(TestBed.PLUGIN, trapping("echo > " + told)).withPhase(Phase.STARTED, "");
         bed.awaitFile(ready());
         try (StoppablePlugin plugin = listening(answer -> {})) {
+            // To load what asks may take a busy machine as long as that timeout.
+            assertEquals(
+                    Verdict.UNHEALTHY,
+                    bed.plugins.status(bed.layout.socket(TestBed.PLUGIN, "r1"), LONG).verdict());
             assertEquals(How.KILLED, bed.stop(instance, SHORT).how());
             StopRequest request = plugin.requests.stream().collect(MoreCollectors.onlyElement());
             assertEquals(SHORT.toSeconds(), request.getDeadline().getSeconds());
