@@ -300,9 +300,10 @@ class DriverSessionTest {
     @ParameterizedTest
     @ValueSource(strings = {"PluginInfo", "ConfigSchema", "SetConfig", "Init"})
     void aCallThatHangsEndsWithItsDeadline(String call) throws Exception {
-        driver.plugin.hanging(call);
         try (DriverSession session = session()) {
-            session.check(LONG);
+            // To load what the calls need may take a busy machine longer than they have.
+            session.configure(NOTHING, LONG);
+            driver.plugin.hanging(call);
 
             DriverFailure failure = failure(() -> session.configure(NOTHING, Duration.ofSeconds(1)));
             assertTrue(failure.words().startsWith(call + " ") && failure.words().endsWith(" 1000 ms"), failure.words());
@@ -563,6 +564,7 @@ class DriverSessionTest {
                     "unknown: it has not said yet whether it can run tasks here",
                     session.fingerprint(SHORT).words());
             assertEquals(State.UNKNOWN, session.fingerprint(Duration.ofDays(1)).state());
+            soon().until(() -> driver.readers() == 1);
             assertEquals(1, driver.plugin.count("Fingerprint"));
 
             driver.say(FakeDriver.fingerprint(HealthState.HEALTHY, ""));
@@ -627,7 +629,7 @@ class DriverSessionTest {
         try (DriverSession session = session()) {
             session.check(LONG);
             session.shutdown(Duration.ofSeconds(1));
-            assertEquals(List.of("Shutdown", FakePlugin.END), driver.calls());
+            soon().untilAsserted(() -> assertEquals(List.of("Shutdown", FakePlugin.END), driver.calls()));
         }
     }
 

@@ -223,15 +223,16 @@ public final class FakeDriver implements AutoCloseable {
         public void taskStats(TaskStatsRequest request, StreamObserver<TaskStatsResponse> to) {
             ((ServerCallStreamObserver<TaskStatsResponse>) to).setOnCancelHandler(() -> countReaders.remove(to));
             countRequests.add(request);
-            counts.forEach(to::onNext);
+            // Before anything is said: who has heard that may look for it here.
             countReaders.add(to);
+            counts.forEach(to::onNext);
         }
 
         @Override
         public void fingerprint(FingerprintRequest request, StreamObserver<FingerprintResponse> to) {
             ((ServerCallStreamObserver<FingerprintResponse>) to).setOnCancelHandler(() -> readers.remove(to));
-            first.forEach(to::onNext);
             readers.add(to);
+            first.forEach(to::onNext);
         }
     }
 }
