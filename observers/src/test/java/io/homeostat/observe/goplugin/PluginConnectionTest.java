@@ -40,7 +40,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** What goes over a connection to a plugin, and what becomes of it when the plugin is not as it should be. */
 class PluginConnectionTest {
     private static final Duration LONG = Duration.ofSeconds(30);
-    private static final Duration SHORT = Duration.ofMillis(200);
+    private static final Duration SHORT = Duration.ofSeconds(1);
     private static final String STDIO = "StreamStdio";
 
     @TempDir
@@ -195,7 +195,7 @@ class PluginConnectionTest {
                 PluginConnection connection = connection()) {
             connection.check(LONG);
             assertDoesNotThrow(() -> connection.shutdown(SHORT));
-            assertEquals(1, plugin.count(FakePlugin.END));
+            soon().until(() -> plugin.count(FakePlugin.END) == 1);
         }
     }
 
@@ -236,7 +236,7 @@ class PluginConnectionTest {
             soon().until(() -> plugin.count(STDIO) == 1);
             StatusRuntimeException problem = assertThrows(StatusRuntimeException.class, () -> connection.check(SHORT));
             assertEquals(Code.DEADLINE_EXCEEDED, problem.getStatus().getCode());
-            assertEquals(1, plugin.count("Check"));
+            soon().until(() -> plugin.count("Check") == 1);
         }
     }
 

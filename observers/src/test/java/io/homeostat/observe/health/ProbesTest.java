@@ -398,10 +398,10 @@ class ProbesTest {
         Path pids = root.resolve("pids");
         Health health = probes.ask(
                 exec("/bin/sh", "-c", "sleep 1000 & echo $! $$ > \"$1\"; wait", "sh", pids.toString()),
-                Duration.ofSeconds(1));
+                Duration.ofSeconds(3));
 
         assertEquals(
-                Health.failed(Verdict.HUNG, "the probe's command /bin/sh did not end within 1000 ms", NOW), health);
+                Health.failed(Verdict.HUNG, "the probe's command /bin/sh did not end within 3000 ms", NOW), health);
         ProcFs procFs = new ProcFs();
         for (String pid : Files.readString(pids).strip().split(" ", -1)) {
             await().atMost(LONG)
