@@ -20,9 +20,9 @@ import io.homeostat.observe.Observer.Checks;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
-/** Declarations, as far as a look depends on them: the kind, the probe, and three seconds for an answer. */
+/** Declarations, as far as a look depends on them: the kind, the probe, and how long an answer may take. */
 public final class Specs {
-    private static final Lifecycle LIFECYCLE = lifecycle(Duration.ofSeconds(3));
+    static final Duration LONG = Duration.ofSeconds(30);
 
     private Specs() {}
 
@@ -55,7 +55,12 @@ public final class Specs {
     }
 
     static Checks plugin() {
-        return instance -> new PluginSpec(program(ProcessSettings.NONE), LIFECYCLE, null);
+        return plugin(LONG);
+    }
+
+    /** @param timeout of a health check */
+    static Checks plugin(Duration timeout) {
+        return instance -> new PluginSpec(program(ProcessSettings.NONE), lifecycle(timeout), null);
     }
 
     private static Program program(ProcessSettings settings) {
@@ -77,6 +82,6 @@ public final class Specs {
     }
 
     public static Checks process(@Nullable Probe probe, ProcessSettings settings) {
-        return instance -> new ProcessSpec(program(settings), LIFECYCLE, probe);
+        return instance -> new ProcessSpec(program(settings), lifecycle(LONG), probe);
     }
 }

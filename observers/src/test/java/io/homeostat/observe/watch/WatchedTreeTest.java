@@ -93,6 +93,8 @@ class WatchedTreeTest {
 
     private void move(String name) throws IOException {
         Path whole = Files.writeString(temp.resolve("whole"), "kind: Process");
+        // What another test starts has all that is open here, until it is another program.
+        await().atMost(DEADLINE).until(() -> Libc.hasNoWriter(whole.toString()));
         Files.move(whole, desired.resolve(name), StandardCopyOption.ATOMIC_MOVE);
     }
 
