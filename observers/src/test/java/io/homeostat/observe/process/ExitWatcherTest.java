@@ -204,7 +204,8 @@ class ExitWatcherTest {
         }
 
         assertEquals(0, descriptors("pidfd"));
-        assertEquals(eventsBefore, descriptors("eventfd"));
+        // Event loops of the tests before may have taken a moment to end.
+        assertTrue(descriptors("eventfd") <= eventsBefore);
         child.destroyForcibly().waitFor();
         settle();
         assertEquals(0, ends.get());
