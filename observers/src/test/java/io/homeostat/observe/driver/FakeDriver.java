@@ -127,13 +127,18 @@ public final class FakeDriver implements AutoCloseable {
 
     /** Ends the streams over which it says how it is. */
     void endStreams() {
-        readers.forEach(StreamObserver::onCompleted);
-        readers.clear();
+        former().forEach(StreamObserver::onCompleted);
     }
 
     void breakStreams(Status status) {
-        readers.forEach(reader -> reader.onError(status.asException()));
-        readers.clear();
+        former().forEach(reader -> reader.onError(status.asException()));
+    }
+
+    /** Those who read until now, forgotten before they hear of it: then they read anew. */
+    private List<StreamObserver<FingerprintResponse>> former() {
+        List<StreamObserver<FingerprintResponse>> all = List.copyOf(readers);
+        readers.removeAll(all);
+        return all;
     }
 
     /** How many read what it says of itself. */
