@@ -32,8 +32,7 @@ final class NomadExampleTest {
         homeostat.run("plan").exits(0).says("2 unchanged");
         eventually().until(() -> homeostat.run("status").exit() == 0);
         assertEquals("RUNNING", homeostat.status("task/clock").path("state").asText());
-        long driver = homeostat.status("driver/raw_exec").path("pid").asLong();
-        assertTrue(ProcessHandle.of(driver).orElseThrow().destroyForcibly());
+        long driver = homeostat.kill("driver/raw_exec");
         homeostat.apply(example).exits(0).says("driver/raw_exec  restarted");
 
         assertNotEquals(driver, homeostat.status("driver/raw_exec").path("pid").asLong());
