@@ -103,7 +103,7 @@ final class OperabilityTest {
     @Test
     void metricsTellOfRestartsAndFailuresAndMoveToAnotherPort() throws IOException {
         int port = FreePorts.take();
-        homeostat.declare("looping.yaml", Document.script("looping", "echo up; sleep 1; exit 3"));
+        homeostat.declare("looping.yaml", Document.script("looping", "echo up; sleep 3; exit 3"));
         homeostat.declare("missing.yaml", Document.missing("missing", homeostat.directory()));
         Agent agent = homeostat.agent(config().with("metrics.listen", "127.0.0.1:" + port));
 
@@ -134,7 +134,7 @@ final class OperabilityTest {
         Path told = homeostat.directory().resolve("told");
         homeostat.declare(
                 "web.yaml",
-                Document.script("web", "echo \"cannot log in with $PASSWORD\"; sleep 1; exit 3")
+                Document.script("web", "echo \"cannot log in with $PASSWORD\"; sleep 3; exit 3")
                         .with("env.PASSWORD", "correct-horse-battery"));
         Agent agent = homeostat.agent(config().with(
                         "notify",
