@@ -357,6 +357,7 @@ final class ContainerTest {
                 .apply(
                         guest.sandbox(),
                         idle().with("probe.exec.command", List.of("sh", "-c", "echo not yet; exit 4"))
+                                .with("health.timeout", "30s")
                                 .with("start.timeout", "2s")
                                 .with("start.attempts", 1))
                 .exits(1)

@@ -166,7 +166,7 @@ final class DriftKindsTest {
 
     @Test
     void aProcessThatIsNotWell() throws IOException {
-        Document probed = probed("test ! -e " + broken(), 1);
+        Document probed = probed("test ! -e " + broken(), 1).with("health.timeout", "30s");
         homeostat.applied(probed);
         Files.createFile(broken());
         homeostat.run("status").exits(1).says("/bin/sh").says("status 1");

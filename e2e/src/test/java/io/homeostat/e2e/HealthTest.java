@@ -51,7 +51,7 @@ final class HealthTest {
     @Test
     void aPluginWhoseHealthCheckFailsIsRestartedAfterSomeFailures() {
         Document greeter = greeter("status-error")
-                .with("health", Map.of("interval", "1s", "timeout", "1s", "failureThreshold", 2));
+                .with("health", Map.of("interval", "1s", "timeout", ANSWERED, "failureThreshold", 2));
 
         homeostat.apply(greeter).says("told to be unwell");
 
@@ -142,7 +142,7 @@ final class HealthTest {
         Document web = ProbedServer.document("grpc", port, homeostat.file("answer", "NOT_SERVING"))
                 .with("probe.grpc", Map.of("address", "127.0.0.1:" + port, "service", "web"))
                 .with("health.timeout", ANSWERED);
-        homeostat.apply(impatient(web).with("start.timeout", "10s")).exits(1).says("NOT_SERVING");
+        homeostat.apply(impatient(web).with("start.timeout", "20s")).exits(1).says("NOT_SERVING");
 
         homeostat.file("answer", "SERVING");
         homeostat.applied(web);

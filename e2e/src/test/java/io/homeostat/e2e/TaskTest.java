@@ -167,6 +167,7 @@ final class TaskTest {
         Document web = web("exec sleep 1000")
                 .with("revision", "7")
                 .with("probe.exec.command", List.of("/bin/sh", "-c", "echo not yet; test -e up"))
+                .with("health.timeout", "30s")
                 .with("start.timeout", "3s")
                 .with("start.attempts", 1);
         homeostat.apply(runner(), web).exits(1).says("probe").says("not yet");
