@@ -70,14 +70,14 @@ final class RestoredStateTest {
         homeostat.awaitRunning("process/web");
         eventually().until(() -> homeostat.processes("process/web").size() == 2);
         assertTrue(runs("process/web", "new"));
-        List<Long> now = pids();
-        assertTrue(now.stream().noneMatch(before::contains), () -> now + " are not all new: " + before);
         // One ends a moment after what it waits for.
         eventually()
                 .until(() -> homeostat.everyProcess().stream()
                                 .filter(Processes.Seen::isKeeper)
                                 .count()
                         == 1);
+        List<Long> now = pids();
+        assertTrue(now.stream().noneMatch(before::contains), () -> now + " are not all new: " + before);
     }
 
     @Tag("nightly")
