@@ -62,9 +62,7 @@ final class DriftTest {
         Path web = homeostat.file(
                 "web.yaml", Document.script("web", "while [ ! -e " + go + " ]; do sleep 0.1; done; exit 9"));
         homeostat.runProcess("apply", "-f", web.toString()).exits(0);
-        long pid = homeostat.pid("process/web");
-        homeostat.file("go", "");
-        eventually().until(() -> !Processes.isAlive(pid));
+        homeostat.end("process/web", _ -> homeostat.file("go", ""));
 
         JsonNode status = homeostat.status("process/web");
 

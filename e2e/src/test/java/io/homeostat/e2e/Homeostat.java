@@ -18,6 +18,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
+import java.util.function.LongConsumer;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -152,9 +153,15 @@ final class Homeostat implements BeforeEachCallback, AfterEachCallback {
     /** kill -9 for a workload's process; waits until its end is known. */
     @CanIgnoreReturnValue
     long kill(String id) {
+        return end(id, Processes::kill);
+    }
+
+    /** Does to a workload's process what ends it; waits until its end is known. */
+    @CanIgnoreReturnValue
+    long end(String id, LongConsumer how) {
         long pid = pid(id);
         long keeper = Processes.parent(pid);
-        Processes.kill(pid);
+        how.accept(pid);
         eventually().until(() -> !Processes.isAlive(pid) && !Processes.isAlive(keeper));
         return pid;
     }

@@ -29,9 +29,7 @@ final class LimitsTest {
                         "while [ ! -e " + go + " ]; do sleep 0.1; done; dd if=/dev/zero of=/dev/null bs=200M count=1")
                 .with("limits.memory", "64Mi");
         applyLimited(hungry);
-        long pid = homeostat.pid("process/hungry");
-        homeostat.file("go", "");
-        eventually().until(() -> !Processes.isAlive(pid));
+        homeostat.end("process/hungry", _ -> homeostat.file("go", ""));
 
         JsonNode exit = homeostat.status("process/hungry").get("lastExit");
 
