@@ -197,7 +197,8 @@ final class SandboxTest {
 
         // On a busy machine even a guest that is well may not answer within such a time.
         guest.fake().faults().hang("UpdateContainer");
-        eventually().untilAsserted(() -> homeostat.run("status", SANDBOX).exits(1).says("blocked"));
+        eventually()
+                .untilAsserted(() -> homeostat.run("status", SANDBOX).exits(1).says("blocked"));
         guest.fake().faults().clear();
         homeostat.awaitRunning(SANDBOX);
         guest.fake().faults().hang("Check");

@@ -208,7 +208,9 @@ class StopPluginTest {
             // To load what asks may take a busy machine as long as that timeout.
             assertEquals(
                     Verdict.UNHEALTHY,
-                    bed.plugins.status(bed.layout.socket(TestBed.PLUGIN, "r1"), LONG).verdict());
+                    bed.plugins
+                            .status(bed.layout.socket(TestBed.PLUGIN, "r1"), LONG)
+                            .verdict());
             assertEquals(How.KILLED, bed.stop(instance, SHORT).how());
             StopRequest request = plugin.requests.stream().collect(MoreCollectors.onlyElement());
             assertEquals(SHORT.toSeconds(), request.getDeadline().getSeconds());

@@ -173,7 +173,9 @@ class GuestDialerTest {
     void aSocketThatIsNotThereAndOneThatNobodyListensAtAreToldApart() throws Exception {
         monitor.close();
         // What another test starts has all that is open here, until it is another program.
-        await().atMost(LONG).untilAsserted(() -> assertEquals(Reason.REFUSED, failure(unix(), LONG).reason()));
+        await().atMost(LONG)
+                .untilAsserted(
+                        () -> assertEquals(Reason.REFUSED, failure(unix(), LONG).reason()));
         UnreachableGuest refused = failure(unix(), LONG);
         assertEquals(unix() + ": nobody listens at " + socket() + "; start what should", refused.getMessage());
 

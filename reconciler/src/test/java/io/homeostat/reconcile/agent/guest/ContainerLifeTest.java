@@ -227,7 +227,8 @@ class ContainerLifeTest extends SandboxTestBed {
         // The minute has begun, and the problem is known.
         Awaitility.await()
                 .atMost(Duration.ofSeconds(30))
-                .until(() -> guest.ticker.reads() > before && machine.containers().get("app").look() != null);
+                .until(() -> guest.ticker.reads() > before
+                        && machine.containers().get("app").look() != null);
         guest.ticker.advance(Duration.ofSeconds(59));
         assertFalse(starting.isDone());
 

@@ -99,8 +99,7 @@ class UserDirectoriesTest {
                 foreign, PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
         try {
             assertTrue(uid != owner);
-            CommandFailure failure =
-                    assertThrows(CommandFailure.class, () -> layout(owner, Map.of("HOME", "/home/n")));
+            CommandFailure failure = assertThrows(CommandFailure.class, () -> layout(owner, Map.of("HOME", "/home/n")));
             assertTrue(String.valueOf(failure.getMessage()).contains("--run-dir"), failure.getMessage());
         } finally {
             Files.delete(foreign);
