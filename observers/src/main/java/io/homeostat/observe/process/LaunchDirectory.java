@@ -1,6 +1,7 @@
 package io.homeostat.observe.process;
 
 import com.google.common.base.Splitter;
+import com.google.common.collect.Comparators;
 import com.google.common.collect.ImmutableSet;
 import com.google.common.primitives.Longs;
 import io.homeostat.desired.state.Identity.ProcessIdentity;
@@ -25,10 +26,11 @@ public record LaunchDirectory(Path path) {
     private static final int SIGNAL_BASE = 128;
     private static final int LAST_SIGNAL = 64;
 
-    /** Between a child's end and its record there are a few system calls, which take longer on a busy machine. */
-    private static final Duration RECORD_WITHIN = Duration.ofMillis(200);
+    /** Between a child's end and its record there are a few system calls. A busy machine may not run the keeper for that long. */
+    private static final Duration RECORD_WITHIN = Duration.ofSeconds(2);
 
-    private static final Duration POLL = Duration.ofNanos(500_000);
+    private static final Duration FIRST_POLL = Duration.ofNanos(500_000);
+    private static final Duration LONGEST_POLL = Duration.ofMillis(8);
 
     /** What was launched: a {@link LaunchNote}. */
     public Path noteFile() {
@@ -141,10 +143,11 @@ public record LaunchDirectory(Path path) {
         }
     }
 
-    /** The record of an exit that has happened. Waits briefly for it while the keeper, which writes it, still runs. */
+    /** The record of an exit that has happened. Waits for it while the keeper, which writes it, still runs, but not for long. */
     public Optional<Recorded> awaitExit(ProcFs procFs, String launchId) throws IOException {
         Optional<Born> born = born();
-        for (long looks = RECORD_WITHIN.dividedBy(POLL); looks > 0; looks--) {
+        Duration poll = FIRST_POLL;
+        for (Duration slept = Duration.ZERO; slept.compareTo(RECORD_WITHIN) < 0; slept = slept.plus(poll)) {
             // In this order: a keeper that is gone has written before.
             boolean there = born.isPresent() && procFs.carries(born.get().keeper(), LaunchMarks.KEEPER, launchId);
             Optional<Recorded> recorded = exit();
@@ -152,11 +155,12 @@ public record LaunchDirectory(Path path) {
                 return recorded;
             }
             try {
-                Thread.sleep(POLL);
+                Thread.sleep(poll);
             } catch (InterruptedException e) {
                 Thread.currentThread().interrupt();
                 return recorded;
             }
+            poll = Comparators.min(poll.multipliedBy(2), LONGEST_POLL);
         }
         return Optional.empty();
     }

@@ -24,7 +24,6 @@ import java.nio.file.attribute.FileTime;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
-import java.util.Objects;
 import java.util.concurrent.Executors;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -163,18 +162,18 @@ class ProcessObserverTest {
         proc.process(99, 1, 99, 4999, KEEPER);
         Path note = launches.directory(instance).path();
         try (var looking = Executors.newVirtualThreadPerTaskExecutor()) {
-            // Whether it comes in time is up to the machine; then nothing is known, which is no lie either.
             var liveness = looking.submit(() -> liveness(instance));
+            // As long as a busy machine may leave a keeper without a processor.
+            Thread.sleep(300);
             Files.writeString(note.resolve("exit.tmp"), "4 60.00 1.00\n");
             Files.move(note.resolve("exit.tmp"), note.resolve("exit"));
-            Exit exit = assertInstanceOf(Liveness.Ended.class, liveness.get()).exit();
-            assertTrue(exit.reason() == Exit.Reason.UNKNOWN || Objects.equals(exit.code(), 4), exit.toString());
+
+            assertEquals(
+                    4,
+                    assertInstanceOf(Liveness.Ended.class, liveness.get())
+                            .exit()
+                            .code());
         }
-        assertEquals(
-                4,
-                assertInstanceOf(Liveness.Ended.class, liveness(instance))
-                        .exit()
-                        .code());
     }
 
     @Test
