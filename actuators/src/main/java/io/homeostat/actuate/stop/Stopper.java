@@ -47,6 +47,9 @@ public final class Stopper {
     private static final Duration POLL = Duration.ofMillis(5);
     private static final Duration TREE_POLL = Duration.ofMillis(50);
 
+    /** As many in a row have to find nothing left of what was killed. */
+    private static final int LAST_LOOKS = 2;
+
     private final ProcFs procFs;
     private final ProcessProtocol protocol;
     private final LimitObserver groups;
@@ -166,13 +169,15 @@ public final class Stopper {
             }
         }
         long hopeless = ticker.read() + KILL_TIME.toNanos();
-        while (!members.isEmpty()) {
-            if (ticker.read() >= hopeless) {
+        // Again, because processes forked since the last look were not hit; and once more when none is seen, because
+        // one that is
+        // just being executed does not have the environment that it is known by.
+        for (int looks = 0; looks < LAST_LOOKS; looks = members.isEmpty() ? looks + 1 : 0) {
+            if (ticker.read() >= hopeless && !members.isEmpty()) {
                 throw survivors(id, members);
             }
             send(members, Signals.KILL);
             Thread.sleep(POLL);
-            // Again, because processes forked since the last look were not hit.
             members = tree.members();
         }
         return How.KILLED;
