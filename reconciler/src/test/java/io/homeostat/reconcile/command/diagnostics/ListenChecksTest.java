@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.common.collect.ImmutableList;
+import io.homeostat.controlplane.FreePorts;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.yaml.AgentConfigReader;
 import io.homeostat.observe.process.ProcFs;
@@ -11,14 +12,12 @@ import io.homeostat.reconcile.command.diagnostics.Doctor.Finding;
 import io.homeostat.reconcile.command.diagnostics.Doctor.Finding.Level;
 import io.homeostat.reconcile.command.environment.AgentFile;
 import java.io.IOException;
-import java.net.BindException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Objects;
-import java.util.Random;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -47,19 +46,6 @@ class ListenChecksTest {
         return new ServerSocket(0, 1, InetAddress.getLoopbackAddress());
     }
 
-    /** Below those that the kernel gives to whoever asks for any, so that nobody has it a moment later. */
-    private static int unused() throws IOException {
-        Random random = new Random();
-        while (true) {
-            int port = 15_000 + random.nextInt(10_000);
-            try (ServerSocket _ = new ServerSocket(port, 1, InetAddress.getLoopbackAddress())) {
-                return port;
-            } catch (BindException taken) {
-                continue;
-            }
-        }
-    }
-
     /** Has this process taken for the agent. */
     private void runAgent() throws IOException {
         AgentFile.ofThisProcess(directory.resolve("agent.sock"), "1", new ProcFs())
@@ -68,7 +54,7 @@ class ListenChecksTest {
 
     @Test
     void anAddressThatNobodyHasIsFreeAsLongAsNoAgentRuns() throws IOException {
-        int port = unused();
+        int port = FreePorts.take();
 
         assertEquals(Finding.ok("page", "127.0.0.1:" + port + " is free"), page(port));
 
@@ -112,7 +98,7 @@ class ListenChecksTest {
 
     @Test
     void oneAddressServesOneOfBoth() throws IOException {
-        String listen = "127.0.0.1:" + unused();
+        String listen = "127.0.0.1:" + FreePorts.take();
         Finding page = look(listen, listen).getLast();
         assertEquals(Level.WARN, page.level());
         assertTrue(page.message().contains("as metrics are"), page.message());
@@ -133,7 +119,7 @@ class ListenChecksTest {
         assertEquals(ImmutableList.of(), look("", ""));
         assertEquals(
                 ImmutableList.of("metrics", "page"),
-                look("127.0.0.1:" + unused(), "127.0.0.1:0").stream()
+                look("127.0.0.1:" + FreePorts.take(), "127.0.0.1:0").stream()
                         .map(Finding::check)
                         .collect(ImmutableList.toImmutableList()));
     }
