@@ -47,9 +47,6 @@ public final class Stopper {
     private static final Duration POLL = Duration.ofMillis(5);
     private static final Duration TREE_POLL = Duration.ofMillis(50);
 
-    /** As many in a row have to find nothing left of what was killed. */
-    private static final int LAST_LOOKS = 2;
-
     private final ProcFs procFs;
     private final ProcessProtocol protocol;
     private final LimitObserver groups;
@@ -153,7 +150,7 @@ public final class Stopper {
     /** Ends what is left when the main process has ended or used up its time. */
     private How endRest(WorkloadId id, ProcessTree tree, long end)
             throws ActuationFailure, IOException, InterruptedException {
-        List<Stat> members = tree.members();
+        List<Stat> members = remaining(tree);
         if (members.isEmpty()) {
             return How.ALREADY_GONE;
         }
@@ -162,25 +159,36 @@ public final class Stopper {
             send(members, Signals.CONT);
             while (!members.isEmpty() && ticker.read() < end) {
                 Thread.sleep(TREE_POLL);
-                members = tree.members();
+                members = remaining(tree);
             }
             if (members.isEmpty()) {
                 return How.TERMINATED;
             }
         }
         long hopeless = ticker.read() + KILL_TIME.toNanos();
-        // Again, because processes forked since the last look were not hit; and once more when none is seen, because
-        // one that is
-        // just being executed does not have the environment that it is known by.
-        for (int looks = 0; looks < LAST_LOOKS; looks = members.isEmpty() ? looks + 1 : 0) {
-            if (ticker.read() >= hopeless && !members.isEmpty()) {
+        while (!members.isEmpty()) {
+            if (ticker.read() >= hopeless) {
                 throw survivors(id, members);
             }
             send(members, Signals.KILL);
             Thread.sleep(POLL);
-            members = tree.members();
+            // Again, because processes forked since the last look were not hit.
+            members = remaining(tree);
         }
         return How.KILLED;
+    }
+
+    /**
+     * Returns the members of a tree. Looks twice before it says that there is none: a process that is just being executed does not have
+     * the environment yet by which it is known.
+     */
+    private static List<Stat> remaining(ProcessTree tree) throws IOException, InterruptedException {
+        List<Stat> seen = tree.members();
+        if (seen.isEmpty()) {
+            Thread.sleep(POLL);
+            seen = tree.members();
+        }
+        return seen;
     }
 
     /** For a launch of unknown identity: waits until it has identified itself, or makes sure that it never runs and returns null. */

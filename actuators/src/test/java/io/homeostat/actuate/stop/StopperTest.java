@@ -7,7 +7,6 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import com.github.benmanes.caffeine.cache.Ticker;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
 import io.homeostat.actuate.ActuationFailure;
@@ -28,8 +27,12 @@ import io.homeostat.observe.process.LaunchDirectory.LaunchMarks;
 import io.homeostat.observe.process.ProcFs;
 import io.homeostat.observe.process.ProcFs.Stat;
 import io.homeostat.observe.process.ProcessTree.Extent;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -284,32 +287,63 @@ class StopperTest {
     }
 
     @Test
+    void whatIsJustBeingExecutedIsSeenAllTheSame() throws Exception {
+        Instance over = bed.launch(TestBed.PROCESS, bed.program("p", "exit 0"));
+        bed.ended(over);
+        Path environment = unkillable("").resolve("environ");
+        Files.delete(environment);
+        assertEquals(
+                0, new ProcessBuilder("mkfifo", environment.toString()).start().waitFor());
+        // Empty for the first who reads it, as long as the program is being executed, and whole from then on.
+        Thread.ofVirtual().start(() -> {
+            try (OutputStream _ = Files.newOutputStream(environment)) {
+                Path whole =
+                        Files.writeString(root.resolve("environ"), LaunchMarks.LAUNCH + "=" + over.launchId() + "\0");
+                Files.move(whole, environment, StandardCopyOption.ATOMIC_MOVE);
+            } catch (IOException e) {
+                throw new UncheckedIOException(e);
+            }
+        });
+
+        assertUnkillable(over);
+    }
+
+    @Test
     void aLaunchThatNeitherTellsWhoItIsNorCanBeKilledIsGivenUp() throws Exception {
         Instance instance = bed.instance(TestBed.PROCESS);
         bed.directories.write(instance);
         Files.createFile(bed.directory(instance).claimFile());
-        // Above any pid_max: seen for ever, and no signal reaches it.
+        unkillable(LaunchMarks.KEEPER + "=" + instance.launchId() + "\0");
+
+        assertUnkillable(instance);
+    }
+
+    /** Has a /proc of its own show a process above any pid_max: it is seen for ever, and no signal reaches it. */
+    private Path unkillable(String environment) throws IOException {
         Path proc = root.resolve("proc");
         Path shell = Files.createDirectories(proc.resolve("4194400"));
         Files.writeString(proc.resolve("stat"), "btime 1700000000\n");
+        for (String same : List.of("uptime", "sys/kernel/random/boot_id")) {
+            Files.createDirectories(proc.resolve(same).getParent());
+            Files.writeString(
+                    proc.resolve(same), Files.readString(Path.of("/proc").resolve(same)));
+        }
         Files.writeString(
                 shell.resolve("stat"),
-                "4194400 (sh) D 1 4194400 4194400 0 -1 4194304 1 2 3 4 5 6 7 8 20 0 1 0 77 2654208 169 18446744073709551615\n");
-        Files.writeString(shell.resolve("environ"), LaunchMarks.KEEPER + "=" + instance.launchId() + "\0");
+                "4194400 (sh) D 1 4194400 4194400 0 -1 4194304 1 2 3 4 5 6 7 8 20 0 1 0 9000000000 2654208 169 18446744073709551615\n");
+        Files.writeString(shell.resolve("environ"), environment);
+        return shell;
+    }
+
+    private void assertUnkillable(Instance instance) {
         AtomicLong seconds = new AtomicLong();
-        Ticker ticker = new Ticker() {
-            @Override
-            public long read() {
-                return TimeUnit.SECONDS.toNanos(seconds.incrementAndGet());
-            }
-        };
         Stopper stopper = new Stopper(
                 bed.layout,
-                new ProcFs(proc),
+                new ProcFs(root.resolve("proc")),
                 ProcessProtocol.NONE,
                 new LimitObserver(CgroupLayout.NONE),
                 Extent.TREE,
-                ticker);
+                () -> TimeUnit.SECONDS.toNanos(seconds.incrementAndGet()));
 
         ActuationFailure failure = assertTimeoutPreemptively(
                 LONG,
