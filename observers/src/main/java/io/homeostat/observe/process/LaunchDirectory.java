@@ -143,15 +143,16 @@ public record LaunchDirectory(Path path) {
         }
     }
 
-    /** The record of an exit that has happened. Waits for it while the keeper, which writes it, still runs, but not for long. */
+    /** Returns the record of an exit that has happened. Waits for it, but not for long, while its keeper runs, which writes it. */
     public Optional<Recorded> awaitExit(ProcFs procFs, String launchId) throws IOException {
         Optional<Born> born = born();
         Duration poll = FIRST_POLL;
-        for (Duration slept = Duration.ZERO; slept.compareTo(RECORD_WITHIN) < 0; slept = slept.plus(poll)) {
+        for (Duration slept = Duration.ZERO; ; slept = slept.plus(poll)) {
+            poll = slept.isZero() ? FIRST_POLL : Comparators.min(poll.multipliedBy(2), LONGEST_POLL);
             // In this order: a keeper that is gone has written before.
-            boolean there = born.isPresent() && procFs.carries(born.get().keeper(), LaunchMarks.KEEPER, launchId);
+            boolean writes = born.isPresent() && runs(procFs, born.get().keeper(), launchId);
             Optional<Recorded> recorded = exit();
-            if (recorded.isPresent() || !there) {
+            if (recorded.isPresent() || !writes || slept.compareTo(RECORD_WITHIN) >= 0) {
                 return recorded;
             }
             try {
@@ -160,9 +161,13 @@ public record LaunchDirectory(Path path) {
                 Thread.currentThread().interrupt();
                 return recorded;
             }
-            poll = Comparators.min(poll.multipliedBy(2), LONGEST_POLL);
         }
-        return Optional.empty();
+    }
+
+    /** One that somebody has stopped writes nothing before it is continued. */
+    private static boolean runs(ProcFs procFs, long keeper, String launchId) throws IOException {
+        return procFs.carries(keeper, LaunchMarks.KEEPER, launchId)
+                && procFs.stat(keeper).filter(stat -> stat.state() != 'T').isPresent();
     }
 
     /** Empty when it was not known, as without control groups, or when a power failure took the file's content. */
