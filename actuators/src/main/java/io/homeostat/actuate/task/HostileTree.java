@@ -24,7 +24,7 @@ import java.util.Objects;
 import java.util.Set;
 
 /**
- * Deletes a tree that a task has made, and may still be changing. No link is followed. Directories that are nested so deeply that they
+ * Deletes a tree that a task has made, and may still be changing. As root no link is followed; for other users see {@link #permit}. Directories that are nested so deeply that they
  * would use up our stack and our descriptors are moved to the top first. The caller sees to it that nothing is mounted there.
  */
 final class HostileTree {
@@ -147,7 +147,8 @@ final class HostileTree {
             if (Account.ourUid() == 0) {
                 throw e;
             }
-            Files.setPosixFilePermissions(where, rights);
+            // Nobody else's, as it is to be deleted; and what a link leads to is opened to nobody else.
+            Files.setPosixFilePermissions(where, NEEDED);
         }
     }
 
