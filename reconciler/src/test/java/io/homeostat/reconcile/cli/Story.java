@@ -1,6 +1,8 @@
 package io.homeostat.reconcile.cli;
 
+import com.google.common.base.Splitter;
 import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSet;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
@@ -21,7 +23,37 @@ record Story(String file, String title, ImmutableList<Line> lines) {
      *
      * @param mark what the line is for, by the characters that it begins with
      */
-    record Line(String mark, String text) {}
+    record Line(String mark, String text) {
+        boolean isCommand() {
+            return mark.equals("$") || mark.equals("$$");
+        }
+
+        /** Whether it says what the last command has done, and not only what it has not. */
+        boolean saysWhatIsSeen() {
+            return SEEN.contains(mark)
+                    || mark.equals("&")
+                            && SEEN_BY.contains(
+                                    Splitter.on(' ').split(text).iterator().next());
+        }
+    }
+
+    private static final ImmutableSet<String> SEEN = ImmutableSet.of("=", ">", ":", "::", ":-", "~", "@");
+    private static final ImmutableSet<String> SEEN_BY =
+            ImmutableSet.of("same", "sameResult", "await", "remember", "save", "keep");
+
+    Story {
+        Line unseen = null;
+        for (Line line : lines) {
+            if (unseen != null && line.isCommand()) {
+                break;
+            }
+            unseen = line.isCommand() ? line : line.saysWhatIsSeen() ? null : unseen;
+        }
+        if (unseen != null) {
+            throw new IllegalArgumentException(file + ": " + title + ": " + unseen.mark() + " " + unseen.text()
+                    + ": nothing is said of what it does; state at least its exit status");
+        }
+    }
 
     @Override
     public String toString() {

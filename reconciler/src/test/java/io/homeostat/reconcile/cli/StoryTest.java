@@ -1,7 +1,10 @@
 package io.homeostat.reconcile.cli;
 
+import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 
+import com.google.common.collect.ImmutableList;
 import com.google.common.io.MoreFiles;
 import com.google.common.io.RecursiveDeleteOption;
 import com.google.common.util.concurrent.Uninterruptibles;
@@ -12,6 +15,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -42,6 +46,21 @@ final class StoryTest {
             player.play(story);
         }
         assertFalse(directory.toFile().exists());
+    }
+
+    @Test
+    void ofEachCommandAStorySaysSomethingThatIsSo() {
+        Story.Line command = new Story.Line("$", "status");
+        Story.Line not = new Story.Line("!", "RUNNING");
+        Story.Line status = new Story.Line("=", "0");
+
+        assertEquals(
+                ImmutableList.of(command, not, status),
+                new Story("s", "t", ImmutableList.of(command, not, status)).lines());
+        for (ImmutableList<Story.Line> lines :
+                ImmutableList.of(ImmutableList.of(command, not), ImmutableList.of(command, command, status))) {
+            assertThrows(IllegalArgumentException.class, () -> new Story("s", "t", lines));
+        }
     }
 
     /** Again, where something that ends just now has written a file meanwhile. */
