@@ -171,7 +171,7 @@ public final class TestBed implements AutoCloseable {
         return (Liveness.Ended) soon().until(() -> lookAtOver(instance), Liveness.Ended.class::isInstance);
     }
 
-    /** What is seen once its keeper is gone, who writes down how it ended: on a busy machine that may not be known before. */
+    /** Observes an instance once its keeper has ended; returns Pending until then, because its exit may not be recorded yet. */
     public Liveness lookAtOver(Instance instance) throws IOException {
         boolean kept = directory(instance)
                 .born()

@@ -220,7 +220,7 @@ final class CommandLineTest {
         for (Result result :
                 List.of(homeostat.runProcess("apply", "-f", file.toString()), homeostat.runProcess("status"))) {
             assertFalse(result.out().contains("\u001b") || result.err().contains("\u001b"), result::toString);
-            // Of what takes more than 10 s, which depends on how busy the machine is, apply says so.
+            // After 10 s apply reports what is under way; on a busy machine it may take that long.
             String messages = result.err().replaceAll("homeostat: apply: after .*\n", "");
             assertTrue(messages.isEmpty() || messages.matches("homeostat: no agent .*\n"), result::toString);
         }

@@ -161,7 +161,7 @@ class MachineObserverTest {
             assertEquals(List.of(), plugin.requests);
         }
         Instance created = running(Phase.CREATED);
-        // What another test starts has all that is open here, until it is another program.
+        // A process that another test starts holds this JVM's descriptors until its exec.
         await().atMost(Specs.LONG).until(() -> !seen(created, Specs.plugin()).listening());
     }
 
@@ -267,7 +267,8 @@ class MachineObserverTest {
             assertTrue(running.listening());
             Health health = running.health();
             assertTrue(health != null && health.verdict() == Verdict.HUNG, String.valueOf(health));
-            assertEquals(2, plugin.requests.size());
+            // The server may note it later than the one who no longer waits gives up.
+            await().atMost(Specs.LONG).until(() -> plugin.requests.size() == 2);
         }
     }
 

@@ -4,7 +4,7 @@ import ch.qos.logback.classic.Level;
 import ch.qos.logback.classic.Logger;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.AppenderBase;
-import com.google.common.collect.ConcurrentHashMultiset;
+import com.google.common.collect.HashMultiset;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.Multiset;
 import java.util.Arrays;
@@ -14,11 +14,11 @@ import java.util.function.Predicate;
 import org.slf4j.LoggerFactory;
 
 /**
- * What classes log while this is open, from INFO on. Other tests log there at the same time, so each test says which of it is its own:
- * what its thread logs, or what names its directory.
+ * Records what classes log, from INFO on, until it is closed. Other tests log there at the same time, so each test says which events are
+ * its own: those of its thread, or those that name its directory.
  */
 public final class HeardLog implements AutoCloseable {
-    private static final Multiset<Logger> OPEN = ConcurrentHashMultiset.create();
+    private static final Multiset<Logger> OPEN = HashMultiset.create();
 
     private final ImmutableList<Logger> loggers;
     private final List<ILoggingEvent> events = new CopyOnWriteArrayList<>();
@@ -47,13 +47,13 @@ public final class HeardLog implements AutoCloseable {
         }
     }
 
-    /** What the thread that calls this logs itself. */
+    /** Records the events that the calling thread logs. */
     public static HeardLog ofThisThread(Class<?>... classes) {
         Thread here = Thread.currentThread();
         return new HeardLog(event -> Thread.currentThread().equals(here), classes);
     }
 
-    /** What any thread logs in lines that match. */
+    /** Records the events of any thread whose message matches. */
     public static HeardLog ofLines(Predicate<String> own, Class<?>... classes) {
         return new HeardLog(event -> own.test(event.getFormattedMessage()), classes);
     }

@@ -8,6 +8,7 @@ import com.google.common.io.RecursiveDeleteOption;
 import io.homeostat.controlplane.EtcdCluster;
 import io.homeostat.desired.model.AgentConfig.Etcd;
 import java.io.IOException;
+import java.io.InterruptedIOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -21,7 +22,7 @@ public final class SharedEtcd {
     private static final int TRIES = 3;
     private static final AtomicInteger PREFIXES = new AtomicInteger();
 
-    /** Of the first start that succeeds: after a failure, whoever asks next has it tried again. */
+    /** Endpoint of the shared etcd; kept only after a start that succeeded. */
     private static final Supplier<String> ENDPOINT = Suppliers.memoize(SharedEtcd::start);
 
     private SharedEtcd() {}
@@ -37,6 +38,8 @@ public final class SharedEtcd {
         for (int i = 0; i < TRIES; i++) {
             try {
                 return startOnce();
+            } catch (InterruptedIOException e) {
+                throw new UncheckedIOException(e);
             } catch (IOException e) {
                 failure.addSuppressed(e);
             }

@@ -83,7 +83,7 @@ class PluginProtocolTest {
             former.bind(UnixDomainSocketAddress.of(socket));
         }
         assertTrue(Files.exists(socket), "a socket's file outlives who listened");
-        // What another test launches has all that is open here, until it is another program.
+        // A process that another test starts holds this JVM's descriptors until its exec.
         TestBed.soon().until(() -> bed.plugins.listening(socket).equals(Observation.seen(false)));
 
         bed.launch(TestBed.PLUGIN, bed.program("p", "exec sleep 1000"));

@@ -15,14 +15,14 @@ public final class FreePorts {
     private static final int LOWEST = 10_000;
     private static final int TRIES = 1_000;
 
-    /** Whoever was given one may listen there much later, or again. */
+    /** Ports given out so far. A program may listen there much later, or again. */
     private static final Set<Integer> GIVEN = ConcurrentHashMap.newKeySet();
 
     private FreePorts() {}
 
     /**
-     * One that nobody listens on and that nobody in this JVM was given before, below those that the kernel gives to whoever asks for any:
-     * nobody gets it before the program takes it, unless all ports are given out so.
+     * Returns a port that nobody listens on and that was not given out in this JVM before. It is below the kernel's ephemeral range, so no
+     * other program gets it by chance, unless that range begins with the lowest ports.
      */
     public static int take() throws IOException {
         // In one piece: the kernel gives such a file only to the first read, and readString() begins with one of a
@@ -37,6 +37,7 @@ public final class FreePorts {
             }
         }
         try (ServerSocket any = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+            GIVEN.add(any.getLocalPort());
             return any.getLocalPort();
         }
     }

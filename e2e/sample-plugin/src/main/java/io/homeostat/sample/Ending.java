@@ -39,7 +39,7 @@ final class Ending {
         later(seconds * 1000L, () -> now(lastWords, status));
     }
 
-    /** Once the answer has gone out, or nobody waits for it: a moment later, as programs that leave nothing undone. */
+    /** Ends the program a moment after the current call has ended. */
     void afterAnswer() {
         later(50, () -> System.exit(0));
     }

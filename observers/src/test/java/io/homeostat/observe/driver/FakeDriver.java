@@ -134,7 +134,7 @@ public final class FakeDriver implements AutoCloseable {
         former().forEach(reader -> reader.onError(status.asException()));
     }
 
-    /** Those who read until now, forgotten before they hear of it: then they read anew. */
+    /** Removes and returns the current readers. They are removed first, because a reader begins again as soon as its stream ends. */
     private List<StreamObserver<FingerprintResponse>> former() {
         List<StreamObserver<FingerprintResponse>> all = List.copyOf(readers);
         readers.removeAll(all);

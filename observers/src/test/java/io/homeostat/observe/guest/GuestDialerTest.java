@@ -172,7 +172,7 @@ class GuestDialerTest {
     @Test
     void aSocketThatIsNotThereAndOneThatNobodyListensAtAreToldApart() throws Exception {
         monitor.close();
-        // What another test starts has all that is open here, until it is another program.
+        // A process that another test starts holds this JVM's descriptors until its exec.
         await().atMost(LONG)
                 .untilAsserted(
                         () -> assertEquals(Reason.REFUSED, failure(unix(), LONG).reason()));

@@ -93,7 +93,7 @@ class WatchedTreeTest {
 
     private void move(String name) throws IOException {
         Path whole = Files.writeString(temp.resolve("whole"), "kind: Process");
-        // What another test starts has all that is open here, until it is another program.
+        // A process that another test starts holds this JVM's descriptors until its exec.
         await().atMost(DEADLINE).until(() -> Libc.hasNoWriter(whole.toString()));
         Files.move(whole, desired.resolve(name), StandardCopyOption.ATOMIC_MOVE);
     }

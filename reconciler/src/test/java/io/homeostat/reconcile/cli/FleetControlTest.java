@@ -34,19 +34,21 @@ import org.junit.jupiter.api.condition.EnabledIf;
 @EnabledIf("io.homeostat.controlplane.EtcdCluster#isInstalled")
 @Timeout(600)
 class FleetControlTest {
-    private static final Duration PATIENCE = Duration.ofMinutes(3);
+    private static final Duration PATIENCE = Background.PATIENCE;
+
     private final CompletableFuture<Runnable> hangUp = new CompletableFuture<>();
     private Path directory;
     private final String prefix = SharedEtcd.newPrefix();
-    private final HeardLog log = HeardLog.ofLines(
-            line -> line.contains(prefix) || line.contains(directory.toString()),
-            FleetControl.class,
-            FleetController.class);
+    private HeardLog log;
     private KeyValues store;
 
     @BeforeEach
     void start() throws IOException {
         directory = Shell.userDirectory();
+        log = HeardLog.ofLines(
+                line -> line.contains(prefix) || line.contains(directory.toString()),
+                FleetControl.class,
+                FleetController.class);
         store = new EtcdKeyValues(SharedEtcd.below(prefix));
     }
 

@@ -61,7 +61,8 @@ class OrderPlanningTest {
 
         WorkloadPlan undeclared = plan(declared("1", ""), null, nothing(), needs(Need.State.UNDECLARED));
         assertPlanned("wait WAITING_FOR_DEPENDENCY: wait", undeclared);
-        assertTrue(undeclared.message().contains("process/db is declared by nobody; "), undeclared::message);
+        assertTrue(undeclared.message().contains("process/db is declared by nobody"), undeclared::message);
+        assertEquals(Step.Wait.Kind.DECLARATION, ((Step.Wait) undeclared.steps().getFirst()).kind());
     }
 
     @Test

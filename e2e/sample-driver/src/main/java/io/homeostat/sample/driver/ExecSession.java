@@ -101,8 +101,8 @@ final class ExecSession implements StreamObserver<ExecTaskStreamingRequest> {
         String quoted = command.stream()
                 .map(word -> "'" + word.replace("'", "'\\''") + "'")
                 .collect(Collectors.joining(" "));
-        // Who starts drivers in the background of a shell ignores SIGINT, and a command that inherited that could not
-        // be interrupted.
+        // A shell starts what runs in its background with SIGINT ignored; a command would inherit that from the driver,
+        // and could not be interrupted.
         String line = "exec env --default-signal -- " + quoted;
         return List.of(script.toString(), "-q", "-e", "-f", "-c", line, "/dev/null");
     }

@@ -43,7 +43,7 @@ final class TaskConfigs {
     private final TaskCgroups cgroups;
     private final Supplier<HostTopology> topology;
 
-    /** @param topology asked for each task: the clock of its processors changes */
+    /** @param topology read again for each task, because the clock rate of the processors changes */
     TaskConfigs(Layout layout, TaskCgroups cgroups, Supplier<HostTopology> topology) {
         this.layout = layout;
         this.cgroups = cgroups;

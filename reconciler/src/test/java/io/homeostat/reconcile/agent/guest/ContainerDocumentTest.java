@@ -59,8 +59,7 @@ class ContainerDocumentTest {
     }
 
     /**
-     * As the agent launches it, with a runtime that is a script. A shell reads it: what this process has just written can't be executed
-     * while a process that was forked meanwhile has it open for writing.
+     * As the agent launches it, with a runtime that is a script. A shell reads the script, as in {@link OciRuntimeTest}.
      */
     private ProcessBuilder launch(String boot, String script) throws IOException {
         Files.writeString(runtime, script);

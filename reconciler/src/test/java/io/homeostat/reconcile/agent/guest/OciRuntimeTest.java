@@ -31,8 +31,8 @@ class OciRuntimeTest {
     }
 
     /**
-     * One that behaves as a script says. A shell reads it: what this process has just written can't be executed while a process that was
-     * forked meanwhile has it open for writing.
+     * A runtime that behaves as a script says. A shell reads the script, because a file that this process has written can't be executed
+     * while a process that another test starts still has it open.
      */
     private OciRuntime runtime(String script) throws IOException, InterruptedException {
         Path program = Files.writeString(directory.resolve("runtime"), "shift 4\n" + script);
