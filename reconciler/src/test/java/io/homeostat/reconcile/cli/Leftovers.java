@@ -41,9 +41,12 @@ final class Leftovers {
 
     private boolean isInside(long pid) {
         Path process = Path.of("/proc", Long.toString(pid));
-        return beginsInside(process.resolve("cwd"))
-                || beginsInside(process.resolve("fd/1"))
-                || isInEnvironment(process.resolve("environ"));
+        String environment = environment(process);
+        // Threads of the kernel and what has ended have none.
+        return !environment.isEmpty()
+                && (inside.matcher(environment).find()
+                        || beginsInside(process.resolve("cwd"))
+                        || beginsInside(process.resolve("fd/1")));
     }
 
     private boolean beginsInside(Path link) {
@@ -55,12 +58,12 @@ final class Leftovers {
         }
     }
 
-    private boolean isInEnvironment(Path file) {
+    private static String environment(Path process) {
         try {
-            return inside.matcher(new String(Files.readAllBytes(file), StandardCharsets.ISO_8859_1))
-                    .find();
+            return new String(Files.readAllBytes(process.resolve("environ")), StandardCharsets.ISO_8859_1);
         } catch (IOException e) {
-            return false;
+            // It is gone, or somebody else's.
+            return "";
         }
     }
 }
