@@ -41,8 +41,7 @@ public class ChannelBenchmark {
     private static final Duration PATIENCE = Duration.ofSeconds(30);
     private static final MessageBody BODY = Bodies.listPluginStates();
 
-    /** Opened by the setup, which NullAway can't know. */
-    @SuppressWarnings("NullAway.Init")
+    /** Opened by the setup. */
     private Rig rig;
 
     private record Rig(

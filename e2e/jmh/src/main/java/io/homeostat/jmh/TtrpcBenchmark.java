@@ -43,8 +43,7 @@ import org.openjdk.jmh.annotations.Warmup;
 public class TtrpcBenchmark {
     private static final int AT_ONCE = 100;
 
-    /** Opened by the setup, which NullAway can't know. */
-    @SuppressWarnings("NullAway.Init")
+    /** Opened by the setup. */
     private Rig rig;
 
     private record Rig(Path directory, ScheduledExecutorService timer, TtrpcServer server, TtrpcChannel client) {}
