@@ -26,7 +26,7 @@ import org.junit.jupiter.api.parallel.Isolated;
 @Isolated("Takes every processor.")
 class FleetSimulationTest {
     private static final boolean NIGHTLY = Boolean.getBoolean("nightly");
-    private static final int SEEDS = Integer.getInteger("simulation.seeds", NIGHTLY ? 2000 : 50);
+    private static final int SEEDS = Integer.getInteger("simulation.seeds", NIGHTLY ? 2000 : 25);
 
     @Test
     void everyHistoryKeepsItsInvariantsAndConvergesOnceFaultsStop() throws Exception {

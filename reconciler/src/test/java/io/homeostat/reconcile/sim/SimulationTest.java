@@ -13,7 +13,7 @@ import org.junit.jupiter.api.parallel.Isolated;
  */
 @Isolated("Takes every processor.")
 class SimulationTest {
-    private static final int SEEDS = Integer.getInteger("simulation.seeds", Boolean.getBoolean("nightly") ? 2000 : 50);
+    private static final int SEEDS = Integer.getInteger("simulation.seeds", Boolean.getBoolean("nightly") ? 2000 : 25);
 
     @Test
     void everyHistoryKeepsItsInvariantsAndConvergesOnceFaultsStop() throws Exception {
