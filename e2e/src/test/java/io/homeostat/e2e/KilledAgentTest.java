@@ -15,7 +15,7 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 /** kill -9 of the agent at any moment, in the middle of whatever it does: the next one goes on from what is there. */
 @Tag("nightly")
 final class KilledAgentTest {
-    private static final int KILLS = Boolean.getBoolean("nightly") ? 20 : 6;
+    private static final int KILLS = Boolean.getBoolean("nightly") ? 20 : 4;
     private static final int SEED = 20261121;
     private static final int LONGEST_MILLIS = 1200;
 

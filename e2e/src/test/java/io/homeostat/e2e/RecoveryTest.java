@@ -27,7 +27,7 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** Whatever happens to the program or to what it remembers: the next apply goes on from what is there. */
 final class RecoveryTest {
-    private static final int KILLS = Boolean.getBoolean("nightly") ? 16 : 5;
+    private static final int KILLS = Boolean.getBoolean("nightly") ? 16 : 4;
     private static final int SEED = 20261120;
     private static final int LONGEST_LIFE_MILLIS = 1500;
 

@@ -32,7 +32,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 @Timeout(120)
 class HostileDirectoryTest {
     private static final int SEEDS = Boolean.getBoolean("nightly") ? 10 : 1;
-    private static final int STRANGERS = Boolean.getBoolean("nightly") ? 10_000 : 2_000;
+    private static final int STRANGERS = Boolean.getBoolean("nightly") ? 10_000 : 200;
 
     @TempDir
     Path temp;

@@ -22,7 +22,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** Random archives made of the parts that escapes are made of. Whatever they do, nothing outside the installation changes. */
 final class HostileArchivesTest {
-    private static final int SEEDS = Boolean.getBoolean("nightly") ? 300 : 100;
+    private static final int SEEDS = Boolean.getBoolean("nightly") ? 300 : 50;
     private static final ImmutableList<String> PARTS =
             ImmutableList.of("a", "b", "c", "link", "..", ".", "", "up", "run", "\\", "..\\x", InstallationMarker.FILE);
 

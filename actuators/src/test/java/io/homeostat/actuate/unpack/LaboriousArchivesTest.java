@@ -70,14 +70,14 @@ final class LaboriousArchivesTest {
     void manyOrdinarySymlinksAreFollowed() throws Exception {
         TarBuilder tar = new TarBuilder().program("lib/python/site-packages/agent/run");
         tar.symlink("current", "lib/python");
-        for (int i = 0; i < 2000; i++) {
+        for (int i = 0; i < 500; i++) {
             tar.symlink("lib/python/site-packages/agent/link" + i, "../../../../current/site-packages/agent/run");
         }
 
         new Unpacker(machine.layout(), () -> UnpackLimits.DEFAULT, new QuickDisk())
                 .unpack(Machine.ID, machine.cached(tar.tarGz()), "1", "greeter_1", "current/site-packages/agent/link7");
 
-        assertTrue(Files.isExecutable(machine.install("greeter_1").resolve("lib/python/site-packages/agent/link1999")));
+        assertTrue(Files.isExecutable(machine.install("greeter_1").resolve("lib/python/site-packages/agent/link499")));
     }
 
     private void assertRefused(TarBuilder tar, UnpackLimits limits, String expected) throws Exception {

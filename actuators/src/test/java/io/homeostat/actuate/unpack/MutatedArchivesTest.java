@@ -20,7 +20,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** Archives with some bytes exchanged. Whatever the libraries that read them make of it: they are refused or installed whole. */
 final class MutatedArchivesTest {
-    private static final int SEEDS = Boolean.getBoolean("nightly") ? 150 : 50;
+    private static final int SEEDS = Boolean.getBoolean("nightly") ? 150 : 25;
     private static final String INTERESTING = "\0\1\177\200\377/.-01789L;KxgSP";
 
     @TempDir

@@ -20,6 +20,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
 import java.util.Optional;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
@@ -212,6 +213,7 @@ final class InstallationObserverTest extends InstalledMachine {
         assertEquals(2, seen(keeping.installations(ID)).size());
     }
 
+    @Tag("nightly")
     @Test
     void aThousandWorkloadsAreLookedAtQuickly() throws IOException {
         ImmutableList.Builder<WorkloadId> all = ImmutableList.builder();
