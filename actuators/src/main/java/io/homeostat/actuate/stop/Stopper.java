@@ -178,13 +178,10 @@ public final class Stopper {
         return How.KILLED;
     }
 
-    /**
-     * Returns the members of a tree. Looks twice before it says that there is none: a process that is just being executed does not have
-     * the environment yet by which it is known.
-     */
+    /** Returns the members of a tree; looks once more when none is seen and one may be hidden. */
     private static List<Stat> remaining(ProcessTree tree) throws IOException, InterruptedException {
         List<Stat> seen = tree.members();
-        if (seen.isEmpty()) {
+        if (seen.isEmpty() && tree.mayHide()) {
             Thread.sleep(POLL);
             seen = tree.members();
         }

@@ -53,6 +53,7 @@ public final class ProcessTree {
     private final LimitObserver groups;
     private final Extent extent;
     private Set<ProcessKey> known = Set.of();
+    private boolean mayHide;
 
     /** @param main null when it is not known; the other signs remain */
     public ProcessTree(
@@ -96,7 +97,13 @@ public final class ProcessTree {
         Set<ProcessKey> next = new HashSet<>();
         found.values().forEach(stat -> next.add(ProcessKey.of(stat)));
         known = next;
+        mayHide = running.mayHide(main);
         return ImmutableList.copyOf(found.values());
+    }
+
+    /** Whether the last look may have missed one that was just being executed, which does not have the environment that it is known by. */
+    public boolean mayHide() {
+        return mayHide;
     }
 
     private ImmutableList<Stat> alone(ProcessIdentity identity) throws IOException {

@@ -8,6 +8,7 @@ import io.homeostat.desired.state.Identity.ProcessIdentity;
 import io.homeostat.observe.process.ProcFs.ProcessKey;
 import io.homeostat.observe.process.ProcFs.Stat;
 import java.io.IOException;
+import java.nio.file.FileSystemException;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
@@ -21,6 +22,9 @@ import org.jspecify.annotations.Nullable;
 public final class RunningProcesses {
     /** In ticks of {@link ProcFs#NANOS_PER_TICK}: 10 s. */
     private static final long OLD = 1000;
+
+    /** Starts the threads of the kernel. */
+    private static final long KTHREADD = 2;
 
     /** Reads which launch's mark the environment has with which a process's program was executed. */
     interface Environments {
@@ -39,6 +43,9 @@ public final class RunningProcesses {
 
     /** Another user's, for one who is not root, and of the kernel itself: not read again by all who share this look. */
     private final Set<ProcessKey> unreadable = ConcurrentHashMap.newKeySet();
+
+    /** Of those, what was just being executed, or has no environment at all. */
+    private final Set<ProcessKey> executed = ConcurrentHashMap.newKeySet();
 
     private final ImmutableListMultimap<Long, Stat> byParent;
     private final ImmutableListMultimap<Long, Stat> bySession;
@@ -88,8 +95,17 @@ public final class RunningProcesses {
             return mark;
         } catch (IOException e) {
             unreadable.add(key);
+            // Another user's can't be opened; a thread of the kernel has no environment at any time.
+            if (!(e instanceof FileSystemException) && stat.pid() != KTHREADD && stat.parent() != KTHREADD) {
+                executed.add(key);
+            }
             return Optional.empty();
         }
+    }
+
+    /** Whether a process that this one may have started was just being executed, so that no look could tell whose it is. */
+    boolean mayHide(@Nullable ProcessIdentity main) {
+        return executed.stream().anyMatch(key -> main == null || key.startTicks() >= main.startTicks());
     }
 
     /**
