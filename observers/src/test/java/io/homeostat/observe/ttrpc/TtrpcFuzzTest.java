@@ -32,7 +32,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** Garbage, and frames that are almost right: the connection may end of them, and nothing else. */
 @Timeout(300)
 class TtrpcFuzzTest {
-    private static final int ROUNDS = 200;
+    private static final int ROUNDS = Boolean.getBoolean("nightly") ? 200 : 50;
 
     @TempDir
     Path root;
