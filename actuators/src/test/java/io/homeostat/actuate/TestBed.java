@@ -38,10 +38,10 @@ import io.homeostat.observe.process.ProcessTree;
 import io.homeostat.observe.process.ProcessTree.Extent;
 import io.homeostat.observe.process.UnknownLaunches;
 import java.io.IOException;
+import java.io.Writer;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
@@ -83,11 +83,19 @@ public final class TestBed implements AutoCloseable {
                 layout, procFs, InstantSource.system(), groups, Extent.TREE, UnknownLaunches.none(layout, procFs));
     }
 
-    /** An executable shell script. */
-    public Path program(String name, String... lines) throws IOException {
+    /**
+     * An executable shell script. Another process writes it, to a new file: what this one has open for writing, a process that another
+     * test starts has open for a moment, too, and then it can't be executed; nor can what is being executed be written.
+     */
+    public Path program(String name, String... lines) throws IOException, InterruptedException {
         Path file = Files.createDirectories(root).resolve(name);
-        Files.writeString(file, "#!/bin/sh\n" + String.join("\n", lines) + "\n");
-        Files.setPosixFilePermissions(file, PosixFilePermissions.fromString("rwxr-xr-x"));
+        Process install = new ProcessBuilder("install", "-m", "755", "/dev/stdin", file.toString())
+                .redirectError(ProcessBuilder.Redirect.INHERIT)
+                .start();
+        try (Writer script = install.outputWriter(StandardCharsets.UTF_8)) {
+            script.write("#!/bin/sh\n" + String.join("\n", lines) + "\n");
+        }
+        assertEquals(0, install.waitFor());
         return file;
     }
 

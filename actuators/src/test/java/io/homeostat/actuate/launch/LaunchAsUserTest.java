@@ -360,7 +360,7 @@ class LaunchAsUserTest {
     }
 
     /** A program in the directory where archives are installed, which is closed to others at first. */
-    private Path installed(String... lines) throws IOException {
+    private Path installed(String... lines) throws IOException, InterruptedException {
         Path bin = bed.layout.install(TestBed.PROCESS, "p_r1").resolve("bin");
         SecureDirectories.create(bin, SecureDirectories.OURS);
         Path program = bed.program("program", lines);
