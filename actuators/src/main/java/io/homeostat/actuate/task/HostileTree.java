@@ -24,8 +24,9 @@ import java.util.Objects;
 import java.util.Set;
 
 /**
- * Deletes a tree that a task has made, and may still be changing. As root no link is followed; for other users see {@link #permit}. Directories that are nested so deeply that they
- * would use up our stack and our descriptors are moved to the top first. The caller sees to it that nothing is mounted there.
+ * Deletes a tree that a task has made, and may still be changing. As root no link is followed; for other users see {@link #permit}.
+ * Directories that are nested so deeply that they would use up our stack and our descriptors are moved to the top first. The caller sees
+ * to it that nothing is mounted there.
  */
 final class HostileTree {
     private static final int DEEPEST = 40;

@@ -44,7 +44,7 @@ public final class RunningProcesses {
     /** Another user's, for one who is not root, and of the kernel itself: not read again by all who share this look. */
     private final Set<ProcessKey> unreadable = ConcurrentHashMap.newKeySet();
 
-    /** Of those, what was just being executed, or has no environment at all. */
+    /** The unreadable processes that were just being executed, or have no environment at all. */
     private final Set<ProcessKey> executed = ConcurrentHashMap.newKeySet();
 
     private final ImmutableListMultimap<Long, Stat> byParent;
