@@ -146,9 +146,8 @@ public record LaunchDirectory(Path path) {
     /** Returns the record of an exit that has happened. Waits for it, but not for long, while its keeper runs, which writes it. */
     public Optional<Recorded> awaitExit(ProcFs procFs, String launchId) throws IOException {
         Optional<Born> born = born();
-        Duration poll = FIRST_POLL;
-        for (Duration slept = Duration.ZERO; ; slept = slept.plus(poll)) {
-            poll = slept.isZero() ? FIRST_POLL : Comparators.min(poll.multipliedBy(2), LONGEST_POLL);
+        Duration slept = Duration.ZERO;
+        for (Duration poll = FIRST_POLL; ; poll = Comparators.min(poll.multipliedBy(2), LONGEST_POLL)) {
             // In this order: a keeper that is gone has written before.
             boolean writes = born.isPresent() && runs(procFs, born.get().keeper(), launchId);
             Optional<Recorded> recorded = exit();
@@ -161,10 +160,11 @@ public record LaunchDirectory(Path path) {
                 Thread.currentThread().interrupt();
                 return recorded;
             }
+            slept = slept.plus(poll);
         }
     }
 
-    /** One that somebody has stopped writes nothing before it is continued. */
+    /** Returns whether a keeper is there and may write. A stopped one writes nothing before it is continued. */
     private static boolean runs(ProcFs procFs, long keeper, String launchId) throws IOException {
         return procFs.carries(keeper, LaunchMarks.KEEPER, launchId)
                 && procFs.stat(keeper).filter(stat -> stat.state() != 'T').isPresent();

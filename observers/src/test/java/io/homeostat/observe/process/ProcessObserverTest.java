@@ -1,5 +1,6 @@
 package io.homeostat.observe.process;
 
+import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
@@ -164,7 +165,7 @@ class ProcessObserverTest {
         try (var looking = Executors.newVirtualThreadPerTaskExecutor()) {
             var liveness = looking.submit(() -> liveness(instance));
             // As long as a busy machine may leave a keeper without a processor.
-            Thread.sleep(300);
+            await().during(Duration.ofMillis(300)).until(() -> !liveness.isDone());
             Files.writeString(note.resolve("exit.tmp"), "4 60.00 1.00\n");
             Files.move(note.resolve("exit.tmp"), note.resolve("exit"));
 
