@@ -81,7 +81,7 @@ final class Schema {
     }
 
     /**
-     * Migrates a database to this version, each migration in its own transaction.
+     * Migrates a database to this version, or not at all.
      *
      * @throws StoreException when it comes from a newer program
      * @throws DamagedException when it isn't one of our databases
@@ -114,18 +114,18 @@ final class Schema {
     }
 
     private void migrate(Connection connection, int from) throws SQLException {
-        for (int next = from + 1; next <= version(); next++) {
-            Sqlite.execute(connection, "BEGIN IMMEDIATE");
-            try {
-                for (String statement : statements(migrations.get(next - 1))) {
+        Sqlite.execute(connection, "BEGIN IMMEDIATE");
+        try {
+            for (String script : migrations.subList(from, version())) {
+                for (String statement : statements(script)) {
                     Sqlite.execute(connection, statement);
                 }
-                Sqlite.execute(connection, "PRAGMA user_version=" + next);
-                Sqlite.execute(connection, "COMMIT");
-            } catch (SQLException e) {
-                Sqlite.rollBackAfter(e, connection);
-                throw e;
             }
+            Sqlite.execute(connection, "PRAGMA user_version=" + version());
+            Sqlite.execute(connection, "COMMIT");
+        } catch (SQLException e) {
+            Sqlite.rollBackAfter(e, connection);
+            throw e;
         }
     }
 

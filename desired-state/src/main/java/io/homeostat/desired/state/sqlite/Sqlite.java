@@ -38,9 +38,14 @@ final class Sqlite {
                         connection, "PRAGMA synchronous=FULL", "PRAGMA journal_mode=WAL", "PRAGMA foreign_keys=ON"));
     }
 
-    /** Opens an empty file to fill it. Without a write-ahead log: what is committed is in the file itself, ready to be renamed. */
+    /**
+     * Opens an empty file to fill it. Without a write-ahead log: what is committed is in the file itself, ready to be renamed. Its journal
+     * is in memory, because nobody goes on with a file that was not filled.
+     */
     static Connection openEmpty(Path file) throws SQLException {
-        return open(uri(file) + "?mode=rw", connection -> execute(connection, "PRAGMA synchronous=FULL"));
+        return open(
+                uri(file) + "?mode=rw",
+                connection -> execute(connection, "PRAGMA synchronous=FULL", "PRAGMA journal_mode=MEMORY"));
     }
 
     /** Opens a database that somebody else may be writing, and changes none of its files, its shared-memory index included. */

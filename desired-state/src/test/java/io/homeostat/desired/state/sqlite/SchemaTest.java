@@ -281,18 +281,10 @@ final class SchemaTest {
                 StateStores.openForWriting(layout, Samples.CLOCK).store()) {
             store.commit(Samples.events(AGENT, "one"));
         }
-        Schema broken = new Schema(ImmutableList.of(
-                "schema-1.sql",
-                "schema-2.sql",
-                "schema-3.sql",
-                "schema-4.sql",
-                "schema-5.sql",
-                "schema-6.sql",
-                "schema-7.sql",
-                "schema-8.sql",
-                "schema-9.sql",
-                "schema-10.sql",
-                "schema-11-that-fails.sql"));
+        Schema broken = new Schema(ImmutableList.<String>builder()
+                .addAll(NEXT.migrations())
+                .add("schema-that-fails.sql")
+                .build());
 
         StoreException failure =
                 assertThrows(StoreException.class, () -> new StateStores(broken).open(layout, Samples.CLOCK));
