@@ -53,9 +53,7 @@ public final class ProgramCommand {
                             false);
                 }
             } finally {
-                // Children first, because they are found through their parent.
-                process.descendants().forEach(ProcessHandle::destroyForcibly);
-                process.destroyForcibly();
+                CommandOutput.kill(process);
             }
             if (process.exitValue() != 0) {
                 throw new ActuationFailure(

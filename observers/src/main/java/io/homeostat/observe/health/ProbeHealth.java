@@ -304,9 +304,7 @@ public final class ProbeHealth implements InstanceHealth {
             Thread.currentThread().interrupt();
             return failed(Verdict.UNKNOWN, what + " was interrupted");
         } finally {
-            // Children first, because they are found through their parent.
-            process.descendants().forEach(ProcessHandle::destroyForcibly);
-            process.destroyForcibly();
+            CommandOutput.kill(process);
         }
     }
 

@@ -75,6 +75,16 @@ public final class CommandOutput {
         }
     }
 
+    /** Kills a command, if it lives, and what it has started. What an ended one has left running can't be found through it. */
+    public static void kill(Process process) {
+        // To look for children is to look at all processes of the machine.
+        if (process.isAlive()) {
+            // Children first, because they are found through their parent.
+            process.descendants().forEach(ProcessHandle::destroyForcibly);
+            process.destroyForcibly();
+        }
+    }
+
     private void keep(byte[] bytes, int count) {
         for (int i = 0; i < count; i++) {
             end[(int) (length++ % KEPT)] = bytes[i];

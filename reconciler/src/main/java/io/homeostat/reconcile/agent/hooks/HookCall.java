@@ -88,8 +88,7 @@ sealed interface HookCall extends AutoCloseable {
                             + (said.isEmpty() ? "" : ": " + said));
                 }
             } finally {
-                process.descendants().forEach(ProcessHandle::destroyForcibly);
-                process.destroyForcibly();
+                CommandOutput.kill(process);
             }
         }
 
