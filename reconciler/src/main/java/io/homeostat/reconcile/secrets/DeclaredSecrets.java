@@ -19,6 +19,7 @@ import io.homeostat.observe.files.FileContents;
 import io.homeostat.observe.files.FileValue;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.lang.reflect.Method;
 import java.lang.reflect.RecordComponent;
 import java.nio.charset.StandardCharsets;
 import java.util.Collection;
@@ -58,7 +59,35 @@ public final class DeclaredSecrets {
     private static final int LONG_WORD = 16;
     private static final int SHORTEST_GIVEN = 8;
 
+    /** The JDK reads the annotations of a record's components anew each time they are asked for. */
+    private static final ClassValue<ImmutableList<Field>> FIELDS = new ClassValue<>() {
+        @Override
+        protected ImmutableList<Field> computeValue(Class<?> type) {
+            return Stream.of(type.getRecordComponents()).map(Field::of).collect(ImmutableList.toImmutableList());
+        }
+    };
+
     private DeclaredSecrets() {}
+
+    /** A component of a record of the model. */
+    private record Field(String name, Method accessor, boolean isSecret, boolean isLocation) {
+        static Field of(RecordComponent component) {
+            return new Field(
+                    component.getName(),
+                    component.getAccessor(),
+                    component.isAnnotationPresent(Secret.class),
+                    component.isAnnotationPresent(Location.class));
+        }
+
+        @Nullable
+        Object value(Record record) {
+            try {
+                return accessor.invoke(record);
+            } catch (ReflectiveOperationException e) {
+                throw new IllegalStateException("can't read " + accessor, e);
+            }
+        }
+    }
 
     /** Teaches the mask all of them. */
     public static void learn(Workload workload, SecretMask mask) {
@@ -182,11 +211,11 @@ public final class DeclaredSecrets {
 
     private static void marked(@Nullable Object value, Set<String> names) {
         if (value instanceof Record record) {
-            for (RecordComponent component : record.getClass().getRecordComponents()) {
-                if (!component.isAnnotationPresent(Secret.class)) {
-                    marked(value(component, record), names);
-                } else if (!component.isAnnotationPresent(Location.class)) {
-                    names.add(component.getName());
+            for (Field field : FIELDS.get(record.getClass())) {
+                if (!field.isSecret()) {
+                    marked(field.value(record), names);
+                } else if (!field.isLocation()) {
+                    names.add(field.name());
                 }
             }
         } else if (value instanceof Map<?, ?> map) {
@@ -207,14 +236,6 @@ public final class DeclaredSecrets {
             }
         } else {
             node.forEach(one -> eachNamed(one, names, found));
-        }
-    }
-
-    private static @Nullable Object value(RecordComponent component, Record record) {
-        try {
-            return component.getAccessor().invoke(record);
-        } catch (ReflectiveOperationException e) {
-            throw new IllegalStateException("can't read " + component, e);
         }
     }
 
