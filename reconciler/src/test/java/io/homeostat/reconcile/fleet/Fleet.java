@@ -36,28 +36,29 @@ final class Fleet {
     private static final Instant BEGINNING = Instant.parse("2026-11-01T12:00:00Z");
 
     private final List<Machine> machines = new ArrayList<>();
-    private RolloutSpec spec;
-    private String name = "web";
+    private Rollout rollout;
     private @Nullable RolloutState state;
     private @Nullable GivenOrder order;
     private long revision;
     private Instant now = BEGINNING;
 
     Fleet(int size, String waves) {
-        spec = new RolloutSpec(
-                ImmutableList.of(WORKLOAD),
-                "1",
-                "2",
-                Splitter.on(' ')
-                        .splitToStream(waves)
-                        .map(wave -> Notation.portion(wave).orElseThrow())
-                        .collect(ImmutableList.toImmutableList()),
-                Duration.ofMinutes(5),
-                Duration.ofMinutes(30),
-                ImmutableList.copyOf(Need.values()),
-                new Portion(0, false),
-                OnFailure.HALT,
-                null);
+        rollout = Rollout.of(
+                "web",
+                new RolloutSpec(
+                        ImmutableList.of(WORKLOAD),
+                        "1",
+                        "2",
+                        Splitter.on(' ')
+                                .splitToStream(waves)
+                                .map(wave -> Notation.portion(wave).orElseThrow())
+                                .collect(ImmutableList.toImmutableList()),
+                        Duration.ofMinutes(5),
+                        Duration.ofMinutes(30),
+                        ImmutableList.copyOf(Need.values()),
+                        new Portion(0, false),
+                        OnFailure.HALT,
+                        null));
         join(size);
     }
 
@@ -88,21 +89,21 @@ final class Fleet {
     }
 
     Fleet with(UnaryOperator<RolloutSpec> change) {
-        spec = change.apply(spec);
+        rollout = Rollout.of(rollout.name(), change.apply(rollout.spec()));
         return this;
     }
 
     /** As published now. */
     Rollout rollout() {
-        return Rollout.of(name, spec);
+        return rollout;
     }
 
     RolloutSpec spec() {
-        return spec;
+        return rollout.spec();
     }
 
     void rename(String to) {
-        name = to;
+        rollout = Rollout.of(to, rollout.spec());
     }
 
     void join(int count) {
@@ -123,7 +124,7 @@ final class Fleet {
     }
 
     void order(Action action) {
-        order = new GivenOrder(new RolloutOrder(rollout().digest(), action, now, "ann"), ++revision);
+        order = new GivenOrder(new RolloutOrder(rollout.digest(), action, now, "ann"), ++revision);
     }
 
     void orderForAnother(Action action) {
@@ -182,7 +183,7 @@ final class Fleet {
             revision++;
             after = state();
         } while (!after.equals(before));
-        return after.phase() + " " + (after.wave() + 1) + "/" + spec.waves().size() + " " + admitted();
+        return after.phase() + " " + (after.wave() + 1) + "/" + spec().waves().size() + " " + admitted();
     }
 
     /** Waits so long, and tells what comes of it. */
@@ -205,13 +206,13 @@ final class Fleet {
 
     RolloutSituation situation() {
         return new RolloutSituation(
-                rollout(),
+                rollout,
                 state,
                 0,
                 order,
                 inOrder().stream()
                         .map(machine -> new Member(
-                                machine.id, rollout().place(machine.id), machine.registeredAt, report(machine)))
+                                machine.id, rollout.place(machine.id), machine.registeredAt, report(machine)))
                         .collect(ImmutableList.toImmutableList()),
                 revision,
                 now);
@@ -219,26 +220,26 @@ final class Fleet {
 
     private List<Machine> inOrder() {
         return machines.stream()
-                .sorted(Comparator.comparing(machine -> rollout().place(machine.id)))
+                .sorted(Comparator.comparing(machine -> rollout.place(machine.id)))
                 .toList();
     }
 
     private boolean isAdmitted(Machine machine) {
-        return state != null && state.admits(rollout(), machine.id, machine.registeredAt);
+        return state != null && state.admits(rollout, machine.id, machine.registeredAt);
     }
 
     private @Nullable ImmutableList<ReportedWorkload> report(Machine machine) {
         if (machine.behaviour == Behaviour.SILENT) {
             return null;
         }
-        String desired = goesByTheNewOne(machine) ? spec.to() : spec.from();
-        Predicate<Behaviour> is = behaviour -> machine.behaviour == behaviour && desired.equals(spec.to());
+        String desired = goesByTheNewOne(machine) ? spec().to() : spec().from();
+        Predicate<Behaviour> is = behaviour -> machine.behaviour == behaviour && desired.equals(spec().to());
         boolean isHeldUp = is.test(Behaviour.SLOW) || is.test(Behaviour.PAUSED) || is.test(Behaviour.FAILING);
         return ImmutableList.of(new ReportedWorkload(
                 WORKLOAD,
-                isHeldUp ? spec.from() : desired,
+                isHeldUp ? spec().from() : desired,
                 desired,
-                machine.behaviour == Behaviour.FAILING ? spec.to() : "",
+                machine.behaviour == Behaviour.FAILING ? spec().to() : "",
                 "Running",
                 !is.test(Behaviour.NOT_CONVERGED),
                 !is.test(Behaviour.UNHEALTHY),
