@@ -33,7 +33,7 @@ final class FullDiskTest {
             homeostat.applied(small);
             long pid = homeostat.pid("process/run");
 
-            homeostat.apply(declared("2", 60)).exits(1).says("free");
+            homeostat.apply(declared("2", 20)).exits(1).says("free");
 
             assertEquals(pid, homeostat.pid("process/run"));
             fill();
