@@ -245,12 +245,12 @@ class ProbesTest {
     @Test
     void execRunsInTheDirectoryAndWithTheUmaskOfItsProgram() throws Exception {
         Path directory = Files.createDirectory(root.resolve("work"));
-        Path check = Files.writeString(directory.resolve("check"), "#!/bin/sh\npwd -P; umask; exit 4\n");
-        assertTrue(check.toFile().setExecutable(true));
+        Files.createSymbolicLink(directory.resolve("check"), Path.of("/bin/sh"));
+        Probe check = exec("./check", "-c", "pwd -P; umask; exit 4");
         String said = "the probe's command ./check exited with status 4; it said: " + directory.toRealPath() + " | ";
 
-        assertEquals(unhealthy(said + "0027"), execOf(exec("./check"), settings(directory.toString(), "0027")));
-        assertEquals(unhealthy(said + "0022"), execOf(exec("./check"), settings(directory.toString(), null)));
+        assertEquals(unhealthy(said + "0027"), execOf(check, settings(directory.toString(), "0027")));
+        assertEquals(unhealthy(said + "0022"), execOf(check, settings(directory.toString(), null)));
         assertUnhealthy(execOf(exec("sh", "-c", "pwd; exit 4"), ProcessSettings.NONE), "it said: /");
     }
 
