@@ -91,7 +91,7 @@ class EventsTest {
             return another.matcher(events.text()).find();
         });
         Result followed = events.interrupt();
-        assertEquals(130, followed.status());
+        assertEquals(130, followed.status(), followed.err());
         assertTrue(followed.err().contains("; going on without it"), followed.err());
     }
 

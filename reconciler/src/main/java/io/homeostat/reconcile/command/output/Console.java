@@ -72,30 +72,31 @@ public record Console(PrintStream out, PrintStream err, OutputFormat format, Ans
             return work.run();
         } catch (UsageException e) {
             throw e;
-        } catch (CommandFailure | StoreException e) {
+        } catch (RuntimeException | Error e) {
             if (isInterruption(e)) {
                 InterruptedException interrupted = new InterruptedException("while it used a file");
                 interrupted.initCause(e);
                 throw interrupted;
             }
-            fail(word, "failure", debug, e);
-            return ExitStatus.FAILED;
-        } catch (RuntimeException | Error e) {
-            if (DamagedProgram.explains(e)) {
+            if (e instanceof CommandFailure || e instanceof StoreException) {
+                fail(word, "failure", debug, e);
+            } else if (DamagedProgram.explains(e)) {
                 fail(word, "failure", debug, new CommandFailure(DamagedProgram.words(e), e));
-                return ExitStatus.FAILED;
-            }
-            fail(word, "defect", debug, e);
-            if (!json()) {
-                say(DEFECT);
+            } else {
+                fail(word, "defect", debug, e);
+                if (!json()) {
+                    say(DEFECT);
+                }
             }
             return ExitStatus.FAILED;
         }
     }
 
-    /** A file that is being read or written when its thread is interrupted fails, instead of saying so. */
+    /** What is waited for, or a file that is read or written, when its thread is interrupted, may fail instead of saying so. */
     private static boolean isInterruption(Throwable e) {
-        return Throwables.getCausalChain(e).stream().anyMatch(ClosedByInterruptException.class::isInstance);
+        return Throwables.getCausalChain(e).stream()
+                .anyMatch(
+                        cause -> cause instanceof InterruptedException || cause instanceof ClosedByInterruptException);
     }
 
     /** Part of what was asked for can't be done; the rest is. */

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.homeostat.desired.state.StoreException;
 import io.homeostat.reconcile.command.environment.CommandFailure;
 import io.homeostat.reconcile.command.environment.ExitStatus;
 import io.homeostat.reconcile.command.environment.GlobalOptions.OutputFormat;
@@ -12,8 +13,10 @@ import io.homeostat.reconcile.command.environment.UsageException;
 import java.io.BufferedOutputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.PrintStream;
+import java.io.UncheckedIOException;
 import java.nio.channels.ClosedByInterruptException;
 import java.nio.charset.StandardCharsets;
+import java.util.List;
 import java.util.zip.ZipException;
 import org.junit.jupiter.api.Test;
 
@@ -55,9 +58,12 @@ class ConsoleTest {
 
     @Test
     void whoeverIsInterruptedWhileAFileIsReadHasNotFailed() {
-        CommandFailure failure = new CommandFailure("cannot read log", new ClosedByInterruptException());
-
-        assertThrows(InterruptedException.class, () -> console.tellFailures("logs", false, () -> fail(failure)));
+        for (RuntimeException failure : List.of(
+                new CommandFailure("cannot read log", new ClosedByInterruptException()),
+                new StoreException("interrupted while reading", new InterruptedException()),
+                new UncheckedIOException(new ClosedByInterruptException()))) {
+            assertThrows(InterruptedException.class, () -> console.tellFailures("logs", false, () -> fail(failure)));
+        }
 
         assertEquals("", written.toString(StandardCharsets.UTF_8));
     }
