@@ -114,11 +114,12 @@ final class ExecTest {
     })
     void aTerminalIsAsBeforeHoweverItEnds(String end, String status, String words) {
         AgentProcess agent = enforced(homeostat::agentProcess);
-        homeostat.environment(
-                "DRIVER",
-                Long.toString(homeostat.processes("driver/runner").getFirst().pid()));
+        String driver =
+                Long.toString(homeostat.processes("driver/runner").getFirst().pid());
+        homeostat.environment("DRIVER", driver);
         homeostat.environment("AGENT", Long.toString(agent.pid()));
-        homeostat.file("inside", "echo running; while :; do sleep 0.1; done");
+        // What a killed driver leaves behind, only control groups would tell of.
+        homeostat.file("inside", "echo running; while kill -0 " + driver + "; do sleep 0.1; done");
 
         Terminal.typed(
                         homeostat,
