@@ -130,6 +130,9 @@ final class ExecTest {
 
         if (end.contains("$AGENT")) {
             agent.await();
+        } else {
+            homeostat.awaitRunning("driver/runner");
+            homeostat.awaitRunning(WEB);
         }
     }
 
