@@ -59,7 +59,7 @@ public final class DeclaredSecrets {
     private static final int LONG_WORD = 16;
     private static final int SHORTEST_GIVEN = 8;
 
-    /** The JDK reads the annotations of a record's components anew each time they are asked for. */
+    /** Components of each record class, kept because the JDK reads their annotations anew each time it is asked for them. */
     private static final ClassValue<ImmutableList<Field>> FIELDS = new ClassValue<>() {
         @Override
         protected ImmutableList<Field> computeValue(Class<?> type) {

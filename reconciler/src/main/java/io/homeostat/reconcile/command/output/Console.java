@@ -92,7 +92,7 @@ public record Console(PrintStream out, PrintStream err, OutputFormat format, Ans
         }
     }
 
-    /** What is waited for, or a file that is read or written, when its thread is interrupted, may fail instead of saying so. */
+    /** Returns whether work failed because its thread was interrupted: a wait or the use of a file may not say so in any other way. */
     private static boolean isInterruption(Throwable e) {
         return Throwables.getCausalChain(e).stream()
                 .anyMatch(
