@@ -73,7 +73,9 @@ record Aftermath(
         if (!applied.isEmpty()) {
             delete(applied);
         }
-        eventually().until(() -> running().isEmpty());
+        // What is being launched when it is withdrawn has no process yet, and is shown until it is removed.
+        eventually().until(() -> running().isEmpty()
+                && homeostat.statuses().get("workloads").isEmpty());
         enforcing.terminate().exits(0);
     }
 
