@@ -26,6 +26,7 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.Collections;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.Predicate;
@@ -224,11 +225,12 @@ public final class PortOwners {
         }
     }
 
+    /** The oldest of them: a child has what its parent has open until it executes its program. */
     private String words(ImmutableSet<String> inodes) throws IOException {
         return procFs.processes().stream()
                 .filter(stat -> holds(stat.pid(), inodes).orElse(false))
+                .min(Comparator.comparingLong(Stat::startTicks))
                 .map(stat -> "process " + stat.pid() + " (" + stat.name() + ")")
-                .findFirst()
                 .orElse("a process of another user");
     }
 }
