@@ -225,11 +225,12 @@ public final class PortOwners {
         }
     }
 
-    /** The oldest of them: a child has what its parent has open until it executes its program. */
+    /** Names the oldest process that has one of these sockets open: until a child executes its program it has what its parent has. */
     private String words(ImmutableSet<String> inodes) throws IOException {
         return procFs.processes().stream()
+                .sorted(Comparator.comparingLong(Stat::startTicks))
                 .filter(stat -> holds(stat.pid(), inodes).orElse(false))
-                .min(Comparator.comparingLong(Stat::startTicks))
+                .findFirst()
                 .map(stat -> "process " + stat.pid() + " (" + stat.name() + ")")
                 .orElse("a process of another user");
     }
