@@ -75,7 +75,7 @@ record Aftermath(
         }
         // What is being launched when it is withdrawn has no process yet, and is shown until it is removed.
         eventually().until(() -> running().isEmpty()
-                && homeostat.statuses().get("workloads").isEmpty());
+                && Shapes.stream(homeostat.statuses().get("workloads")).allMatch(Aftermath::isPaused));
         enforcing.terminate().exits(0);
     }
 
@@ -92,6 +92,13 @@ record Aftermath(
 
     private static boolean isApplied(JsonNode workload) {
         return workload.get("source").asText().equals("applied");
+    }
+
+    /** As it stays for as long as nobody resumes it, declared or not. */
+    private static boolean isPaused(JsonNode workload) {
+        return Shapes.stream(workload.get("conditions"))
+                .anyMatch(condition -> condition.get("type").asText().equals("Paused")
+                        && condition.get("status").asText().equals("True"));
     }
 
     private static String id(JsonNode workload) {
