@@ -74,8 +74,9 @@ record Aftermath(
             delete(applied);
         }
         // What is being launched when it is withdrawn has no process yet, and is shown until it is removed.
-        eventually().until(() -> running().isEmpty()
-                && Shapes.stream(homeostat.statuses().get("workloads")).allMatch(Aftermath::isPaused));
+        eventually()
+                .until(() -> running().isEmpty()
+                        && Shapes.stream(homeostat.statuses().get("workloads")).allMatch(Aftermath::isPaused));
         enforcing.terminate().exits(0);
     }
 
