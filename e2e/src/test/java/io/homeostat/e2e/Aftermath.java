@@ -97,9 +97,7 @@ record Aftermath(
 
     /** As it stays for as long as nobody resumes it, declared or not. */
     private static boolean isPaused(JsonNode workload) {
-        return Shapes.stream(workload.get("conditions"))
-                .anyMatch(condition -> condition.get("type").asText().equals("Paused")
-                        && condition.get("status").asText().equals("True"));
+        return Homeostat.condition(workload, "Paused").equals("True");
     }
 
     private static String id(JsonNode workload) {
