@@ -103,7 +103,7 @@ public final class DependencyGraph {
      * How those fare that matter to a workload.
      *
      * @param own what is remembered of the workload itself
-     * @param memory what is remembered of a workload; asked once for each
+     * @param memory what is remembered of a workload; asked once for each, and again after {@code gone}
      * @param gone whether an instance is known not to run any more, though nobody has looked at its workload since; asked for what the
      *     workload waits for
      * @param changing those that were stopped for a change and are not well again
@@ -118,7 +118,8 @@ public final class DependencyGraph {
             Predicate<WorkloadId> changing,
             Predicate<WorkloadId> ending) {
         Function<WorkloadId, Remembered> look = once(memory);
-        Function<WorkloadId, Remembered> now = once(other -> look.apply(other).unlessGone(gone));
+        Function<WorkloadId, Remembered> now =
+                once(other -> look.apply(other).unlessGone(gone, () -> memory.apply(other)));
         Declaration declared = desired.declarations().get(id);
         if (declared == null) {
             ImmutableList<WorkloadId> leaving = leaving(id, look);

@@ -8,6 +8,7 @@ import io.homeostat.desired.state.StateReader;
 import io.homeostat.desired.state.history.Condition;
 import io.homeostat.desired.state.history.WorkloadHistory;
 import java.util.function.Predicate;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -35,11 +36,24 @@ public record Remembered(
                 store.history(id), store.instances(id), store.pause(id).orElse(null));
     }
 
-    /** As it is known to be by now: how it was at its last look says nothing once all that had started then is gone. */
-    Remembered unlessGone(Predicate<Instance> gone) {
+    /**
+     * As it is known to be by now: how it was at its last look says nothing once all that had started then is gone. A pass of its own may
+     * replace an instance while others ask for it, and they may then be told anything. So the answer counts only if the same is
+     * remembered after it.
+     *
+     * @param again what is remembered when this is asked
+     */
+    Remembered unlessGone(Predicate<Instance> gone, Supplier<Remembered> again) {
         ImmutableList<Instance> started =
                 instances().stream().filter(Instance::isStarted).collect(ImmutableList.toImmutableList());
-        return started.isEmpty() || !started.stream().allMatch(gone) ? this : withoutConditions();
+        if (started.isEmpty()) {
+            return this;
+        }
+        if (started.stream().allMatch(gone)) {
+            return withoutConditions();
+        }
+        Remembered after = again.get();
+        return after.equals(this) ? this : after.unlessGone(gone, again);
     }
 
     /** As one that is on its way down, and so is not well; whether it is disabled stays known. */

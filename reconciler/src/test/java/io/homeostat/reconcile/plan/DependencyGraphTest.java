@@ -36,6 +36,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.Predicate;
 import org.junit.jupiter.api.Test;
 
 /** How workloads stand to each other, by what is remembered of them. */
@@ -65,6 +66,22 @@ class DependencyGraphTest {
         gone.addAll(look(DB).instances());
 
         assertEquals(Need.State.COMING, stateOfDb());
+    }
+
+    /** What is asked of an instance that is just being replaced says nothing: its launch may be removed meanwhile. */
+    @Test
+    void whatIsReplacedWhileItIsAskedForIsNotWellBeforeItWasLookedAt() {
+        declaredAndNeeded();
+        remember(DB, healthy(1), "this-boot");
+        Predicate<Instance> askedDuringItsReplacement = instance -> {
+            remember(DB, healthy(1).withConditions(ImmutableList.of()), "this-boot");
+            return false;
+        };
+
+        Relations relations = dependencies(process("db", ""), process("web", "dependsOn: [process/db]"))
+                .of(WEB, HOST, WorkloadHistory.NONE, this::look, askedDuringItsReplacement, _ -> false, _ -> false);
+
+        assertEquals(List.of(new Need(DB, Need.State.COMING)), relations.needs());
     }
 
     @Test
