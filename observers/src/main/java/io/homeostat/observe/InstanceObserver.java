@@ -19,7 +19,7 @@ public interface InstanceObserver extends AutoCloseable {
      */
     Observation<ImmutableList<ObservedInstance>> look(WorkloadId id, ImmutableList<Instance> instances, Checks checks);
 
-    /** As {@link Observer#isGone}, of one whose process, if it has one of this host, does not run. By a look, which a kind may know better. */
+    /** As {@link Observer#isGone}, of one that is no process of this host. By a look, which a kind may know better. */
     default boolean isGone(Instance instance) {
         return look(instance.workload(), ImmutableList.of(instance), Checks.NONE)
                         instanceof Observation.Seen<ImmutableList<ObservedInstance>>(var found)

@@ -74,16 +74,14 @@ public final class MachineObserver implements Observer {
 
     @Override
     public boolean isGone(Instance instance) {
-        return !runs(instance) && instances.apply(instance.workload().kind()).isGone(instance);
-    }
-
-    /** The cheap half of it: every pass asks this of all that its workload depends on. */
-    private boolean runs(Instance instance) {
         ProcessIdentity process = instance.process();
         try {
-            return process != null && procFs.runs(process);
+            // No look at its launch, which its own pass may be removing.
+            return process == null
+                    ? instances.apply(instance.workload().kind()).isGone(instance)
+                    : !procFs.runs(process);
         } catch (IOException e) {
-            // The look says what there is to say.
+            // Not known; its own pass says why.
             return false;
         }
     }

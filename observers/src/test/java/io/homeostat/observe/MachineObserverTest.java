@@ -14,6 +14,7 @@ import io.homeostat.desired.model.Probe;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.platform.MetadataServer;
+import io.homeostat.desired.state.Identity.ProcessIdentity;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.Instance.Phase;
 import io.homeostat.observe.ObservedInstance.Liveness;
@@ -300,6 +301,26 @@ class MachineObserverTest {
         proc.unreadable("100/stat");
 
         assertInstanceOf(Observation.Unseen.class, look(observer, instance, Checks.NONE));
+    }
+
+    @Test
+    void anInstanceIsGoneOnceItsProcessIsWhateverCanBeSeenOfItsLaunch() throws Exception {
+        Instance instance = running(Phase.STARTED).withIdentity(new ProcessIdentity(100, 5000, FakeProc.BOOT));
+        assertFalse(observer.isGone(instance));
+
+        Files.createDirectory(new Launches(layout).directory(instance).exitFile());
+        proc.end(100);
+
+        assertInstanceOf(Observation.Unseen.class, look(observer, instance, Checks.NONE));
+        assertTrue(observer.isGone(instance));
+    }
+
+    @Test
+    void anInstanceWhoseProcessCanNotBeSeenIsNotKnownToBeGone() throws Exception {
+        Instance instance = running(Phase.STARTED).withIdentity(new ProcessIdentity(100, 5000, FakeProc.BOOT));
+        proc.unreadable("100/stat");
+
+        assertFalse(observer.isGone(instance));
     }
 
     @Test
