@@ -19,7 +19,10 @@ public interface InstanceObserver extends AutoCloseable {
      */
     Observation<ImmutableList<ObservedInstance>> look(WorkloadId id, ImmutableList<Instance> instances, Checks checks);
 
-    /** As {@link Observer#isGone}, of one that is no process of this host. By a look, which a kind may know better. */
+    /**
+     * Whether an instance that is not known as a process of this host is known not to run any more, see {@link Observer#isGone}. The
+     * default is to look at it; a kind may know a better way.
+     */
     default boolean isGone(Instance instance) {
         return look(instance.workload(), ImmutableList.of(instance), Checks.NONE)
                         instanceof Observation.Seen<ImmutableList<ObservedInstance>>(var found)

@@ -75,11 +75,12 @@ public final class MachineObserver implements Observer {
     @Override
     public boolean isGone(Instance instance) {
         ProcessIdentity process = instance.process();
+        if (process == null) {
+            return instances.apply(instance.workload().kind()).isGone(instance);
+        }
         try {
             // No look at its launch, which its own pass may be removing.
-            return process == null
-                    ? instances.apply(instance.workload().kind()).isGone(instance)
-                    : !procFs.runs(process);
+            return !procFs.runs(process);
         } catch (IOException e) {
             // Not known; its own pass says why.
             return false;

@@ -103,7 +103,7 @@ public final class DependencyGraph {
      * How those fare that matter to a workload.
      *
      * @param own what is remembered of the workload itself
-     * @param memory what is remembered of a workload; asked once for each, and again after {@code gone}
+     * @param memory what is remembered of a workload; asked once for each, and again whenever {@code gone} says no
      * @param gone whether an instance is known not to run any more, though nobody has looked at its workload since; asked for what the
      *     workload waits for
      * @param changing those that were stopped for a change and are not well again

@@ -38,8 +38,8 @@ public record Remembered(
 
     /**
      * As it is known to be by now: how it was at its last look says nothing once all that had started then is gone. A pass of its own may
-     * replace an instance while others ask for it, and they may then be told anything. So the answer counts only if the same is
-     * remembered after it.
+     * replace an instance while others ask about it, and a look may then fail. So that it is not gone counts only if the same is
+     * remembered after the answer.
      *
      * @param again what is remembered when this is asked
      */

@@ -68,20 +68,36 @@ class DependencyGraphTest {
         assertEquals(Need.State.COMING, stateOfDb());
     }
 
-    /** What is asked of an instance that is just being replaced says nothing: its launch may be removed meanwhile. */
+    /** Its launch may be removed during the look, which then can't tell that it is gone. */
     @Test
-    void whatIsReplacedWhileItIsAskedForIsNotWellBeforeItWasLookedAt() {
+    void whatIsAnsweredAboutAnInstanceThatIsBeingReplacedSaysNothing() {
+        WorkloadHistory starting = healthy(1).withConditions(ImmutableList.of());
+
+        assertEquals(Need.State.COMING, stateOfDbWhenReplaced(starting, false));
+        assertEquals(Need.State.COMING, stateOfDbWhenReplaced(healthy(1), true));
+        assertEquals(Need.State.WELL, stateOfDbWhenReplaced(healthy(1), false));
+    }
+
+    /**
+     * @param next what is remembered of the instance that takes the place of the first one while that is asked about
+     * @param nextIsGone whether the other one is gone, too
+     */
+    private Need.State stateOfDbWhenReplaced(WorkloadHistory next, boolean nextIsGone) {
         declaredAndNeeded();
         remember(DB, healthy(1), "this-boot");
-        Predicate<Instance> askedDuringItsReplacement = instance -> {
-            remember(DB, healthy(1).withConditions(ImmutableList.of()), "this-boot");
+        Instance former = look(DB).instances().getFirst();
+        Predicate<Instance> isGone = instance -> {
+            if (!instance.equals(former)) {
+                return nextIsGone;
+            }
+            remember(DB, next, new ProcessIdentity(4712, 2, "this-boot"), LaunchInputs.of(process("db", "")));
             return false;
         };
-
-        Relations relations = dependencies(process("db", ""), process("web", "dependsOn: [process/db]"))
-                .of(WEB, HOST, WorkloadHistory.NONE, this::look, askedDuringItsReplacement, _ -> false, _ -> false);
-
-        assertEquals(List.of(new Need(DB, Need.State.COMING)), relations.needs());
+        return dependencies(process("db", ""), process("web", "dependsOn: [process/db]"))
+                .of(WEB, HOST, WorkloadHistory.NONE, this::look, isGone, _ -> false, _ -> false)
+                .needs()
+                .getFirst()
+                .state();
     }
 
     @Test
