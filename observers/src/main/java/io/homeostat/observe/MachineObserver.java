@@ -25,6 +25,7 @@ import io.homeostat.observe.process.UnknownLaunches;
 import java.io.IOException;
 import java.time.InstantSource;
 import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
 
 /** Looks at the real machine: its disk, its instances with their limits, and what is known of the host. */
 public final class MachineObserver implements Observer {
@@ -98,8 +99,8 @@ public final class MachineObserver implements Observer {
     }
 
     @Override
-    public ImmutableMap<String, FileContent> files(ImmutableSet<String> paths) {
-        return files.look(paths);
+    public ImmutableMap<String, FileContent> files(@Nullable String user, ImmutableSet<String> paths) {
+        return files.look(user, paths);
     }
 
     @Override

@@ -30,8 +30,12 @@ public interface Observer {
     /** Looks at the machine as a whole. Facts that are asked for may take some seconds. */
     HostFacts host(ImmutableSet<HostFact> asked);
 
-    /** What is at each of these absolute paths. */
-    ImmutableMap<String, FileContent> files(ImmutableSet<String> paths);
+    /**
+     * What is at each of these absolute paths.
+     *
+     * @param user with whose rights they are read; null: our own
+     */
+    ImmutableMap<String, FileContent> files(@Nullable String user, ImmutableSet<String> paths);
 
     /** Keys of the complete archives in the cache. */
     Observation<ImmutableSet<String>> archives();

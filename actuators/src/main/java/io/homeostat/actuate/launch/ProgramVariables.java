@@ -16,6 +16,7 @@ import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The variables that a program is launched with: those of its files in their order, and over them those that are declared.
@@ -29,7 +30,7 @@ public record ProgramVariables(ImmutableMap<String, String> variables, Immutable
      * @throws ActuationFailure names the file that can't be read, and no value; not fatal, because files change
      */
     public static ProgramVariables read(WorkloadId id, Program program) throws ActuationFailure {
-        Reading reading = new Reading(id);
+        Reading reading = new Reading(id, program.user());
         Map<String, String> variables = new LinkedHashMap<>();
         if (program.envFiles() != null) {
             for (String path : program.envFiles()) {
@@ -57,11 +58,13 @@ public record ProgramVariables(ImmutableMap<String, String> variables, Immutable
     /** Reads each file once, whatever for. */
     private static final class Reading {
         private final WorkloadId id;
+        private final @Nullable String user;
         private final Map<String, byte[]> bytes = new HashMap<>();
         private final Map<String, FileContent> contents = new LinkedHashMap<>();
 
-        Reading(WorkloadId id) {
+        Reading(WorkloadId id, @Nullable String user) {
             this.id = id;
+            this.user = user;
         }
 
         byte[] bytes(String path, Use use) throws ActuationFailure {
@@ -78,7 +81,7 @@ public record ProgramVariables(ImmutableMap<String, String> variables, Immutable
 
         private byte[] read(String path, Use use) throws ActuationFailure {
             try {
-                return FileContents.read(path);
+                return FileContents.read(user, path);
             } catch (IOException e) {
                 throw unusable(path, FileContents.problem(e).problem(use).orElse("it can't be read"));
             }

@@ -5,8 +5,10 @@ import com.github.benmanes.caffeine.cache.Caffeine;
 import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.yaml.IoReason;
+import io.homeostat.observe.process.PinnedFile;
 import java.io.IOException;
 import java.io.InputStream;
+import java.nio.channels.Channels;
 import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.InvalidPathException;
@@ -17,6 +19,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
 import java.util.Objects;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Looks at files whose content matters. One that stat(2) shows as it was is not read again. Symbolic links are followed. For many threads.
@@ -30,19 +33,18 @@ public final class FileContents {
     /** As long as a file is younger, it may be written again without another time of change: file systems count in ticks, some in seconds. */
     private static final Duration SETTLED = Duration.ofSeconds(2);
 
-    private static final int TYPE = 0170000;
-    private static final int REGULAR = 0100000;
-
     private final InstantSource clock;
     private final Reader reader;
-    private final Cache<String, Known> known =
+    private final Cache<Question, Known> known =
             Caffeine.newBuilder().maximumSize(REMEMBERED).build();
 
     /** Gets the bytes of a file. */
     @FunctionalInterface
     interface Reader {
-        byte[] read(String name) throws IOException;
+        byte[] read(Path path) throws IOException;
     }
+
+    private record Question(@Nullable String user, String name) {}
 
     private record Known(Stat stat, FileContent content) {}
 
@@ -53,11 +55,7 @@ public final class FileContents {
                     ImmutableMap.copyOf(Files.readAttributes(path, "unix:dev,ino,mode,size,lastModifiedTime,ctime")));
         }
 
-        boolean isRegular() {
-            return (fact("mode", Integer.class) & TYPE) == REGULAR;
-        }
-
-        /** Files of /proc and /sys have no size, and change without a sign of it. */
+        /** Files of some file systems have no size, and change without a sign of it. */
         boolean tellsChanges(Instant now) {
             return fact("size", Long.class) > 0
                     && fact("ctime", FileTime.class).toInstant().plus(SETTLED).isBefore(now);
@@ -78,49 +76,58 @@ public final class FileContents {
         this.reader = reader;
     }
 
-    /** What is at each of these paths now. */
-    public ImmutableMap<String, FileContent> look(ImmutableSet<String> paths) {
+    /**
+     * What is at each of these paths now.
+     *
+     * @param user with whose rights they are read, see {@link UserRights#with}
+     */
+    public ImmutableMap<String, FileContent> look(@Nullable String user, ImmutableSet<String> paths) {
         ImmutableMap.Builder<String, FileContent> contents = ImmutableMap.builderWithExpectedSize(paths.size());
         for (String path : paths) {
-            contents.put(path, look(path));
+            contents.put(path, look(user, path));
         }
         return contents.buildOrThrow();
     }
 
-    private FileContent look(String name) {
+    private FileContent look(@Nullable String user, String name) {
         try {
-            Path path = path(name);
-            Instant now = clock.instant();
-            Stat stat = Stat.of(path);
-            Known before = known.getIfPresent(name);
-            if (before != null && before.stat().equals(stat)) {
-                return before.content();
-            }
-            FileContent content = FileContent.of(reader.read(name));
-            if (stat.tellsChanges(now)) {
-                known.put(name, new Known(stat, content));
-            }
-            return content;
+            return UserRights.ofThisMachine().with(user, name, () -> look(new Question(user, name)));
         } catch (IOException e) {
             return problem(e);
         }
     }
 
+    private FileContent look(Question question) throws IOException {
+        Path path = path(question.name());
+        Instant now = clock.instant();
+        Stat stat = Stat.of(path);
+        Known before = known.getIfPresent(question);
+        if (before != null && before.stat().equals(stat)) {
+            return before.content();
+        }
+        FileContent content = FileContent.of(reader.read(path));
+        if (stat.tellsChanges(now)) {
+            known.put(question, new Known(stat, content));
+        }
+        return content;
+    }
+
     /**
      * Reads a whole file of at most {@link #LARGEST} bytes.
      *
+     * @param user with whose rights, see {@link UserRights#with}
      * @throws IOException {@link #problem} says why
      */
-    public static byte[] read(String name) throws IOException {
-        Path path = path(name);
-        // Before it is opened: opening a FIFO would wait for a writer.
-        if (!Stat.of(path).isRegular()) {
-            throw new FileSystemException(name, null, "it is no regular file");
-        }
-        try (InputStream in = Files.newInputStream(path)) {
+    public static byte[] read(@Nullable String user, String name) throws IOException {
+        return UserRights.ofThisMachine().with(user, name, () -> read(path(name)));
+    }
+
+    static byte[] read(Path path) throws IOException {
+        try (PinnedFile pinned = PinnedFile.following(path);
+                InputStream in = Channels.newInputStream(pinned.read(path.toString()))) {
             byte[] bytes = in.readNBytes(LARGEST + 1);
             if (bytes.length > LARGEST) {
-                throw new FileSystemException(name, null, "it is larger than " + (LARGEST >> 20) + " MiB");
+                throw new FileSystemException(path.toString(), null, "it is larger than " + (LARGEST >> 20) + " MiB");
             }
             return bytes;
         }

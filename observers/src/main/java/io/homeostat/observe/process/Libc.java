@@ -225,6 +225,41 @@ public final class Libc {
         return open(path, READ_ONLY, 0);
     }
 
+    /** The type of the file system of an open file, as in statfs(2); 0 when it can't be told. */
+    static long fileSystemType(int descriptor) {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment facts = arena.allocate(FileSystems.STATFS_SIZE);
+            long result = result(errno -> (int) FileSystems.FSTATFS.invokeExact(errno, descriptor, facts));
+            // A long, and on s390x, alone with the higher bytes first, an int.
+            return result < 0 ? 0 : Integer.toUnsignedLong(facts.get(JAVA_INT, 0));
+        }
+    }
+
+    /**
+     * Gives the calling thread, and no other one, the rights of a user on files: its groups, setgroups(2), and its ids for files,
+     * setfsgid(2) and setfsuid(2).
+     *
+     * @return negative when that is refused; then the thread may have some of both
+     */
+    public static int becomeForFiles(int uid, int gid, int[] groups) {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment list = arena.allocateFrom(JAVA_INT, groups);
+            // The function of the C library would change all threads.
+            long set = result(errno -> (long) Processes.SYSCALL.invokeExact(
+                    errno, Rights.SETGROUPS_NUMBER, (long) groups.length, list.address(), 0L, 0L));
+            if (set < 0) {
+                return (int) set;
+            }
+            return becomes(Rights.SETFSGID, gid) && becomes(Rights.SETFSUID, uid) ? 0 : -EPERM;
+        }
+    }
+
+    /** These return the former id, whether it was changed or not; for one that can't be, the present one. */
+    private static boolean becomes(MethodHandle set, int id) {
+        long _ = result(errno -> (int) set.invokeExact(errno, id));
+        return (int) result(errno -> (int) set.invokeExact(errno, -1)) == id;
+    }
+
     /** A descriptor that appends, closed on exec. Of a pipe it is never waited for: without a reader this is ENXIO. */
     static int openToAppend(String path) {
         return open(path, APPENDING, 0);
@@ -417,6 +452,28 @@ public final class Libc {
 
     // These are linked when the first of a group is used: to link one takes milliseconds, and not every process needs
     // all.
+
+    private static final class Rights {
+        static final MethodHandle SETFSUID = function("setfsuid", FunctionDescriptor.of(JAVA_INT, JAVA_INT));
+        static final MethodHandle SETFSGID = function("setfsgid", FunctionDescriptor.of(JAVA_INT, JAVA_INT));
+
+        /** In the tables of the architectures that Java runs on; younger ones have the common table. */
+        static final long SETGROUPS_NUMBER =
+                switch (System.getProperty("os.arch", "")) {
+                    case "amd64" -> 116;
+                    case "ppc64le" -> 81;
+                    case "s390x" -> 206;
+                    default -> 159;
+                };
+    }
+
+    private static final class FileSystems {
+        static final MethodHandle FSTATFS =
+                function("fstatfs", FunctionDescriptor.of(JAVA_INT, JAVA_INT, ADDRESS));
+
+        /** That of a struct statfs is 120 bytes or less. */
+        static final long STATFS_SIZE = 256;
+    }
 
     private static final class Memory {
         static final MethodHandle GETPAGESIZE = function("getpagesize", FunctionDescriptor.of(JAVA_INT));

@@ -1,5 +1,6 @@
 package io.homeostat.observe.process;
 
+import com.google.common.collect.ImmutableSet;
 import java.io.IOException;
 import java.nio.channels.FileChannel;
 import java.nio.file.AccessDeniedException;
@@ -7,6 +8,7 @@ import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
+import java.nio.file.NotDirectoryException;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.BasicFileAttributes;
@@ -29,7 +31,23 @@ public final class PinnedFile implements AutoCloseable {
     private static final int OWNERS_ALONE = 0600;
 
     private static final int ENOENT = 2;
+    private static final int EACCES = 13;
     private static final int EEXIST = 17;
+    private static final int ENOTDIR = 20;
+
+    /** proc, sysfs, both cgroups, debugfs, tracefs, securityfs, configfs, efivarfs, bpf, devpts; magic.h of the kernel. */
+    private static final ImmutableSet<Long> KERNEL_FILE_SYSTEMS = ImmutableSet.of(
+            0x9fa0L,
+            0x62656572L,
+            0x27e0ebL,
+            0x63677270L,
+            0x64626720L,
+            0x74726163L,
+            0x73636673L,
+            0x62656570L,
+            0xde5e81e4L,
+            0xcafe4a11L,
+            0x1cd1L);
 
     private final int number;
 
@@ -47,6 +65,15 @@ public final class PinnedFile implements AutoCloseable {
     }
 
     /**
+     * As {@link #of}, but what a symlink leads to.
+     *
+     * @throws NoSuchFileException when nothing has this name, or a link leads nowhere
+     */
+    public static PinnedFile following(Path file) throws IOException {
+        return new PinnedFile(open(file, O_PATH | O_CLOEXEC));
+    }
+
+    /**
      * Opens a regular file for reading, and never waits: a FIFO that has taken its name would have to have a writer first.
      *
      * @throws NoSuchFileException when nothing has this name
@@ -54,13 +81,27 @@ public final class PinnedFile implements AutoCloseable {
      */
     public static FileChannel read(Path file) throws IOException {
         try (PinnedFile pinned = of(file)) {
-            if (!pinned.facts().basic().isRegularFile()) {
-                throw new FileSystemException(file.toString(), null, "it is no regular file");
-            }
-            return FileChannel.open(pinned.path(), StandardOpenOption.READ);
+            return pinned.read(file.toString());
+        }
+    }
+
+    /**
+     * Opens what is pinned, if it is a regular file with content of its own: one in which the kernel tells something may wait for that.
+     *
+     * @param name for people
+     */
+    public FileChannel read(String name) throws IOException {
+        if (!facts().basic().isRegularFile()) {
+            throw new FileSystemException(name, null, "it is no regular file");
+        }
+        if (KERNEL_FILE_SYSTEMS.contains(Libc.fileSystemType(number))) {
+            throw new FileSystemException(name, null, "it is no file on a disk, the kernel makes what is in it");
+        }
+        try {
+            return FileChannel.open(path(), StandardOpenOption.READ);
         } catch (AccessDeniedException e) {
             // It names the open file.
-            throw new AccessDeniedException(file.toString());
+            throw new AccessDeniedException(name);
         }
     }
 
@@ -113,6 +154,8 @@ public final class PinnedFile implements AutoCloseable {
         }
         throw switch (-opened) {
             case ENOENT -> new NoSuchFileException(file.toString());
+            case EACCES -> new AccessDeniedException(file.toString());
+            case ENOTDIR -> new NotDirectoryException(file.toString());
             case EEXIST -> new FileAlreadyExistsException(file.toString());
             default -> new FileSystemException(file.toString(), null, "opening it failed with errno " + -opened);
         };

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.common.collect.ImmutableSet;
+import io.homeostat.observe.process.Account;
 import java.io.RandomAccessFile;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -22,10 +23,14 @@ import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Real files, pipes and links. */
 @Timeout(60)
 class FileContentsTest {
+    private static final int UID_OF_NOBODY = 65534;
+
     @TempDir
     Path root;
 
@@ -34,9 +39,9 @@ class FileContentsTest {
 
     /** To it, what was just written is old. */
     private final FileContents later =
-            new FileContents(InstantSource.offset(InstantSource.system(), Duration.ofHours(1)), name -> {
+            new FileContents(InstantSource.offset(InstantSource.system(), Duration.ofHours(1)), path -> {
                 reads.incrementAndGet();
-                return FileContents.read(name);
+                return FileContents.read(path);
             });
 
     private FileContent look(FileContents by, Path path) {
@@ -44,7 +49,7 @@ class FileContentsTest {
     }
 
     private static FileContent look(FileContents by, String name) {
-        return Objects.requireNonNull(by.look(ImmutableSet.of(name)).get(name));
+        return Objects.requireNonNull(by.look(null, ImmutableSet.of(name)).get(name));
     }
 
     private Optional<String> problem(Path path) {
@@ -146,12 +151,45 @@ class FileContentsTest {
         assertEquals(Optional.of("permission denied"), problem(file));
     }
 
-    @Test
-    void filesOfTheKernelAreReadEachTime() {
-        look(later, Path.of("/proc/version"));
-        look(later, Path.of("/proc/version"));
+    @ParameterizedTest
+    @ValueSource(strings = {"/proc/version", "/proc/kmsg", "/sys/kernel/uevent_seqnum"})
+    void filesOfTheKernelAreNotRead(Path file) {
+        Assumptions.assumeTrue(Files.exists(file));
 
-        assertEquals(2, reads.get());
+        assertEquals(
+                Optional.of("it is no file on a disk, the kernel makes what is in it"), problem(file));
+    }
+
+    @Test
+    void whatItsUserCanNotReadIsNotRead() throws Exception {
+        Assumptions.assumeTrue(Account.ourUid() == 0, "only root can become another user");
+        Files.setPosixFilePermissions(root, PosixFilePermissions.fromString("rwxr-xr-x"));
+        Path theirs = Files.writeString(root.resolve("theirs"), "x");
+        Files.setAttribute(theirs, "unix:uid", UID_OF_NOBODY);
+        Files.setPosixFilePermissions(theirs, PosixFilePermissions.fromString("r--------"));
+        Path secret = Files.writeString(root.resolve("secret"), "root's");
+        Files.setPosixFilePermissions(secret, PosixFilePermissions.fromString("rw-r-----"));
+        Path link = Files.createSymbolicLink(root.resolve("link"), secret);
+
+        assertInstanceOf(FileContent.Present.class, asNobody(theirs));
+        assertEquals(new FileContent.Unusable("permission denied"), asNobody(secret));
+        assertEquals(new FileContent.Unusable("permission denied"), asNobody(link));
+        assertInstanceOf(FileContent.Present.class, look(contents, link));
+    }
+
+    @Test
+    void aUserThatIsNotThereReadsNothing() throws Exception {
+        Assumptions.assumeTrue(Account.ourUid() == 0, "only root can become another user");
+        String file = Files.writeString(root.resolve("f"), "x").toString();
+
+        assertEquals(
+                new FileContent.Unusable("there is no user nowhere-to-be-found"),
+                contents.look("nowhere-to-be-found", ImmutableSet.of(file)).get(file));
+    }
+
+    private FileContent asNobody(Path file) {
+        return Objects.requireNonNull(contents.look(Integer.toString(UID_OF_NOBODY), ImmutableSet.of(file.toString()))
+                .get(file.toString()));
     }
 
     @Test

@@ -2,7 +2,10 @@ package io.homeostat.reconcile.agent;
 
 import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
+import io.homeostat.desired.model.Declaration;
+import io.homeostat.desired.model.ProgramSpec;
 import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.observe.Observer;
 import io.homeostat.observe.files.FileContent;
 import io.homeostat.observe.watch.FileChanges;
 import io.homeostat.reconcile.loop.PassListener;
@@ -14,7 +17,6 @@ import java.time.Duration;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
 import java.util.function.Consumer;
-import java.util.function.Function;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -27,19 +29,26 @@ final class ContentWatcher implements PassListener, AutoCloseable {
     /** Within this many workloads are declared at once, as when the agent starts; the files of all of them are watched together. */
     private static final Duration GATHERING = Duration.ofMillis(100);
 
-    private final Function<ImmutableSet<String>, ImmutableMap<String, FileContent>> observer;
+    private final Files observer;
     private final Consumer<WorkloadId> onChange;
     private final PeriodicTasks tasks = new PeriodicTasks("file-contents");
-    private final ConcurrentMap<WorkloadId, ImmutableMap<String, FileContent>> seen = new ConcurrentHashMap<>();
+    private final ConcurrentMap<WorkloadId, Seen> seen = new ConcurrentHashMap<>();
     private ImmutableSet<Path> watched = ImmutableSet.of();
     private @Nullable FileChanges changes;
+
+    /** As {@link Observer#files}. */
+    @FunctionalInterface
+    interface Files {
+        ImmutableMap<String, FileContent> look(@Nullable String user, ImmutableSet<String> paths);
+    }
+
+    private record Seen(@Nullable String user, ImmutableMap<String, FileContent> files) {}
 
     /**
      * @param observer says what is at paths now
      * @param onChange must not block
      */
-    ContentWatcher(
-            Function<ImmutableSet<String>, ImmutableMap<String, FileContent>> observer, Consumer<WorkloadId> onChange) {
+    ContentWatcher(Files observer, Consumer<WorkloadId> onChange) {
         this.observer = observer;
         this.onChange = onChange;
     }
@@ -47,9 +56,11 @@ final class ContentWatcher implements PassListener, AutoCloseable {
     @Override
     public void looked(Situation situation, WorkloadPlan plan) {
         ImmutableMap<String, FileContent> files = situation.seen().files();
-        ImmutableMap<String, FileContent> before =
-                files.isEmpty() ? seen.remove(situation.id()) : seen.put(situation.id(), files);
-        ImmutableSet<String> pathsBefore = before == null ? ImmutableSet.of() : before.keySet();
+        Declaration declared = situation.declared();
+        String user = declared == null ? null : ProgramSpec.user(declared.workload().spec());
+        Seen before = files.isEmpty() ? seen.remove(situation.id()) : seen.put(situation.id(), new Seen(user, files));
+        ImmutableSet<String> pathsBefore =
+                before == null ? ImmutableSet.of() : before.files().keySet();
         if (!files.keySet().equals(pathsBefore)) {
             tasks.instead(GATHERING, "watching files whose contents matter", this::watch);
         }
@@ -57,7 +68,7 @@ final class ContentWatcher implements PassListener, AutoCloseable {
 
     private synchronized void watch() {
         ImmutableSet<Path> paths = seen.values().stream()
-                .flatMap(files -> files.keySet().stream())
+                .flatMap(one -> one.files().keySet().stream())
                 .flatMap(ContentWatcher::path)
                 .collect(ImmutableSet.toImmutableSet());
         if (paths.equals(watched)) {
@@ -80,8 +91,8 @@ final class ContentWatcher implements PassListener, AutoCloseable {
     }
 
     private void compare() {
-        seen.forEach((id, files) -> {
-            if (!observer.apply(files.keySet()).equals(files)) {
+        seen.forEach((id, one) -> {
+            if (!observer.look(one.user(), one.files().keySet()).equals(one.files())) {
                 onChange.accept(id);
             }
         });

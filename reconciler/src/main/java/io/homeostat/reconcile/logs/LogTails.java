@@ -2,6 +2,8 @@ package io.homeostat.reconcile.logs;
 
 import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.Declaration;
+import io.homeostat.desired.model.ProgramSpec;
+import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.StateReader;
 import io.homeostat.observe.Observation;
@@ -18,6 +20,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -84,10 +87,12 @@ public interface LogTails {
             if (lines.isEmpty()) {
                 return lines;
             }
+            Optional<Workload> declared = desired.apply(id).map(Declaration::workload);
+            String user = declared.map(workload -> ProgramSpec.user(workload.spec())).orElse(null);
             Optional<String> changed = store.instances(id).stream()
                     .filter(instance -> !launched.knows(instance))
                     .flatMap(instance -> LaunchInputs.files(instance).entrySet().stream())
-                    .filter(file -> !holds(file.getKey(), file.getValue()))
+                    .filter(file -> !holds(user, file.getKey(), file.getValue()))
                     .map(Map.Entry::getKey)
                     .findFirst();
             if (changed.isPresent()) {
@@ -96,14 +101,14 @@ public interface LogTails {
                         + id + ")";
             }
             SecretMask mask = DeclaredSecrets.everGiven(
-                    desired.apply(id).stream().map(Declaration::workload), store.history(id), store.revisions(id));
+                    declared.stream(), store.history(id), store.revisions(id));
             launched.learn(id, mask);
             return mask.mask(lines);
         }
 
-        private static boolean holds(String path, String sha256) {
+        private static boolean holds(@Nullable String user, String path, String sha256) {
             try {
-                return FileContent.of(FileContents.read(path)) instanceof FileContent.Present present
+                return FileContent.of(FileContents.read(user, path)) instanceof FileContent.Present present
                         && present.sha256().equals(sha256);
             } catch (IOException e) {
                 LOG.debug("what is secret in {} can't be masked: {}", path, e.getMessage());

@@ -1,17 +1,23 @@
 package io.homeostat.reconcile.plan;
 
+import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
+import com.google.common.collect.Sets;
 import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.model.DesiredState.Policy;
+import io.homeostat.desired.model.ProgramSpec;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.history.WorkloadHistory;
 import io.homeostat.desired.state.history.WorkloadHistory.LastKnownGood;
 import io.homeostat.observe.ObservedWorkload;
 import io.homeostat.observe.Observer;
 import io.homeostat.observe.Observer.Checks;
+import io.homeostat.observe.files.FileContent;
 import io.homeostat.observe.host.HostFacts;
 import io.homeostat.observe.host.HostFacts.HostFact;
 import java.time.InstantSource;
+import java.util.HashMap;
+import java.util.Map;
 import java.util.function.BiFunction;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
@@ -67,7 +73,7 @@ public final class Situations {
                 declared,
                 policy,
                 (remembered.hasRemains() ? seen.withResidue() : seen)
-                        .withFiles(observer.files(files(declared, remembered)))
+                        .withFiles(files(declared, remembered))
                         .withRefusal(declared == null ? "" : observer.refusal(declared.workload())),
                 host,
                 relations.apply(host, remembered.history()),
@@ -80,11 +86,16 @@ public final class Situations {
     }
 
     /** Those of what is declared, and of what was last seen well, which may have to take its place. */
-    private static ImmutableSet<String> files(@Nullable Declaration declared, Remembered remembered) {
-        return Stream.concat(
+    private ImmutableMap<String, FileContent> files(@Nullable Declaration declared, Remembered remembered) {
+        Map<String, FileContent> files = new HashMap<>();
+        Stream.concat(
                         Stream.ofNullable(declared).map(Declaration::workload),
                         remembered.history().standIns().stream().map(LastKnownGood::workload))
-                .flatMap(workload -> Traits.of(workload).files().stream())
-                .collect(ImmutableSet.toImmutableSet());
+                .forEach(workload -> observer.files(
+                                ProgramSpec.user(workload.spec()),
+                                Sets.difference(Traits.of(workload).files(), files.keySet())
+                                        .immutableCopy())
+                        .forEach(files::put));
+        return ImmutableMap.copyOf(files);
     }
 }

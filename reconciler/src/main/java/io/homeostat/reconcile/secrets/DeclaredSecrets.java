@@ -7,6 +7,7 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.google.common.base.Splitter;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.Streams;
+import io.homeostat.desired.model.ProgramSpec;
 import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.schema.Fields.Location;
 import io.homeostat.desired.model.schema.Fields.Secret;
@@ -133,13 +134,14 @@ public final class DeclaredSecrets {
     /** Teaches the mask what the files that the program's environment is in hold now; what they held at its launch, {@link LaunchedValues} may know. */
     public static void learnFiles(Workload workload, SecretMask mask) {
         JsonNode spec = tree(workload).path("spec");
+        String user = ProgramSpec.user(workload.spec());
         spec.path("envFiles")
-                .forEach(path -> bytes(path).ifPresent(bytes -> {
+                .forEach(path -> bytes(user, path).ifPresent(bytes -> {
                     text(new String(bytes, StandardCharsets.UTF_8), mask);
                     EnvironmentFile.of(bytes).variables().forEach((name, value) -> variable(name, value, mask));
                 }));
         spec.path("env")
-                .forEach(value -> bytes(value.path("file")).ifPresent(bytes -> {
+                .forEach(value -> bytes(user, value.path("file")).ifPresent(bytes -> {
                     String secret = FileValue.of(bytes).text();
                     text(secret, mask);
                     mask.learnNamed(secret);
@@ -153,12 +155,12 @@ public final class DeclaredSecrets {
         }
     }
 
-    private static Optional<byte[]> bytes(JsonNode path) {
+    private static Optional<byte[]> bytes(@Nullable String user, JsonNode path) {
         if (!path.isTextual()) {
             return Optional.empty();
         }
         try {
-            return Optional.of(FileContents.read(path.textValue()));
+            return Optional.of(FileContents.read(user, path.textValue()));
         } catch (IOException e) {
             LOG.debug("what is secret in {} can't be masked: {}", path.textValue(), e.getMessage());
             return Optional.empty();

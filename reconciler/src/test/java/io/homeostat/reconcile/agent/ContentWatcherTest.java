@@ -52,7 +52,7 @@ class ContentWatcherTest {
     }
 
     private ImmutableMap<String, FileContent> now() {
-        return contents.look(ImmutableSet.of(file.toString()));
+        return contents.look(null, ImmutableSet.of(file.toString()));
     }
 
     private void awaitTold(WorkloadId id) {

@@ -35,6 +35,7 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -242,7 +243,7 @@ class ReconcilerTest {
         }
 
         @Override
-        public ImmutableMap<String, FileContent> files(ImmutableSet<String> paths) {
+        public ImmutableMap<String, FileContent> files(@Nullable String user, ImmutableSet<String> paths) {
             return ImmutableMap.of();
         }
 

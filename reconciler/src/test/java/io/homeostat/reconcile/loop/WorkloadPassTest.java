@@ -336,7 +336,7 @@ class WorkloadPassTest {
         }
 
         @Override
-        public ImmutableMap<String, FileContent> files(ImmutableSet<String> paths) {
+        public ImmutableMap<String, FileContent> files(@Nullable String user, ImmutableSet<String> paths) {
             return ImmutableMap.of();
         }
 

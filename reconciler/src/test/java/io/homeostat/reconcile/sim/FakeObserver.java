@@ -271,7 +271,7 @@ final class FakeObserver implements Observer {
     }
 
     @Override
-    public ImmutableMap<String, FileContent> files(ImmutableSet<String> paths) {
+    public ImmutableMap<String, FileContent> files(@Nullable String user, ImmutableSet<String> paths) {
         return disk.files(paths);
     }
 

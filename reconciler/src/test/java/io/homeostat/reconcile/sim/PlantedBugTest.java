@@ -30,6 +30,7 @@ import java.util.function.Predicate;
 import java.util.function.UnaryOperator;
 import java.util.stream.LongStream;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
@@ -262,8 +263,8 @@ class PlantedBugTest {
             }
 
             @Override
-            public ImmutableMap<String, FileContent> files(ImmutableSet<String> paths) {
-                return eyes.files(paths);
+            public ImmutableMap<String, FileContent> files(@Nullable String user, ImmutableSet<String> paths) {
+                return eyes.files(user, paths);
             }
 
             @Override

@@ -121,8 +121,8 @@ final class World implements StepExecutor, Observer {
     }
 
     @Override
-    public ImmutableMap<String, FileContent> files(ImmutableSet<String> paths) {
-        return machine.observer.files(paths);
+    public ImmutableMap<String, FileContent> files(@Nullable String user, ImmutableSet<String> paths) {
+        return machine.observer.files(user, paths);
     }
 
     @Override

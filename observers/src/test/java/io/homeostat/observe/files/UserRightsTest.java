@@ -1,0 +1,53 @@
+package io.homeostat.observe.files;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.github.benmanes.caffeine.cache.Ticker;
+import java.nio.file.FileSystemException;
+import java.time.Duration;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+@Timeout(60)
+class UserRightsTest {
+    private final UserRights rights = new UserRights(Duration.ofMillis(50), Ticker.systemTicker());
+    private final CountDownLatch answers = new CountDownLatch(1);
+    private final AtomicInteger looks = new AtomicInteger();
+
+    private final Callable<String> hangs = () -> {
+        looks.incrementAndGet();
+        answers.await();
+        return "at last";
+    };
+
+    @Test
+    void whatHangsIsAbandonedAndNotLookedAtAgainUntilItHasAnswered() throws Exception {
+        FileSystemException late = assertThrows(FileSystemException.class, () -> rights.with(null, "/f", hangs));
+        assertEquals("it can't be read within 50ms", late.getReason());
+
+        FileSystemException again = assertThrows(FileSystemException.class, () -> rights.with(null, "/f", hangs));
+
+        assertEquals("an earlier look at it has not ended", again.getReason());
+        assertEquals(1, looks.get());
+        assertEquals("another", rights.with(null, "/g", () -> "another"));
+        answers.countDown();
+        Awaitility.await()
+                .atMost(Duration.ofSeconds(30))
+                .ignoreException(FileSystemException.class)
+                .until(() -> rights.with(null, "/f", () -> "now").equals("now"));
+    }
+
+    @Test
+    void itIsDoneOnAThreadThatEndsWithIt() throws Exception {
+        Thread thread = rights.with(null, "/f", Thread::currentThread);
+
+        thread.join();
+        assertTrue(thread != Thread.currentThread() && !thread.isVirtual());
+    }
+}
