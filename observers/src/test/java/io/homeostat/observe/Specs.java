@@ -51,7 +51,7 @@ public final class Specs {
 
     /** @param timeout of a health check */
     public static DriverSpec driver(Duration timeout) {
-        return new DriverSpec(program(ProcessSettings.NONE), lifecycle(timeout), null);
+        return new DriverSpec(program(null, ProcessSettings.NONE), lifecycle(timeout), null);
     }
 
     static Checks plugin() {
@@ -60,10 +60,10 @@ public final class Specs {
 
     /** @param timeout of a health check */
     static Checks plugin(Duration timeout) {
-        return instance -> new PluginSpec(program(ProcessSettings.NONE), lifecycle(timeout), null);
+        return instance -> new PluginSpec(program(null, ProcessSettings.NONE), lifecycle(timeout), null);
     }
 
-    private static Program program(ProcessSettings settings) {
+    private static Program program(@Nullable String user, ProcessSettings settings) {
         return new Program(
                 "r1",
                 null,
@@ -71,7 +71,7 @@ public final class Specs {
                 ImmutableList.of(),
                 ImmutableSortedMap.of(),
                 null,
-                null,
+                user,
                 settings,
                 null,
                 Program.Install.LOCAL);
@@ -82,6 +82,10 @@ public final class Specs {
     }
 
     public static Checks process(@Nullable Probe probe, ProcessSettings settings) {
-        return instance -> new ProcessSpec(program(settings), lifecycle(LONG), probe);
+        return process(probe, null, settings);
+    }
+
+    public static Checks process(@Nullable Probe probe, @Nullable String user, ProcessSettings settings) {
+        return instance -> new ProcessSpec(program(user, settings), lifecycle(LONG), probe);
     }
 }

@@ -2,13 +2,12 @@ package io.homeostat.actuate.launch;
 
 import com.google.common.base.Splitter;
 import com.google.common.collect.ImmutableList;
-import com.google.common.collect.ImmutableSet;
 import io.homeostat.actuate.ActuationFailure;
 import io.homeostat.desired.model.ProcessSettings;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.history.FailureCause;
 import io.homeostat.observe.process.Account;
-import io.homeostat.observe.process.Executables;
+import io.homeostat.observe.process.UserSwitch;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -64,7 +63,11 @@ final class LaunchCommand {
         if (more != 0) {
             command.add(tool("nice"), "-n", Integer.toString(more), "--");
         }
-        return command.addAll(becomingTheUser()).build();
+        try {
+            return command.addAll(UserSwitch.command(user, settings)).build();
+        } catch (UserSwitch.Refused e) {
+            throw failure(e);
+        }
     }
 
     /**
@@ -90,35 +93,6 @@ final class LaunchCommand {
                 .start();
         trial.getOutputStream().close();
         return trial.waitFor() == 0 ? command : ImmutableList.of();
-    }
-
-    private ImmutableList<String> becomingTheUser() throws ActuationFailure, IOException, InterruptedException {
-        boolean root = Account.ourUid() == 0;
-        boolean regrouped = settings.group() != null || settings.supplementaryGroups() != null;
-        if (regrouped && !root) {
-            throw refused("spec." + (settings.group() != null ? "group" : "supplementaryGroups")
-                    + " is set, but only root can give a process other groups; run as root or leave it out");
-        }
-        if (!regrouped) {
-            return user.uid() == Account.ourUid()
-                    ? ImmutableList.of()
-                    : ImmutableList.of(
-                            tool("setpriv"), "--reuid=" + user.uid(), "--regid=" + user.gid(), "--init-groups", "--");
-        }
-        ImmutableSet.Builder<String> groups = ImmutableSet.builder();
-        groups.addAll(Splitter.on(' ').split(said("id", "-G", "--", user.name())));
-        if (settings.supplementaryGroups() != null) {
-            for (String group : settings.supplementaryGroups()) {
-                groups.add(gid("supplementaryGroups", group));
-            }
-        }
-        String group = settings.group() == null ? Integer.toString(user.gid()) : gid("group", settings.group());
-        return ImmutableList.of(
-                tool("setpriv"),
-                "--reuid=" + user.uid(),
-                "--regid=" + group,
-                "--groups=" + String.join(",", groups.build()),
-                "--");
     }
 
     private void check() throws ActuationFailure, IOException, InterruptedException {
@@ -149,34 +123,12 @@ final class LaunchCommand {
 
     /** Root may be without that right, and others may have it; nice(1) would only warn. */
     private static boolean canBecome(int nice) throws ActuationFailure, IOException, InterruptedException {
-        String become = said("nice", "-n", Integer.toString(nice - niceness()), tool("nice"));
-        return become.equals(Integer.toString(nice));
-    }
-
-    private static String gid(String field, String group) throws ActuationFailure, IOException, InterruptedException {
-        if (group.chars().allMatch(Character::isDigit)) {
-            return group;
+        try {
+            String become = UserSwitch.said("nice", "-n", Integer.toString(nice - niceness()), tool("nice"));
+            return become.equals(Integer.toString(nice));
+        } catch (UserSwitch.Refused e) {
+            throw failure(e);
         }
-        List<String> fields = Splitter.on(':').splitToList(said("getent", "group", "--", group));
-        if (fields.size() < 3) {
-            throw new ActuationFailure(
-                    FailureCause.Kind.USER,
-                    "there is no group " + group + " on this machine; create it or declare another spec." + field,
-                    false);
-        }
-        return fields.get(2);
-    }
-
-    /** The first line that a command prints; empty when it prints none. */
-    private static String said(String... command) throws ActuationFailure, IOException, InterruptedException {
-        command[0] = tool(command[0]);
-        Process process = new ProcessBuilder(command)
-                .redirectError(ProcessBuilder.Redirect.DISCARD)
-                .start();
-        process.getOutputStream().close();
-        String answer = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
-        process.waitFor();
-        return answer.lines().findFirst().orElse("");
     }
 
     /** Our own, proc_pid_stat(5). */
@@ -193,20 +145,14 @@ final class LaunchCommand {
 
     /** @throws ActuationFailure names the package that it comes in */
     static String tool(String name) throws ActuationFailure {
-        return Executables.find(name)
-                .map(Path::toString)
-                .orElseThrow(() -> new ActuationFailure(
-                        FailureCause.Kind.TOOL_MISSING,
-                        "the command " + name + " is not on this machine, launching needs it; install "
-                                + packageOf(name),
-                        false));
+        try {
+            return UserSwitch.tool(name);
+        } catch (UserSwitch.Refused e) {
+            throw failure(e);
+        }
     }
 
-    private static String packageOf(String tool) {
-        return switch (tool) {
-            case "nice", "id", "env", "true" -> "coreutils";
-            case "getent" -> "libc-bin (glibc-common)";
-            default -> "util-linux";
-        };
+    private static ActuationFailure failure(UserSwitch.Refused e) {
+        return new ActuationFailure(e.kind(), String.valueOf(e.getMessage()), e.isPermanent());
     }
 }

@@ -6,9 +6,9 @@ import org.jspecify.annotations.Nullable;
 public interface ProgramSpec extends WorkloadSpec {
     Program program();
 
-    /** The user that a program runs as; null when that is the agent's, and where it is not we who launch it. */
-    static @Nullable String user(WorkloadSpec spec) {
-        return spec instanceof ProgramSpec program ? program.program().user() : null;
+    @Override
+    default @Nullable String user() {
+        return program().user();
     }
 
     @Override

@@ -12,6 +12,11 @@ public interface WorkloadSpec {
     @Nullable
     Source source();
 
+    /** The user of this machine that it runs as; null when that is the agent's, or not of this machine. */
+    default @Nullable String user() {
+        return null;
+    }
+
     /** How its instances are asked for their health; null when they answer by themselves, or need not be asked. */
     default @Nullable Probe probe() {
         return null;

@@ -7,15 +7,12 @@ import com.google.common.base.Splitter;
 import com.google.common.util.concurrent.Uninterruptibles;
 import io.homeostat.desired.model.schema.Notation;
 import io.homeostat.observe.process.Account;
-import io.homeostat.observe.process.Executables;
 import io.homeostat.observe.process.Libc;
+import io.homeostat.observe.process.UserSwitch;
 import java.io.IOException;
 import java.io.InterruptedIOException;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.FileSystemException;
-import java.nio.file.Path;
 import java.time.Duration;
-import java.util.Optional;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
@@ -24,6 +21,8 @@ import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Looks at files with the rights of a workload's user and no more: who can put a link in the place of a file, or mount a file system over
@@ -31,6 +30,7 @@ import org.jspecify.annotations.Nullable;
  * abandoned when it takes too long, and until it has ended the same file is not looked at again. For many threads.
  */
 public final class UserRights {
+    private static final Logger LOG = LoggerFactory.getLogger(UserRights.class);
     private static final Duration PATIENCE = Duration.ofSeconds(10);
     private static final Duration KNOWN_FOR = Duration.ofMinutes(1);
     private static final long MOST_USERS = 1000;
@@ -113,17 +113,14 @@ public final class UserRights {
     }
 
     private static int[] groups(Account account) throws IOException, InterruptedException {
-        Optional<Path> id = Executables.find("id");
-        if (id.isEmpty()) {
-            return new int[] {account.gid()};
+        try {
+            String answer = UserSwitch.said("id", "-G", "--", account.name());
+            if (!answer.isEmpty()) {
+                return Splitter.on(' ').splitToStream(answer).mapToInt(Integer::parseInt).toArray();
+            }
+        } catch (UserSwitch.Refused e) {
+            LOG.debug("groups of {} are not known: {}", account.name(), e.getMessage());
         }
-        Process process = new ProcessBuilder(id.get().toString(), "-G", "--", account.name())
-                .redirectError(ProcessBuilder.Redirect.DISCARD)
-                .start();
-        process.getOutputStream().close();
-        String answer = new String(process.getInputStream().readAllBytes(), StandardCharsets.US_ASCII).strip();
-        return process.waitFor() == 0 && !answer.isEmpty()
-                ? Splitter.on(' ').splitToStream(answer).mapToInt(Integer::parseInt).toArray()
-                : new int[] {account.gid()};
+        return new int[] {account.gid()};
     }
 }

@@ -1,7 +1,6 @@
 package io.homeostat.observe.health;
 
 import com.google.common.collect.ImmutableList;
-import com.google.common.collect.ImmutableMap;
 import com.google.common.net.HostAndPort;
 import io.grpc.ManagedChannel;
 import io.grpc.StatusRuntimeException;
@@ -26,6 +25,7 @@ import io.homeostat.observe.process.Executables;
 import io.homeostat.observe.process.PortOwners;
 import io.homeostat.observe.process.PortOwners.Owner;
 import io.homeostat.observe.process.SystemCharset;
+import io.homeostat.observe.process.UserSwitch;
 import java.io.File;
 import java.io.IOException;
 import java.net.HttpURLConnection;
@@ -68,7 +68,7 @@ public final class ProbeHealth implements InstanceHealth {
     private final InstantSource clock;
     private final PortOwners owners;
     private final Names names;
-    private volatile @Nullable ImmutableMap<String, String> environment;
+    private volatile @Nullable Account ours;
 
     /** @param owners know whose answer it was */
     public ProbeHealth(InstantSource clock, PortOwners owners) {
@@ -124,7 +124,7 @@ public final class ProbeHealth implements InstanceHealth {
         Probe probe = spec.probe();
         Health health = probe == null
                 ? Health.healthy(clock.instant())
-                : attributed(answer(probe, spec.lifecycle().health().timeout(), settings(spec)), instance, running);
+                : attributed(answer(probe, spec.lifecycle().health().timeout(), spec.user(), settings(spec)), instance, running);
         return Observation.seen(new Running(running.identity(), running.age(), true, health));
     }
 
@@ -165,10 +165,10 @@ public final class ProbeHealth implements InstanceHealth {
     }
 
     public Health ask(Probe probe, Duration timeout) {
-        return answer(probe, timeout, ProcessSettings.NONE).health();
+        return answer(probe, timeout, null, ProcessSettings.NONE).health();
     }
 
-    private Answer answer(Probe probe, Duration timeout, ProcessSettings settings) {
+    private Answer answer(Probe probe, Duration timeout, @Nullable String user, ProcessSettings settings) {
         if (probe.http() != null) {
             String url = probe.http().url();
             return within(timeout, "GET " + Redaction.url(url), () -> {
@@ -184,7 +184,7 @@ public final class ProbeHealth implements InstanceHealth {
             return within(timeout, "connecting to " + address, () -> tcp(resolved(address), timeout));
         }
         if (probe.exec() != null) {
-            return new Answer(exec(probe.exec().command(), timeout, settings), null);
+            return new Answer(exec(probe.exec().command(), timeout, user, settings), null);
         }
         Probe.Grpc grpc = probe.grpc();
         if (grpc != null) {
@@ -246,8 +246,13 @@ public final class ProbeHealth implements InstanceHealth {
         }
     }
 
-    /** In the directory and with the umask of the program, whoever asks. */
-    private Health exec(ImmutableList<String> command, Duration timeout, ProcessSettings settings) {
+    /**
+     * As the user of the program, who may be able to replace the command, and in its directory and with its groups and umask.
+     *
+     * @param user null: as we
+     */
+    private Health exec(
+            ImmutableList<String> command, Duration timeout, @Nullable String user, ProcessSettings settings) {
         String what = "the probe's command " + command.get(0);
         for (String argument : command) {
             Optional<String> problem = SystemCharset.problem(argument);
@@ -270,7 +275,13 @@ public final class ProbeHealth implements InstanceHealth {
         }
         Process process;
         try {
+            Optional<Account> account = user == null ? Optional.of(ours()) : Account.find(user);
+            if (account.isEmpty()) {
+                return failed(
+                        Verdict.UNKNOWN, what + " can't run: there is no user " + user + "; create it or correct spec.user");
+            }
             ProcessBuilder builder = new ProcessBuilder(ImmutableList.<String>builder()
+                            .addAll(UserSwitch.command(account.get(), settings))
                             .add("/bin/sh", "-c", BECOMING, "homeostat", settings.mask())
                             .add(program.get().toString())
                             .addAll(command.subList(1, command.size()))
@@ -279,11 +290,13 @@ public final class ProbeHealth implements InstanceHealth {
                     .redirectInput(ProcessBuilder.Redirect.from(new File("/dev/null")))
                     .redirectErrorStream(true);
             builder.environment().clear();
-            builder.environment().putAll(environment());
+            builder.environment().putAll(account.get().environment());
             process = builder.start();
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             return failed(Verdict.UNKNOWN, what + " was interrupted");
+        } catch (UserSwitch.Refused e) {
+            return failed(Verdict.UNKNOWN, what + " can't run: " + e.getMessage());
         } catch (IOException e) {
             // What the program needs has been looked at; what is left is mostly memory or descriptors, which are ours
             // to have.
@@ -314,11 +327,11 @@ public final class ProbeHealth implements InstanceHealth {
     }
 
     /** Looked up once: for a user who is not in /etc/passwd that takes a process, and maybe a server. */
-    private ImmutableMap<String, String> environment() throws IOException, InterruptedException {
-        ImmutableMap<String, String> known = environment;
+    private Account ours() throws IOException, InterruptedException {
+        Account known = ours;
         if (known == null) {
-            known = names.ours().environment();
-            environment = known;
+            known = names.ours();
+            ours = known;
         }
         return known;
     }

@@ -42,6 +42,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.Objects;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
@@ -50,6 +51,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -280,10 +282,27 @@ class ProbesTest {
         return new ProcessSettings(directory, umask, null, null, null, null, null);
     }
 
+    @Test
+    void execRunsAsTheUserOfItsProgramWithItsGroupsAndEnvironment() throws Exception {
+        Assumptions.assumeTrue(Account.ourUid() == 0, "only root can become another user");
+        ProcessSettings groups = new ProcessSettings(null, null, "7", ImmutableList.of("9"), null, null, null);
+        Probe who = exec("sh", "-c", "echo $(id -u) $(id -G) $USER; exit 4");
+
+        assertUnhealthy(execOf(who, "nobody", ProcessSettings.NONE), "it said: 65534 65534 nobody");
+        assertUnhealthy(execOf(who, "nobody", groups), "it said: 65534 7 9 65534 nobody");
+        assertUnhealthy(execOf(who, null, ProcessSettings.NONE), " root");
+        Health none = execOf(who, "nowhere-to-be-found", ProcessSettings.NONE);
+        assertEquals(Verdict.UNKNOWN, Objects.requireNonNull(none).verdict());
+    }
+
     private @Nullable Health execOf(Probe probe, ProcessSettings settings) {
+        return execOf(probe, null, settings);
+    }
+
+    private @Nullable Health execOf(Probe probe, @Nullable String user, ProcessSettings settings) {
         Running running = new Running(new ProcessIdentity(1, 1, "boot"), Duration.ofHours(1), true, null);
         Instance instance = Launches.instance(WorkloadId.process("web"), "l1");
-        return probes.of(instance, running, Specs.process(probe, settings).of(instance))
+        return probes.of(instance, running, Specs.process(probe, user, settings).of(instance))
                         instanceof Observation.Seen<Running>(Running seen)
                 ? seen.health()
                 : null;

@@ -3,7 +3,6 @@ package io.homeostat.reconcile.agent;
 import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.model.Declaration;
-import io.homeostat.desired.model.ProgramSpec;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.observe.Observer;
 import io.homeostat.observe.files.FileContent;
@@ -57,7 +56,7 @@ final class ContentWatcher implements PassListener, AutoCloseable {
     public void looked(Situation situation, WorkloadPlan plan) {
         ImmutableMap<String, FileContent> files = situation.seen().files();
         Declaration declared = situation.declared();
-        String user = declared == null ? null : ProgramSpec.user(declared.workload().spec());
+        String user = declared == null ? null : declared.workload().spec().user();
         Seen before = files.isEmpty() ? seen.remove(situation.id()) : seen.put(situation.id(), new Seen(user, files));
         ImmutableSet<String> pathsBefore =
                 before == null ? ImmutableSet.of() : before.files().keySet();

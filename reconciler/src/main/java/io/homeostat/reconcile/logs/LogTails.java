@@ -2,7 +2,6 @@ package io.homeostat.reconcile.logs;
 
 import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.Declaration;
-import io.homeostat.desired.model.ProgramSpec;
 import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.StateReader;
@@ -88,7 +87,7 @@ public interface LogTails {
                 return lines;
             }
             Optional<Workload> declared = desired.apply(id).map(Declaration::workload);
-            String user = declared.map(workload -> ProgramSpec.user(workload.spec())).orElse(null);
+            String user = declared.map(workload -> workload.spec().user()).orElse(null);
             Optional<String> changed = store.instances(id).stream()
                     .filter(instance -> !launched.knows(instance))
                     .flatMap(instance -> LaunchInputs.files(instance).entrySet().stream())

@@ -5,7 +5,6 @@ import com.google.common.collect.ImmutableSet;
 import com.google.common.collect.Sets;
 import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.model.DesiredState.Policy;
-import io.homeostat.desired.model.ProgramSpec;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.history.WorkloadHistory;
 import io.homeostat.desired.state.history.WorkloadHistory.LastKnownGood;
@@ -92,7 +91,7 @@ public final class Situations {
                         Stream.ofNullable(declared).map(Declaration::workload),
                         remembered.history().standIns().stream().map(LastKnownGood::workload))
                 .forEach(workload -> observer.files(
-                                ProgramSpec.user(workload.spec()),
+                                workload.spec().user(),
                                 Sets.difference(Traits.of(workload).files(), files.keySet())
                                         .immutableCopy())
                         .forEach(files::put));
