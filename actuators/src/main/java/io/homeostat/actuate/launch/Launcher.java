@@ -167,7 +167,7 @@ public final class Launcher {
         Path state = layout.workloadState(id);
         SecureDirectories.create(state, SecureDirectories.OURS);
         if (Account.ourUid() == 0) {
-            StateOwner.of(account, state).own(state, layout.log(id));
+            StateOwner.of(account).own(state, layout.log(id));
         }
         if (account != null) {
             SecureDirectories.letThrough(layout.stateDir(), state);

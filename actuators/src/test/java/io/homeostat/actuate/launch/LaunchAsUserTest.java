@@ -288,12 +288,20 @@ class LaunchAsUserTest {
         bed.ended(launch(
                 TestBed.PROCESS,
                 USER,
-                installed("ln -s " + root + " " + state + "/d; ln -s " + precious + " " + state + "/f")));
+                installed("ln -s " + root + " " + state + "/d; ln -s " + precious + " " + state + "/f; echo > " + state
+                        + "/own")));
+        int nobody = Account.find(USER).orElseThrow().uid();
+        Path theirs = Files.writeString(root.resolve("theirs"), "");
+        Files.setAttribute(theirs, "unix:uid", nobody);
+        Files.createLink(state.resolve("h"), theirs);
+        Files.createLink(state.resolve("g"), precious);
 
         bed.ended(launch(TestBed.PROCESS, "daemon", installed("exit 0")));
 
         assertEquals(0, uid(precious));
         assertEquals(0, uid(root));
+        assertEquals(nobody, uid(theirs));
+        assertEquals(Account.find("daemon").orElseThrow().uid(), uid(state.resolve("own")));
     }
 
     @Test
