@@ -259,13 +259,7 @@ public final class TestBed implements AutoCloseable {
 
     public int members(Instance instance) throws IOException {
         return new ProcessTree(
-                        procFs,
-                        directory(instance),
-                        instance.workload(),
-                        instance.launchId(),
-                        instance.process(),
-                        groups,
-                        Extent.TREE)
+                        procFs, layout, instance, instance.process(), groups, Extent.TREE)
                 .members()
                 .size();
     }

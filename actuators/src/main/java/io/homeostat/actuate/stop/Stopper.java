@@ -16,7 +16,6 @@ import io.homeostat.desired.state.history.FailureCause;
 import io.homeostat.observe.limits.LimitObserver;
 import io.homeostat.observe.process.LaunchDirectory;
 import io.homeostat.observe.process.LaunchDirectory.Born;
-import io.homeostat.observe.process.LaunchDirectory.LaunchMarks;
 import io.homeostat.observe.process.LaunchDirectory.Recorded;
 import io.homeostat.observe.process.ProcFs;
 import io.homeostat.observe.process.ProcFs.Stat;
@@ -52,6 +51,7 @@ public final class Stopper {
     private final LimitObserver groups;
     private final Extent extent;
     private final Ticker ticker;
+    private final Layout layout;
     private final LaunchDirectories launches;
     private final Signals signals;
 
@@ -75,6 +75,7 @@ public final class Stopper {
         this.procFs = procFs;
         this.protocol = protocol;
         this.ticker = ticker;
+        this.layout = layout;
         this.launches = new LaunchDirectories(layout, procFs);
         this.signals = new Signals(procFs);
     }
@@ -92,8 +93,7 @@ public final class Stopper {
             if (identity == null) {
                 identity = settled(instance, directory);
             }
-            ProcessTree tree = new ProcessTree(
-                    procFs, directory, instance.workload(), instance.launchId(), identity, groups, extent);
+            ProcessTree tree = new ProcessTree(procFs, layout, instance, identity, groups, extent);
             boolean runs = identity != null && procFs.runs(identity);
             if (runs) {
                 // The tree remembers its members from when their parents could still tell.
@@ -213,7 +213,7 @@ public final class Stopper {
         long hopeless = until + KILL_TIME.toNanos();
         while (true) {
             List<Stat> launching = procFs.processes().stream()
-                    .filter(stat -> procFs.carries(stat.pid(), LaunchMarks.KEEPER, instance.launchId()))
+                    .filter(stat -> procFs.keeps(stat.pid(), instance.launchId()))
                     .toList();
             Optional<Born> born = directory.born();
             if (born.isPresent()) {

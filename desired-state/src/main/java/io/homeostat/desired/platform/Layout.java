@@ -166,9 +166,14 @@ public record Layout(Path stateDir, Path runDir, String instanceId) {
         return logTimes(id.kind()).resolve(directoryName(id));
     }
 
+    /** One directory a kind, see {@link #launches(Kind)}. */
+    public Path launches() {
+        return machineDirectory().resolve("launches");
+    }
+
     /** One directory a workload of this kind, see {@link #launches(WorkloadId)}. */
     public Path launches(Kind kind) {
-        return machineDirectory().resolve("launches").resolve(kind.plural());
+        return launches().resolve(kind.plural());
     }
 
     /** Our own notes on launches of this workload, one directory a launch; workloads can't write here. */

@@ -2,8 +2,11 @@ package io.homeostat.observe.process;
 
 import com.google.common.base.Splitter;
 import com.google.common.collect.Comparators;
+import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
+import com.google.common.io.MoreFiles;
 import com.google.common.primitives.Longs;
+import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.state.Identity.ProcessIdentity;
 import io.homeostat.desired.state.history.Exit;
 import java.io.IOException;
@@ -17,12 +20,15 @@ import java.time.Instant;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.regex.Pattern;
 
 /**
  * Reads the notes on one launch. The agent's appear complete, by a rename; the keeper's are complete when they end with a newline. None is
  * synced: after a power failure none of the processes is there that they tell of.
  */
 public record LaunchDirectory(Path path) {
+    private static final Pattern PLAIN_ID = Pattern.compile("[A-Za-z0-9-]{1,64}");
+
     private static final int SIGNAL_BASE = 128;
     private static final int LAST_SIGNAL = 64;
 
@@ -106,6 +112,25 @@ public record LaunchDirectory(Path path) {
         }
     }
 
+    /** Whether there are notes on a launch with this id: of any workload, and of a machine that the state belonged to before, too. */
+    static boolean isNoted(Layout layout, String launchId) throws IOException {
+        if (!PLAIN_ID.matcher(launchId).matches()) {
+            // Anybody may have called it anything.
+            return false;
+        }
+        for (Path machine : MoreFiles.listFiles(layout.stateDir())) {
+            Path kinds = layout.of(machine.getFileName().toString()).launches();
+            for (Path kind : Files.isDirectory(kinds) ? MoreFiles.listFiles(kinds) : ImmutableList.<Path>of()) {
+                for (Path workload : MoreFiles.listFiles(kind)) {
+                    if (Files.exists(new LaunchDirectory(workload.resolve(launchId)).noteFile())) {
+                        return true;
+                    }
+                }
+            }
+        }
+        return false;
+    }
+
     /** Empty when the process has not got that far. */
     public Optional<Born> born() throws IOException {
         Optional<String> text = recorded(identityFile());
@@ -166,7 +191,7 @@ public record LaunchDirectory(Path path) {
 
     /** Returns whether a keeper is there and may write. A stopped one writes nothing before it is continued. */
     private static boolean runs(ProcFs procFs, long keeper, String launchId) throws IOException {
-        return procFs.carries(keeper, LaunchMarks.KEEPER, launchId)
+        return procFs.keeps(keeper, launchId)
                 && procFs.stat(keeper).filter(stat -> stat.state() != 'T').isPresent();
     }
 

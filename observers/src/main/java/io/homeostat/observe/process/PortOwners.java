@@ -93,16 +93,8 @@ public final class PortOwners {
             if (holds(main.pid(), inodes).orElse(false)) {
                 return new Owner.Own();
             }
-            LaunchDirectory directory = new LaunchDirectory(layout.launch(instance.workload(), instance.launchId()));
-            List<Stat> tree = new ProcessTree(
-                            procFs,
-                            directory,
-                            instance.workload(),
-                            instance.launchId(),
-                            main,
-                            groups,
-                            ProcessTree.Extent.TREE)
-                    .members();
+            List<Stat> tree =
+                    new ProcessTree(procFs, layout, instance, main, groups, ProcessTree.Extent.TREE).members();
             boolean seen = true;
             for (Stat member : tree) {
                 Optional<Boolean> holds = holds(member.pid(), inodes);

@@ -222,7 +222,7 @@ public final class ProcFs {
         try {
             long now = uptimeTicks();
             return new RunningProcesses(
-                    processes().stream().filter(stat -> stat.pid() != self).toList(), this::mark, marksSeen, now);
+                    processes().stream().filter(stat -> stat.pid() != self).toList(), new Marks(), marksSeen, now);
         } finally {
             pace.end();
         }
@@ -265,11 +265,36 @@ public final class ProcFs {
 
     /** Whether all user ids of a process are this one: real, effective, saved and that for files. */
     boolean isOfUser(long pid, int uid) throws IOException {
+        List<String> ids = userIds(pid);
+        return !ids.isEmpty() && ids.stream().allMatch(Integer.toString(uid)::equals);
+    }
+
+    /**
+     * Whether a process is this user's by its real id, which also a program keeps that runs with the rights of its file's owner: anybody can
+     * have such a program executed with any environment.
+     */
+    boolean wasStartedBy(int uid, long pid) throws IOException {
+        int owner = (int) Files.getAttribute(path(Long.toString(pid)), "unix:uid");
+        // The effective one, or root: cheap, and nearly all processes are somebody else's.
+        return (owner == uid || owner == 0)
+                && userIds(pid).stream().limit(1).anyMatch(Integer.toString(uid)::equals);
+    }
+
+    private List<String> userIds(long pid) throws IOException {
         return read(path(Long.toString(pid), "status"))
                 .lines()
                 .filter(line -> line.startsWith("Uid:"))
-                .map(line -> Splitter.on('\t').splitToList(line))
-                .anyMatch(ids -> ids.stream().skip(1).allMatch(Integer.toString(uid)::equals));
+                .flatMap(line -> Splitter.on('\t').splitToStream(line).skip(1))
+                .toList();
+    }
+
+    /** Whether a process is the keeper of a launch: one of ours that has its mark. */
+    public boolean keeps(long pid, String launchId) {
+        try {
+            return wasStartedBy(Account.ourUid(), pid) && carries(pid, LaunchMarks.KEEPER, launchId);
+        } catch (IOException e) {
+            return false;
+        }
     }
 
     /**
@@ -291,13 +316,21 @@ public final class ProcFs {
         }
     }
 
-    private Optional<String> mark(long pid) throws IOException {
-        String environment = environment(pid);
-        // Of a program that is being executed it is nothing, or the first part of what the former one had.
-        if (!environment.endsWith("\0")) {
-            throw new IOException("the environment of process " + pid + " is not whole");
+    private final class Marks implements RunningProcesses.Environments {
+        @Override
+        public boolean wasStartedBy(int uid, long pid) throws IOException {
+            return ProcFs.this.wasStartedBy(uid, pid);
         }
-        return variable(environment, LaunchMarks.LAUNCH);
+
+        @Override
+        public Optional<String> mark(long pid) throws IOException {
+            String environment = environment(pid);
+            // Of a program that is being executed it is nothing, or the first part of what the former one had.
+            if (!environment.endsWith("\0")) {
+                throw new IOException("the environment of process " + pid + " is not whole");
+            }
+            return variable(environment, LaunchMarks.LAUNCH);
+        }
     }
 
     private String environment(long pid) throws IOException {

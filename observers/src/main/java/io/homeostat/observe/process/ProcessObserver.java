@@ -13,7 +13,6 @@ import io.homeostat.observe.ObservedInstance;
 import io.homeostat.observe.ObservedInstance.Liveness;
 import io.homeostat.observe.limits.LimitObserver;
 import io.homeostat.observe.process.LaunchDirectory.Born;
-import io.homeostat.observe.process.LaunchDirectory.LaunchMarks;
 import io.homeostat.observe.process.LaunchDirectory.Recorded;
 import io.homeostat.observe.process.ProcFs.Stat;
 import io.homeostat.observe.process.ProcessTree.Extent;
@@ -150,7 +149,7 @@ public final class ProcessObserver {
         }
         Optional<Recorded> recorded = directory.awaitExit(procFs, instance.launchId());
         Exit exit = recorded.map(Recorded::exit).orElseGet(() -> unknown(clock.instant()));
-        return over(outOfMemory(instance, directory, exit), tree(instance, directory, identity));
+        return over(outOfMemory(instance, directory, exit), tree(instance, identity));
     }
 
     /** No process has identified itself. */
@@ -168,7 +167,7 @@ public final class ProcessObserver {
         if (young || underWay(instance.launchId())) {
             return new Liveness.Pending();
         }
-        return over(unknown(now), tree(instance, directory, null));
+        return over(unknown(now), tree(instance, null));
     }
 
     /**
@@ -191,13 +190,13 @@ public final class ProcessObserver {
         return more ? new Exit(code, signal, Exit.Reason.OOM_KILLED, exit.at()) : exit;
     }
 
-    private ProcessTree tree(Instance instance, LaunchDirectory directory, @Nullable ProcessIdentity main) {
-        return new ProcessTree(procFs, directory, instance.workload(), instance.launchId(), main, limits, extent);
+    private ProcessTree tree(Instance instance, @Nullable ProcessIdentity main) {
+        return new ProcessTree(procFs, layout, instance, main, limits, extent);
     }
 
     private boolean underWay(String launchId) throws IOException {
         for (Stat stat : procFs.processes()) {
-            if (procFs.carries(stat.pid(), LaunchMarks.KEEPER, launchId)) {
+            if (procFs.keeps(stat.pid(), launchId)) {
                 return true;
             }
         }

@@ -3,13 +3,18 @@ package io.homeostat.observe.process;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSortedSet;
 import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.state.Identity.ProcessIdentity;
+import io.homeostat.desired.state.Instance;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.limits.LimitObserver;
 import io.homeostat.observe.process.LaunchDirectory.Recorded;
 import io.homeostat.observe.process.ProcFs.ProcessKey;
 import io.homeostat.observe.process.ProcFs.Stat;
 import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.NoSuchFileException;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.HashSet;
@@ -25,11 +30,12 @@ import org.jspecify.annotations.Nullable;
  *
  * <ul>
  *   <li>it is the main process: number, start and boot;
- *   <li>it has the launch's mark in its environment;
+ *   <li>it is the user's that the workload runs as, and has the launch's mark in its environment: of others anybody could have put it
+ *       there;
  *   <li>it is in the main process's session. The kernel gives a session's number to nobody else while a process is in the session,
  *       so one that was in it before the main process ended makes sure of all that are in it now;
  *   <li>its parent is one of them;
- *   <li>it is in the workload's control groups, and has not another launch's mark;
+ *   <li>it is in the workload's control groups, and has not the mark of another launch that there are notes on;
  *   <li>it was one of them when this object looked before.
  * </ul>
  *
@@ -46,6 +52,7 @@ public final class ProcessTree {
     }
 
     private final ProcFs procFs;
+    private final Layout layout;
     private final LaunchDirectory directory;
     private final WorkloadId id;
     private final String launchId;
@@ -58,17 +65,17 @@ public final class ProcessTree {
     /** @param main null when it is not known; the other signs remain */
     public ProcessTree(
             ProcFs procFs,
-            LaunchDirectory directory,
-            WorkloadId id,
-            String launchId,
+            Layout layout,
+            Instance instance,
             @Nullable ProcessIdentity main,
             LimitObserver groups,
             Extent extent) {
-        this.id = id;
+        this.id = instance.workload();
         this.groups = groups;
         this.procFs = procFs;
-        this.directory = directory;
-        this.launchId = launchId;
+        this.layout = layout;
+        this.launchId = instance.launchId();
+        this.directory = new LaunchDirectory(layout.launch(id, launchId));
         this.main = main;
         this.extent = extent;
     }
@@ -90,7 +97,7 @@ public final class ProcessTree {
         if (main != null) {
             add(running.of(main.pid()), found, stat -> stat.is(main));
         }
-        addAll(running.marked(launchId, main), found);
+        addAll(running.marked(launchId, main, user()), found);
         addGrouped(running, found);
         addSession(running, found, end);
         addChildren(running, found);
@@ -124,16 +131,29 @@ public final class ProcessTree {
     }
 
     /** Groups that cannot be read tell nothing. */
-    private void addGrouped(RunningProcesses running, Map<Long, Stat> found) {
+    private void addGrouped(RunningProcesses running, Map<Long, Stat> found) throws IOException {
         if (groups.pids(id) instanceof Observation.Seen<ImmutableSortedSet<Long>>(ImmutableSortedSet<Long> pids)) {
             for (long pid : pids) {
-                add(
-                        running.of(pid),
-                        found,
-                        stat -> running.mark(stat)
-                                .filter(mark -> !mark.equals(launchId))
-                                .isEmpty());
+                Stat stat = running.of(pid);
+                if (stat != null && !isOfAnotherLaunch(running, stat)) {
+                    found.put(pid, stat);
+                }
             }
+        }
+    }
+
+    /** Whether it was launched from within this one, or is left by a machine that the state belonged to before. */
+    private boolean isOfAnotherLaunch(RunningProcesses running, Stat stat) throws IOException {
+        Optional<String> mark = running.mark(stat).filter(other -> !other.equals(launchId));
+        return mark.isPresent() && LaunchDirectory.isNoted(layout, mark.get());
+    }
+
+    /** Whose the launch is: its workload's state directory was given to that user before it began, and nobody but root can give it away. */
+    private int user() throws IOException {
+        try {
+            return (int) Files.getAttribute(layout.workloadState(id), "unix:uid", LinkOption.NOFOLLOW_LINKS);
+        } catch (NoSuchFileException e) {
+            return Account.ourUid();
         }
     }
 

@@ -28,6 +28,9 @@ public final class RunningProcesses {
 
     /** Reads which launch's mark the environment has with which a process's program was executed. */
     interface Environments {
+        /** As {@link ProcFs#wasStartedBy}. */
+        boolean wasStartedBy(int uid, long pid) throws IOException;
+
         /**
          * Empty when it has none.
          *
@@ -109,17 +112,27 @@ public final class RunningProcesses {
     }
 
     /**
-     * Those that have a launch's mark. With thousands of processes most of the time of a look would go into reading their environments,
+     * Those of a user that have a launch's mark: of others anybody could have given it to them. With thousands of processes most of the time of a look would go into reading their environments,
      * so an environment in which no mark, or another launch's, was seen is not read again once its process is old. A descendant of the
      * main process has the mark from when it was forked, or soon after when it is executed, however it looked in between.
      *
      * @param main null when it is not known: then all are read
      */
-    ImmutableList<Stat> marked(String launchId, @Nullable ProcessIdentity main) {
+    ImmutableList<Stat> marked(String launchId, @Nullable ProcessIdentity main, int uid) {
         return byPid.values().stream()
                 .filter(stat -> main == null || mayHave(launchId, stat, main))
+                .filter(stat -> wasStartedBy(uid, stat))
                 .filter(stat -> mark(stat).filter(launchId::equals).isPresent())
                 .collect(ImmutableList.toImmutableList());
+    }
+
+    private boolean wasStartedBy(int uid, Stat stat) {
+        try {
+            return environments.wasStartedBy(uid, stat.pid());
+        } catch (IOException e) {
+            // It has ended.
+            return false;
+        }
     }
 
     private boolean mayHave(String launchId, Stat stat, ProcessIdentity main) {

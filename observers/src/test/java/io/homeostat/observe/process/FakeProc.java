@@ -37,6 +37,12 @@ public final class FakeProc {
             throws IOException {
         line(pid, line(pid, "program", state, parent, session, threads, startTicks));
         write(pid + "/environ", environment.length == 0 ? "" : String.join("\0", environment) + "\0");
+        return ids(pid, Account.ourUid(), Account.ourUid());
+    }
+
+    /** Whose a process is that is there; without this, ours. */
+    public FakeProc ids(long pid, int real, int effective) throws IOException {
+        write(pid + "/status", "Name:\tprogram\nUid:\t" + real + "\t" + effective + "\t" + effective + "\t" + effective + "\n");
         return this;
     }
 

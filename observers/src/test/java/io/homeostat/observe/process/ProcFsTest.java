@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.homeostat.desired.state.Identity.ProcessIdentity;
+import io.homeostat.observe.process.LaunchDirectory.LaunchMarks;
 import io.homeostat.observe.Pace;
 import io.homeostat.observe.process.ProcFs.Stat;
 import java.io.IOException;
@@ -96,6 +97,17 @@ class ProcFsTest {
         assertFalse(proc.procFs.carries(7, "MARK", "xyz"));
         assertFalse(proc.procFs.carries(8, "MARK", "abc"));
         assertFalse(proc.procFs.carries(9, "MARK", "abc"));
+    }
+
+    @Test
+    void onlyAProcessOfOursIsAKeeper() throws Exception {
+        proc.process(7, 1, 7, 1, LaunchMarks.KEEPER + "=l1");
+        proc.process(8, 1, 8, 1, LaunchMarks.KEEPER + "=l1").ids(8, Account.ourUid() + 1, Account.ourUid());
+
+        assertTrue(proc.procFs.keeps(7, "l1"));
+        assertFalse(proc.procFs.keeps(7, "l2"));
+        assertFalse(proc.procFs.keeps(8, "l1"));
+        assertFalse(proc.procFs.keeps(9, "l1"));
     }
 
     @Test

@@ -2,6 +2,7 @@ package io.homeostat.observe.process;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.state.Identity.ProcessIdentity;
 import io.homeostat.desired.state.Instance;
@@ -25,13 +26,15 @@ class ProcessTreeTest {
     Path root;
 
     private FakeProc proc;
+    private Layout layout;
     private Launches launches;
     private Instance instance;
 
     @BeforeEach
     void setUp() throws Exception {
         proc = new FakeProc(root.resolve("proc"));
-        launches = new Launches(new Layout(root.resolve("state"), root.resolve("run"), "i"));
+        layout = new Layout(root.resolve("state"), root.resolve("run"), "i");
+        launches = new Launches(layout);
         instance = launches.noted(Launches.instance("l1"), FakeProc.BOOT);
         proc.process(1, 0, 1, 0).process(500, 1, 500, 100).process(501, 500, 500, 7000);
     }
@@ -39,9 +42,8 @@ class ProcessTreeTest {
     private ProcessTree tree(@Nullable ProcessIdentity main) {
         return new ProcessTree(
                 proc.procFs,
-                launches.directory(instance),
-                Launches.ID,
-                "l1",
+                layout,
+                instance,
                 main,
                 new LimitObserver(CgroupLayout.NONE),
                 ProcessTree.Extent.TREE);
@@ -50,7 +52,8 @@ class ProcessTreeTest {
     private ProcessTree alone(@Nullable ProcessIdentity main) throws Exception {
         LimitObserver groups = new LimitObserver(CgroupLayout.detect(root, root.resolve("no-proc"), "homeostat"));
         return new ProcessTree(
-                proc.procFs, launches.directory(instance), Launches.ID, "l1", main, groups, ProcessTree.Extent.MAIN);
+                proc.procFs, layout,
+                instance, main, groups, ProcessTree.Extent.MAIN);
     }
 
     private ProcessTree grouped(String pids) throws Exception {
@@ -59,7 +62,8 @@ class ProcessTreeTest {
         Files.writeString(group.resolve("cgroup.procs"), pids);
         LimitObserver groups = new LimitObserver(CgroupLayout.detect(root, root.resolve("no-proc"), "homeostat"));
         return new ProcessTree(
-                proc.procFs, launches.directory(instance), Launches.ID, "l1", MAIN, groups, ProcessTree.Extent.TREE);
+                proc.procFs, layout,
+                instance, MAIN, groups, ProcessTree.Extent.TREE);
     }
 
     @Test
@@ -70,9 +74,24 @@ class ProcessTreeTest {
     }
 
     @Test
-    void inTheGroupsWhatHasAnotherLaunchsMarkBelongsToThat() throws Exception {
+    void inTheGroupsWhatHasTheMarkOfAnotherLaunchThatIsNotedBelongsToThat() throws Exception {
         proc.process(110, 1, 110, 5100, LaunchMarks.LAUNCH + "=l2");
-        assertMembers(List.of(), grouped("110\n"));
+        proc.process(111, 1, 111, 5100, LaunchMarks.LAUNCH + "=../l2");
+        assertMembers(List.of(110L, 111L), grouped("110\n111\n"));
+
+        new Launches(layout.of("former")).noted(Launches.instance(WorkloadId.process("web"), "l2"), FakeProc.BOOT);
+
+        assertMembers(List.of(111L), grouped("110\n111\n"));
+    }
+
+    @Test
+    void theMarkOfAnotherUsersProcessTellsNothing() throws Exception {
+        int other = Account.ourUid() + 1;
+        proc.process(110, 1, 110, 5100, MARK).ids(110, other, other);
+        proc.process(111, 1, 111, 5100, MARK).ids(111, other, Account.ourUid());
+        proc.process(112, 1, 112, 5100, MARK).ids(112, Account.ourUid(), other);
+
+        assertMembers(List.of(112L), tree(MAIN));
     }
 
     @Test

@@ -16,7 +16,6 @@ import io.homeostat.observe.Observation;
 import io.homeostat.observe.ObservedInstance;
 import io.homeostat.observe.limits.CgroupLayout;
 import io.homeostat.observe.limits.LimitObserver;
-import io.homeostat.observe.process.LaunchDirectory;
 import io.homeostat.observe.process.LaunchDirectory.LaunchMarks;
 import io.homeostat.observe.process.ProcFs;
 import io.homeostat.observe.process.ProcFs.Stat;
@@ -154,9 +153,8 @@ final class LimitSteps {
 
     private ImmutableList<Long> tree(Instance instance) throws ActuationFailure {
         WorkloadId id = instance.workload();
-        LaunchDirectory directory = new LaunchDirectory(layout.launch(id, instance.launchId()));
         try {
-            return new ProcessTree(procFs, directory, id, instance.launchId(), instance.process(), groups, extent)
+            return new ProcessTree(procFs, layout, instance, instance.process(), groups, extent)
                     .members().stream().map(Stat::pid).collect(ImmutableList.toImmutableList());
         } catch (IOException e) {
             throw new ActuationFailure(
