@@ -20,6 +20,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
@@ -278,6 +279,15 @@ public final class ProcFs {
         // The effective one, or root: cheap, and nearly all processes are somebody else's.
         return (owner == uid || owner == 0)
                 && userIds(pid).stream().limit(1).anyMatch(Integer.toString(uid)::equals);
+    }
+
+    /** The real user id of a process; empty when it has ended or that can't be seen. */
+    public OptionalInt realUserId(long pid) {
+        try {
+            return userIds(pid).stream().limit(1).mapToInt(Integer::parseInt).findFirst();
+        } catch (IOException | NumberFormatException e) {
+            return OptionalInt.empty();
+        }
     }
 
     private List<String> userIds(long pid) throws IOException {

@@ -19,6 +19,7 @@ import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.OptionalInt;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -28,6 +29,7 @@ import org.jspecify.annotations.Nullable;
  * <p>Membership follows the signs of {@link ProcessTree}, but less carefully: nobody is killed for it.
  */
 final class ProcessTable {
+    private final ProcFs procFs;
     private final long readAt;
     private final String bootId;
     private final long uptimeTicks;
@@ -37,11 +39,13 @@ final class ProcessTable {
     private final ImmutableListMultimap<String, Stat> byLaunch;
 
     private ProcessTable(
+            ProcFs procFs,
             long readAt,
             String bootId,
             long uptimeTicks,
             ImmutableMap<Long, Stat> byPid,
             ImmutableListMultimap<String, Stat> byLaunch) {
+        this.procFs = procFs;
         this.readAt = readAt;
         this.bootId = bootId;
         this.uptimeTicks = uptimeTicks;
@@ -79,7 +83,7 @@ final class ProcessTable {
                 }
             }
             long readAt = ticker.read();
-            return new ProcessTable(readAt, bootId, uptimeTicks, ImmutableMap.copyOf(found), marked(found));
+            return new ProcessTable(procFs, readAt, bootId, uptimeTicks, ImmutableMap.copyOf(found), marked(found));
         }
 
         /** Only these processes, whatever their marks are. */
@@ -89,7 +93,7 @@ final class ProcessTable {
             for (long pid : pids) {
                 procFs.stat(pid).ifPresent(stat -> found.put(pid, stat));
             }
-            return new ProcessTable(ticker.read(), "", uptimeTicks, found.buildOrThrow(), ImmutableListMultimap.of());
+            return new ProcessTable(procFs, ticker.read(), "", uptimeTicks, found.buildOrThrow(), ImmutableListMultimap.of());
         }
 
         private ImmutableListMultimap<String, Stat> marked(Map<Long, Stat> found) {
@@ -127,7 +131,6 @@ final class ProcessTable {
         Deque<Stat> next = new ArrayDeque<>();
         grouped.forEach(pid -> add(byPid.get(pid), next));
         for (Instance launch : launches) {
-            byLaunch.get(launch.launchId()).forEach(next::add);
             ProcessIdentity main = launch.process();
             if (main == null || !main.bootId().equals(bootId)) {
                 continue;
@@ -135,6 +138,7 @@ final class ProcessTable {
             Stat process = byPid.get(main.pid());
             if (process != null && process.is(main)) {
                 next.add(process);
+                next.addAll(marked(launch, main));
                 bySession.get(main.pid()).forEach(next::add);
             }
         }
@@ -145,6 +149,17 @@ final class ProcessTable {
             }
         }
         return ImmutableList.copyOf(found.values());
+    }
+
+    /** Of the user alone whose the main process is: in those of others anybody could have put the mark. */
+    private ImmutableList<Stat> marked(Instance launch, ProcessIdentity main) {
+        ImmutableList<Stat> marked = byLaunch.get(launch.launchId());
+        OptionalInt user = marked.isEmpty() ? OptionalInt.empty() : procFs.realUserId(main.pid());
+        return user.isEmpty()
+                ? ImmutableList.of()
+                : marked.stream()
+                        .filter(stat -> procFs.realUserId(stat.pid()).equals(user))
+                        .collect(ImmutableList.toImmutableList());
     }
 
     private static void add(@Nullable Stat stat, Deque<Stat> all) {
