@@ -206,7 +206,6 @@ public final class Launcher {
                         "-c",
                         ProgramScript.evaluated(KEEPER_SCRIPT),
                         "homeostat",
-                        directory.path().toString(),
                         procFs.bootId(),
                         groups.required() ? "must" : "may",
                         Integer.toString(groups.procs().size()))
@@ -224,17 +223,19 @@ public final class Launcher {
                                 .addAll(preparation.arguments())
                                 .build()))
                 .build();
-        return keepers.start(command, environment(request, user, preparation));
+        return keepers.start(command, environment(request, directory, user, preparation));
     }
 
     /** All that the shells on the way get; nothing of our own environment. */
-    private ImmutableMap<String, String> environment(LaunchRequest request, Account user, Preparation preparation) {
+    private ImmutableMap<String, String> environment(
+            LaunchRequest request, LaunchDirectory directory, Account user, Preparation preparation) {
         Map<String, String> program = request.environment(user);
         program.keySet().removeAll(preparation.withheld());
         program.putAll(preparation.env());
         return ImmutableMap.<String, String>builder()
                 .putAll(ProgramScript.environment(program))
                 .put(LaunchMarks.KEEPER, request.instance().launchId())
+                .put(LaunchMarks.KEEPER_DIRECTORY, directory.path().toString())
                 .put(KEEPER_SCRIPT, keeperScript)
                 .buildOrThrow();
     }

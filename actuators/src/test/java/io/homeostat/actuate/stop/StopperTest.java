@@ -23,6 +23,7 @@ import io.homeostat.desired.state.history.Exit;
 import io.homeostat.observe.ObservedInstance.Liveness;
 import io.homeostat.observe.limits.CgroupLayout;
 import io.homeostat.observe.limits.LimitObserver;
+import io.homeostat.observe.process.Account;
 import io.homeostat.observe.process.LaunchDirectory.LaunchMarks;
 import io.homeostat.observe.process.ProcFs;
 import io.homeostat.observe.process.ProcFs.Stat;
@@ -332,6 +333,7 @@ class StopperTest {
                 shell.resolve("stat"),
                 "4194400 (sh) D 1 4194400 4194400 0 -1 4194304 1 2 3 4 5 6 7 8 20 0 1 0 9000000000 2654208 169 18446744073709551615\n");
         Files.writeString(shell.resolve("environ"), environment);
+        Files.writeString(shell.resolve("status"), "Uid:" + ("\t" + Account.ourUid()).repeat(4) + "\n");
         return shell;
     }
 

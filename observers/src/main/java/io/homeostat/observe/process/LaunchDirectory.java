@@ -239,8 +239,11 @@ public record LaunchDirectory(Path path) {
         /** In the keeper, our process that waits for the workload's main process: the id of the launch. */
         public static final String KEEPER = "HOMEOSTAT_KEEPER";
 
+        /** There, too: the launch's directory, as the keeper calls it. */
+        public static final String KEEPER_DIRECTORY = "HOMEOSTAT_KEEPER_DIRECTORY";
+
         /** All of these. */
-        public static final ImmutableSet<String> ALL = ImmutableSet.of(LAUNCH, WORKLOAD, KEEPER);
+        public static final ImmutableSet<String> ALL = ImmutableSet.of(LAUNCH, WORKLOAD, KEEPER, KEEPER_DIRECTORY);
 
         private LaunchMarks() {}
     }

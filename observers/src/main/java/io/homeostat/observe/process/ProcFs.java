@@ -254,16 +254,6 @@ public final class ProcFs {
         return found.build();
     }
 
-    /** What a process's program was executed with, as it shows it now; none when it is gone or that can't be read. */
-    List<String> arguments(long pid) {
-        try {
-            byte[] bytes = KernelFile.bytes(path(Long.toString(pid), "cmdline"));
-            return Splitter.on('\0').splitToList(new String(bytes, SystemCharset.get()));
-        } catch (IOException e) {
-            return List.of();
-        }
-    }
-
     /** Whether all user ids of a process are this one: real, effective, saved and that for files. */
     boolean isOfUser(long pid, int uid) throws IOException {
         List<String> ids = userIds(pid);

@@ -17,7 +17,7 @@ public final class ProgramVariable {
 
     /** Variables that program.sh itself uses, and the one by which a keeper is recognized. */
     private static final Pattern OURS =
-            Pattern.compile("homeostat_(mask|number|pair)|HOMEOSTAT_(ENV_.*|KEEPER|(KEEPER|PROGRAM)_SCRIPT)");
+            Pattern.compile("homeostat_(mask|number|pair)|HOMEOSTAT_(ENV_.*|KEEPER(_DIRECTORY)?|(KEEPER|PROGRAM)_SCRIPT)");
 
     /**
      * Variables that dash or bash, whichever is sh, do not allow to be set or change on the way. Refused with either, so that what one

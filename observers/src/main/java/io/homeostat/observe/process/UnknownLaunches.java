@@ -29,7 +29,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Finds launches from a state directory that has no notes on them: an older copy was put in its place while they ran, or it was deleted
- * or emptied. What is left are their keepers, each with its launch's directory among its arguments. One is believed only
+ * or emptied. What is left are their keepers, each with its launch's directory in its environment. One is believed only
  *
  * <ul>
  *   <li>when all its user ids are those of the directory's owner, or ours where it was deleted and would be made anew by us, and it is in
@@ -165,14 +165,14 @@ public final class UnknownLaunches {
 
     /** The launch whose keeper a process is; empty when it is none of ours, and when there is a note on the launch. */
     private Optional<Launch> kept(long pid) {
-        // Cheap questions first: nearly all processes are something else.
-        return procFs.arguments(pid).stream()
-                .filter(argument -> argument.startsWith("/") && argument.contains("/launches/"))
-                // Anybody may have given it anything, also what is no path here.
-                .filter(argument -> SystemCharset.problem(argument).isEmpty())
-                .map(Path::of)
-                .flatMap(directory -> launch(pid, directory).stream())
-                .findFirst();
+        return Optional.of(pid)
+                // Cheap questions first: nearly all processes are something else.
+                .filter(this::isOfOwner)
+                .flatMap(keeper -> procFs.variable(keeper, LaunchMarks.KEEPER_DIRECTORY))
+                .filter(directory -> directory.startsWith("/"))
+                // It may be called what is no path here.
+                .filter(directory -> SystemCharset.problem(directory).isEmpty())
+                .flatMap(directory -> launch(pid, Path.of(directory)));
     }
 
     /** @param directory as the process calls it */
@@ -207,12 +207,20 @@ public final class UnknownLaunches {
                 : new MachineState(layout).isKept(launched.instanceId());
     }
 
+    private boolean isOfOwner(long pid) {
+        try {
+            return procFs.isOfUser(pid, owner());
+        } catch (IOException e) {
+            // It has ended.
+            return false;
+        }
+    }
+
     /** @param stateDir as the process calls it, without the root */
     private boolean isOurs(long pid, Path stateDir) {
         try {
             Path root = procFs.path(Long.toString(pid), "root");
-            return procFs.isOfUser(pid, owner())
-                    && shares(pid, "pid")
+            return shares(pid, "pid")
                     && isSame(root.resolve(stateDir), layout.stateDir())
                     && (sharesMounts(pid, root) || hasNoLinks(root, stateDir));
         } catch (IOException e) {

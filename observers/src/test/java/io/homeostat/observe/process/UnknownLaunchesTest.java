@@ -56,13 +56,21 @@ class UnknownLaunchesTest {
     }
 
     private void keeper(Path directory) throws IOException {
-        proc.process(99, 1, 99, 4999, LaunchMarks.KEEPER + "=" + LAUNCH);
-        proc.write(
-                "99/cmdline", String.join("\0", "/bin/sh", "-c", "eval", "homeostat", directory.toString(), "b", ""));
+        keeper(LAUNCH, directory.toString());
         users(owner, owner, owner, owner);
         link("99/root", "/");
         link("99/ns/mnt", "mnt:[1]");
         link("99/ns/pid", "pid:[1]");
+    }
+
+    private void keeper(String id, String directory) throws IOException {
+        proc.process(
+                99,
+                1,
+                99,
+                4999,
+                LaunchMarks.KEEPER + "=" + id,
+                LaunchMarks.KEEPER_DIRECTORY + "=" + directory);
     }
 
     private void users(int... ids) throws IOException {
@@ -187,7 +195,7 @@ class UnknownLaunchesTest {
 
     @Test
     void noProcessWithoutTheMarkOfThatLaunchIsAKeeper() throws Exception {
-        proc.write("99/environ", LaunchMarks.KEEPER + "=" + ANOTHER + "\0");
+        keeper(ANOTHER, layout.launch(ID, LAUNCH).toString());
         assertNotFound();
         proc.write("99/environ", LaunchMarks.LAUNCH + "=" + LAUNCH + "\0");
         assertNotFound();
@@ -214,8 +222,8 @@ class UnknownLaunchesTest {
     @Test
     void noIdThatWeHaveNotMadeIsBelieved() throws Exception {
         for (String id : new String[] {"..", "l1", LAUNCH.toUpperCase(Locale.ROOT), LAUNCH + "\u001b[2J"}) {
-            proc.process(99, 1, 99, 4999, LaunchMarks.KEEPER + "=" + id);
-            proc.write("99/cmdline", "/bin/sh\0" + layout.launch(ID, LAUNCH).resolveSibling(id) + "\0");
+            keeper(id, layout.launch(ID, LAUNCH).resolveSibling(id).toString());
+            users(owner, owner, owner, owner);
             assertNotFound();
         }
     }
@@ -237,10 +245,11 @@ class UnknownLaunchesTest {
     }
 
     @Test
-    void whateverArgumentsOthersHaveIsPassedOver() throws Exception {
-        for (String argument :
+    void whateverOthersCallTheirDirectoryIsPassedOver() throws Exception {
+        for (String directory :
                 new String[] {"/launches/", "/launches/x", "/\u00ff/launches/plugins/p/l1", "/../launches/a/b/c/d"}) {
-            proc.write("99/cmdline", argument);
+            keeper(LAUNCH, directory);
+            users(owner, owner, owner, owner);
             assertNotFound();
         }
     }
@@ -368,7 +377,7 @@ class UnknownLaunchesTest {
         link("99/ns/pid", "pid:[2]");
         assertNotFound();
         link("99/ns/pid", "pid:[1]");
-        proc.write("99/environ", LaunchMarks.KEEPER + "=" + ANOTHER + "\0");
+        keeper(ANOTHER, layout.launch(ID, LAUNCH).toString());
         assertNotFound();
     }
 
