@@ -1,6 +1,7 @@
 package io.homeostat.reconcile.agent.telemetry;
 
 import io.homeostat.desired.platform.QuietEventLoop;
+import io.homeostat.reconcile.agent.api.ConnectionLimit;
 import io.homeostat.reconcile.agent.api.PrivateSocket;
 import io.netty.bootstrap.ServerBootstrap;
 import io.netty.buffer.ByteBuf;
@@ -9,9 +10,7 @@ import io.netty.buffer.UnpooledByteBufAllocator;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelFutureListener;
-import io.netty.channel.ChannelHandler;
 import io.netty.channel.ChannelHandlerContext;
-import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.channel.ChannelInitializer;
 import io.netty.channel.ChannelOption;
 import io.netty.channel.EventLoopGroup;
@@ -37,7 +36,6 @@ import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -128,7 +126,7 @@ public final class MetricsServer implements AutoCloseable {
     }
 
     private void bind(SocketAddress address) throws IOException {
-        ConnectionLimit connections = new ConnectionLimit(MOST_CONNECTIONS, patience);
+        ConnectionLimit connections = new ConnectionLimit(MOST_CONNECTIONS);
         ServerBootstrap bootstrap = new ServerBootstrap()
                 .group(loop)
                 .option(ChannelOption.ALLOCATOR, UnpooledByteBufAllocator.DEFAULT)
@@ -138,11 +136,11 @@ public final class MetricsServer implements AutoCloseable {
                     protected void initChannel(Channel channel) {
                         channel.pipeline()
                                 .addLast(
-                                        connections.one(),
+                                        connections.handler(),
                                         new HttpServerCodec(new HttpDecoderConfig()
                                                 .setMaxInitialLineLength(LONGEST_FIRST_LINE)
                                                 .setMaxHeaderSize(LONGEST_HEADERS)),
-                                        new RequestHandler(metrics, problem));
+                                        new RequestHandler(connections, metrics, problem, patience));
                     }
                 });
         if (address instanceof UnixDomainSocketAddress unix) {
@@ -191,66 +189,49 @@ public final class MetricsServer implements AutoCloseable {
         }
     }
 
-    /** Bounds how many connections there are and how long one lasts, from its first byte to its last. */
-    private static final class ConnectionLimit {
-        private final int most;
-        private final Duration patience;
-        private final AtomicInteger open = new AtomicInteger();
-
-        ConnectionLimit(int most, Duration patience) {
-            this.most = most;
-            this.patience = patience;
-        }
-
-        /** Bounds one connection. */
-        ChannelHandler one() {
-            return new One();
-        }
-
-        private final class One extends ChannelInboundHandlerAdapter {
-            private @Nullable Future<?> end;
-
-            @Override
-            public void channelActive(ChannelHandlerContext context) {
-                if (open.incrementAndGet() > most) {
-                    ChannelFuture _ = context.close();
-                    return;
-                }
-                end = context.executor()
-                        .schedule(
-                                () -> {
-                                    ChannelFuture _ = context.close();
-                                },
-                                patience.toMillis(),
-                                TimeUnit.MILLISECONDS);
-                context.fireChannelActive();
-            }
-
-            @Override
-            public void channelInactive(ChannelHandlerContext context) {
-                open.decrementAndGet();
-                if (end != null) {
-                    end.cancel(false);
-                }
-                context.fireChannelInactive();
-            }
-        }
-    }
-
-    /** RequestHandler the first request of a connection and ends it. */
+    /** Answers the first request of a connection and ends it; bounds how long it lasts, from its first byte to its last. */
     private static final class RequestHandler extends SimpleChannelInboundHandler<HttpObject> {
         private static final String TEXT = "text/plain; charset=utf-8";
 
         /** The text format that every version of Prometheus reads. */
         private static final String EXPOSITION = "text/plain; version=0.0.4; charset=utf-8";
 
+        private final ConnectionLimit connections;
         private final Supplier<String> metrics;
         private final Supplier<Optional<String>> problem;
+        private final Duration patience;
+        private @Nullable Future<?> end;
         private boolean answered;
 
-        RequestHandler(Supplier<String> metrics, Supplier<Optional<String>> problem) {
+        RequestHandler(
+                ConnectionLimit connections,
+                Supplier<String> metrics,
+                Supplier<Optional<String>> problem,
+                Duration patience) {
+            this.connections = connections;
             this.metrics = metrics;
             this.problem = problem;
+            this.patience = patience;
+        }
+
+        @Override
+        public void channelActive(ChannelHandlerContext context) {
+            end = context.executor()
+                    .schedule(
+                            () -> {
+                                ChannelFuture _ = context.close();
+                            },
+                            patience.toMillis(),
+                            TimeUnit.MILLISECONDS);
+            context.fireChannelActive();
+        }
+
+        @Override
+        public void channelInactive(ChannelHandlerContext context) {
+            if (end != null) {
+                end.cancel(false);
+            }
+            context.fireChannelInactive();
         }
 
         @Override
@@ -281,7 +262,10 @@ public final class MetricsServer implements AutoCloseable {
                             why.map(LogLines::escaped).orElse("ok") + "\n",
                             head);
                 }
-                case "/metrics" -> Thread.startVirtualThread(() -> scrape(context, head));
+                case "/metrics" -> {
+                    connections.serving(context.channel());
+                    Thread.startVirtualThread(() -> scrape(context, head));
+                }
                 default ->
                     answer(context, HttpResponseStatus.NOT_FOUND, TEXT, "here are /metrics and /healthz\n", head);
             }
@@ -293,6 +277,8 @@ public final class MetricsServer implements AutoCloseable {
             } catch (RuntimeException e) {
                 LOG.warn("/metrics could not be answered", e);
                 answer(context, HttpResponseStatus.INTERNAL_SERVER_ERROR, TEXT, "see the agent's log\n", head);
+            } finally {
+                connections.served(context.channel());
             }
         }
 

@@ -3,6 +3,7 @@ package io.homeostat.reconcile.agent.ui;
 import com.google.common.net.HostAndPort;
 import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.proto.agent.CommandRequest;
+import io.homeostat.reconcile.agent.api.ConnectionLimit;
 import io.homeostat.reconcile.agent.ui.Sessions.Session;
 import io.homeostat.reconcile.command.output.Json;
 import io.netty.channel.Channel;
@@ -62,6 +63,7 @@ final class RequestHandler extends SimpleChannelInboundHandler<FullHttpRequest> 
             PageFiles files,
             CommandRunner commands,
             Places places,
+            ConnectionLimit connections,
             Duration patience) {}
 
     RequestHandler(Services services) {
@@ -106,8 +108,12 @@ final class RequestHandler extends SimpleChannelInboundHandler<FullHttpRequest> 
         QueryStringDecoder uri = new QueryStringDecoder(request.uri());
         if (request.uri().startsWith("/api/") || request.uri().equals("/login")) {
             refused(uri.rawPath(), context.channel(), request)
-                    .ifPresentOrElse(
-                            answer -> send(context, answer, false), () -> answer(context, uri.rawPath(), uri, request));
+                    .ifPresentOrElse(answer -> send(context, answer, false), () -> {
+                        if (!uri.rawPath().equals("/login")) {
+                            services.connections().serving(context.channel());
+                        }
+                        answer(context, uri.rawPath(), uri, request);
+                    });
         } else {
             boolean head = request.method().equals(HttpMethod.HEAD);
             send(

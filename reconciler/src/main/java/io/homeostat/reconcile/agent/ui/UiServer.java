@@ -6,6 +6,7 @@ import com.google.common.net.HostAndPort;
 import com.google.common.net.InetAddresses;
 import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.platform.QuietEventLoop;
+import io.homeostat.reconcile.agent.api.ConnectionLimit;
 import io.homeostat.reconcile.agent.ui.RequestHandler.Services;
 import io.netty.bootstrap.ServerBootstrap;
 import io.netty.buffer.UnpooledByteBufAllocator;
@@ -25,7 +26,6 @@ import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -49,7 +49,7 @@ final class UiServer implements AutoCloseable {
 
     private final EventLoopGroup loop = new QuietEventLoop("ui");
     private final Places places = new Places(MOST_COMMANDS, MOST_FLEETS, FLEETS_AT_ONCE, MOST_STREAMS);
-    private final AtomicInteger connections = new AtomicInteger();
+    private final ConnectionLimit connections = new ConnectionLimit(MOST_CONNECTIONS);
     private final Sessions sessions;
     private final Duration patience;
     private final String host;
@@ -93,6 +93,7 @@ final class UiServer implements AutoCloseable {
                 new PageFiles(),
                 commands,
                 places,
+                connections,
                 patience);
         ChannelFuture binding = new ServerBootstrap()
                 .group(loop)
@@ -115,15 +116,10 @@ final class UiServer implements AutoCloseable {
     }
 
     private void accept(SocketChannel channel, Services services) {
-        if (connections.incrementAndGet() > MOST_CONNECTIONS) {
-            connections.decrementAndGet();
-            ChannelFuture _ = channel.close();
-            return;
-        }
-        ChannelFuture _ = channel.closeFuture().addListener(closed -> connections.decrementAndGet());
         RequestHandler handler = new RequestHandler(services);
         channel.pipeline()
                 .addLast(
+                        connections.handler(),
                         new HttpServerCodec(new HttpDecoderConfig()
                                 .setMaxInitialLineLength(LONGEST_FIRST_LINE)
                                 .setMaxHeaderSize(LONGEST_HEADERS)),

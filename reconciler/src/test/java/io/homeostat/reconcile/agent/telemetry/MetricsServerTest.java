@@ -146,15 +146,16 @@ class MetricsServerTest {
     }
 
     @Test
-    void aHundredIdleConnectionsKeepNobodyOutForLong() throws IOException {
-        MetricsServer server = server(LOOPBACK, Duration.ofSeconds(1));
+    void idleConnectionsKeepNobodyOut() throws IOException {
+        MetricsServer server = server(LOOPBACK, Duration.ofHours(1));
         for (int i = 0; i < 100; i++) {
             connect(server.address());
         }
 
-        await().atMost(Duration.ofSeconds(20))
-                .ignoreExceptions()
-                .until(() -> ask(server.address(), get("/healthz")).startsWith("HTTP/1.1 200 "));
+        for (String path : List.of("/healthz", "/metrics")) {
+            String answer = ask(server.address(), get(path));
+            assertTrue(answer.startsWith("HTTP/1.1 200 "), answer);
+        }
     }
 
     @Test
