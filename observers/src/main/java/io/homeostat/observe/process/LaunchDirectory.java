@@ -10,6 +10,8 @@ import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.state.Identity.ProcessIdentity;
 import io.homeostat.desired.state.history.Exit;
 import java.io.IOException;
+import java.io.InputStream;
+import java.nio.channels.Channels;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.FileSystemException;
 import java.nio.file.Files;
@@ -27,6 +29,9 @@ import java.util.regex.Pattern;
  * synced: after a power failure none of the processes is there that they tell of.
  */
 public record LaunchDirectory(Path path) {
+    /** Far more than is ever written to one of the files, in bytes. */
+    private static final int LONGEST = 1 << 20;
+
     private static final Pattern PLAIN_ID = Pattern.compile("[A-Za-z0-9-]{1,64}");
 
     private static final int SIGNAL_BASE = 128;
@@ -216,8 +221,12 @@ public record LaunchDirectory(Path path) {
     }
 
     private static Optional<String> read(Path file) throws IOException {
-        try {
-            return Optional.of(Files.readString(file, StandardCharsets.UTF_8));
+        try (InputStream in = Channels.newInputStream(PinnedFile.read(file))) {
+            byte[] bytes = in.readNBytes(LONGEST + 1);
+            if (bytes.length > LONGEST) {
+                throw new FileSystemException(file.toString(), null, "it is larger than 1 MiB, and none of ours");
+            }
+            return Optional.of(new String(bytes, StandardCharsets.UTF_8));
         } catch (NoSuchFileException e) {
             return Optional.empty();
         } catch (FileSystemException e) {

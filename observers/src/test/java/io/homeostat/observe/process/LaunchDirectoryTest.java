@@ -13,7 +13,9 @@ import io.homeostat.desired.state.Instance.Phase;
 import io.homeostat.desired.state.history.Exit;
 import io.homeostat.observe.process.LaunchDirectory.Born;
 import java.io.IOException;
+import java.io.RandomAccessFile;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Instant;
@@ -107,6 +109,26 @@ class LaunchDirectoryTest {
         Files.writeString(directory().noteFile(), text);
 
         assertThrows(IOException.class, directory()::note);
+    }
+
+    @Test
+    void whatIsNoFileOfOursIsAnErrorThatNamesIt() throws Exception {
+        Path note = directory().noteFile();
+        Files.createDirectories(note.getParent());
+        assertEquals(0, new ProcessBuilder("mkfifo", note.toString()).start().waitFor());
+        assertEquals(note.toString(), unreadable());
+        Files.delete(note);
+        Files.createSymbolicLink(note, Path.of("/dev/zero"));
+        assertEquals(note.toString(), unreadable());
+        Files.delete(note);
+        try (RandomAccessFile sparse = new RandomAccessFile(note.toFile(), "rw")) {
+            sparse.setLength(3L << 30);
+        }
+        assertEquals(note.toString(), unreadable());
+    }
+
+    private String unreadable() {
+        return assertThrows(FileSystemException.class, () -> directory().note()).getFile();
     }
 
     @Test

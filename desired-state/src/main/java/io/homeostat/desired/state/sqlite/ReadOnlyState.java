@@ -210,6 +210,7 @@ final class ReadOnlyState {
         static Stamp of(Path path) throws IOException {
             try {
                 BasicFileAttributes attributes = Files.readAttributes(path, BasicFileAttributes.class);
+                StateDirectory.requireFileOrNothing(path);
                 return new Stamp(
                         attributes.size(), attributes.lastModifiedTime().toInstant());
             } catch (NoSuchFileException e) {

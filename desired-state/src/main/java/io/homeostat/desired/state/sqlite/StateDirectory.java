@@ -77,6 +77,14 @@ final class StateDirectory {
         }
     }
 
+    /** @throws FileSystemException when something else has this name: to open a pipe would be to wait for its other end */
+    static void requireFileOrNothing(Path file) throws FileSystemException {
+        if (Files.exists(file) && !Files.isRegularFile(file)) {
+            throw new FileSystemException(
+                    file.toString(), null, "it is no regular file. Move it, or choose another --state-dir");
+        }
+    }
+
     /** Takes from a file, restored from a backup perhaps, what others may do with it. */
     static void restrict(Path file) throws IOException {
         if (!Files.getPosixFilePermissions(file).equals(OWNER_ONLY)) {

@@ -107,6 +107,7 @@ public final class StateLock implements AutoCloseable {
      */
     public static Optional<String> holder(Path lock) {
         try {
+            StateDirectory.requireFileOrNothing(lock);
             if (isOpenInThisProcess(lock)) {
                 return Optional.of(
                         "this process (pid " + ProcessHandle.current().pid() + ")");
@@ -123,6 +124,7 @@ public final class StateLock implements AutoCloseable {
     }
 
     private static Optional<StateLock> tryAcquire(Path file, String command, Clock clock) throws IOException {
+        StateDirectory.requireFileOrNothing(file);
         if (isOpenInThisProcess(file)) {
             return Optional.empty();
         }

@@ -69,6 +69,8 @@ public final class StateStores {
         Path file = layout.database();
         StateDirectory.create(layout.stateDir());
         try {
+            StateDirectory.requireFileOrNothing(file);
+            StateDirectory.requireFileOrNothing(StateDirectory.companion(file, "-wal"));
             if (Files.exists(file)) {
                 Optional<String> lostLog = setDamagedLogAside(file, clock.instant());
                 try {

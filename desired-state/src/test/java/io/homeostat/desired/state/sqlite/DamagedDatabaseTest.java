@@ -24,6 +24,7 @@ import java.nio.file.attribute.PosixFilePermissions;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Random;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.BeforeEach;
@@ -226,6 +227,29 @@ final class DamagedDatabaseTest {
         assertTrue(failure.getMessage().contains(file.toString()), failure::getMessage);
         assertTrue(Files.isDirectory(file));
         assertFalse(Files.exists(aside));
+    }
+
+    @Test
+    void aPipeInThePlaceOfAFileIsAnErrorAndIsNotWaitedFor() throws Exception {
+        Path wal = StateDirectory.companion(layout.database(), "-wal");
+        for (Path file : List.of(layout.database(), wal, layout.lock())) {
+            Files.deleteIfExists(file);
+            assertEquals(0, new ProcessBuilder("mkfifo", file.toString()).start().waitFor());
+
+            StoreException failure = assertThrows(StoreException.class, () -> {
+                if (file.equals(layout.lock())) {
+                    StateLock.holder(file);
+                } else {
+                    StateStores.openForWriting(layout, Samples.CLOCK);
+                }
+            });
+
+            assertTrue(failure.getMessage().contains(file + ": it is no regular file"), failure::getMessage);
+            if (!file.equals(layout.lock())) {
+                assertThrows(StoreException.class, () -> StateStores.openForReading(layout));
+            }
+            Files.delete(file);
+        }
     }
 
     @Test
