@@ -42,7 +42,7 @@ public final class GrpcTransport implements AutoCloseable {
     /** To an address, without TLS. */
     public ManagedChannelBuilder<?> tcp(InetSocketAddress address) {
         return configured(NettyChannelBuilder.forAddress(address)
-                .channelType(NioSocketChannel.class, InetSocketAddress.class)
+                .channelFactory(() -> FloodGuard.plain(new NioSocketChannel()), InetSocketAddress.class)
                 .proxyDetector(target -> null)
                 .usePlaintext());
     }
@@ -50,7 +50,7 @@ public final class GrpcTransport implements AutoCloseable {
     /** To a host that has to prove its name; {@code tls} is configured for gRPC. */
     public ManagedChannelBuilder<?> tls(String host, int port, SslContext tls) {
         return configured(NettyChannelBuilder.forAddress(host, port)
-                .channelType(NioSocketChannel.class, InetSocketAddress.class)
+                .channelFactory(() -> FloodGuard.encrypted(new NioSocketChannel()), InetSocketAddress.class)
                 .proxyDetector(target -> null)
                 .sslContext(tls));
     }
@@ -68,7 +68,7 @@ public final class GrpcTransport implements AutoCloseable {
                         () -> {
                             NioDomainSocketChannel channel = new NioDomainSocketChannel();
                             channel.pipeline().addLast(new Redirection(address));
-                            return channel;
+                            return FloodGuard.plain(channel);
                         },
                         UnixDomainSocketAddress.class)
                 // gRPC sets it on every channel, and a unix socket warns about it at each connection. Null removes it.

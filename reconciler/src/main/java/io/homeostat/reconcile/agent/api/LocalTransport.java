@@ -4,6 +4,7 @@ import io.grpc.BindableService;
 import io.grpc.ManagedChannel;
 import io.grpc.Server;
 import io.grpc.netty.NettyServerBuilder;
+import io.homeostat.desired.platform.FloodGuard;
 import io.homeostat.desired.platform.GrpcTransport;
 import io.homeostat.desired.platform.QuietEventLoop;
 import io.netty.buffer.UnpooledByteBufAllocator;
@@ -43,7 +44,7 @@ final class LocalTransport implements AutoCloseable {
                 .channelFactory(() -> {
                     NioServerDomainSocketChannel channel = new NioServerDomainSocketChannel();
                     // Before gRPC's own, which takes what is left over.
-                    channel.pipeline().addLast(guard);
+                    channel.pipeline().addLast(guard, FloodGuard.accepted());
                     return channel;
                 })
                 .bossEventLoopGroup(loop)

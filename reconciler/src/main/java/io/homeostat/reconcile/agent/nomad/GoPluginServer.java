@@ -7,6 +7,7 @@ import io.grpc.health.v1.HealthCheckResponse.ServingStatus;
 import io.grpc.netty.NettyServerBuilder;
 import io.grpc.protobuf.services.HealthStatusManager;
 import io.grpc.stub.StreamObserver;
+import io.homeostat.desired.platform.FloodGuard;
 import io.homeostat.desired.platform.QuietEventLoop;
 import io.homeostat.proto.goplugin.ConnInfo;
 import io.homeostat.proto.goplugin.GRPCBrokerGrpc.GRPCBrokerImplBase;
@@ -48,7 +49,12 @@ final class GoPluginServer implements AutoCloseable {
         HealthStatusManager health = new HealthStatusManager();
         health.setStatus(HEALTH, ServingStatus.SERVING);
         NettyServerBuilder builder = NettyServerBuilder.forAddress(UnixDomainSocketAddress.of(socket))
-                .channelType(NioServerDomainSocketChannel.class)
+                .channelFactory(() -> {
+                    NioServerDomainSocketChannel channel = new NioServerDomainSocketChannel();
+                    // Before gRPC's own, which takes what is left over.
+                    channel.pipeline().addLast(FloodGuard.accepted());
+                    return channel;
+                })
                 .bossEventLoopGroup(loop)
                 .workerEventLoopGroup(loop)
                 .withOption(ChannelOption.ALLOCATOR, UnpooledByteBufAllocator.DEFAULT)

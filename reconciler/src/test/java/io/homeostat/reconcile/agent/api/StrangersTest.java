@@ -16,6 +16,7 @@ import java.net.SocketException;
 import java.net.UnixDomainSocketAddress;
 import java.nio.ByteBuffer;
 import java.nio.channels.SocketChannel;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
@@ -54,6 +55,36 @@ class StrangersTest {
                 assertEquals(-1, channel.read(ByteBuffer.allocate(1)));
             }
         }
+    }
+
+    /** Each call is refused at once. gRPC itself bounds only its answers to control frames. */
+    @Test
+    void whoReadsNoAnswersIsDisconnected() throws IOException {
+        try (ApiServer _ = ApiServer.start(socket, new Answers(output -> 0));
+                SocketChannel channel = SocketChannel.open(UnixDomainSocketAddress.of(socket))) {
+            channel.write(StandardCharsets.US_ASCII.encode("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"));
+            channel.write(frame(4, 0, 0));
+            assertThrows(IOException.class, () -> {
+                // HEADERS with END_STREAM and END_HEADERS; a method by its number and nothing else.
+                for (int stream = 1; stream < 2_000_000; stream += 2) {
+                    ByteBuffer call = frame(1, 5, stream, (byte) 0x83);
+                    while (call.hasRemaining()) {
+                        channel.write(call);
+                    }
+                }
+            });
+        }
+    }
+
+    private static ByteBuffer frame(int type, int flags, int stream, byte... payload) {
+        return ByteBuffer.allocate(9 + payload.length)
+                .put((byte) 0)
+                .putShort((short) payload.length)
+                .put((byte) type)
+                .put((byte) flags)
+                .putInt(stream)
+                .put(payload)
+                .flip();
     }
 
     @Test
