@@ -13,6 +13,9 @@ record Frame(int stream, byte type, byte flags, ByteString payload) {
     /** Bytes of a payload. */
     static final int LONGEST = 4 << 20;
 
+    /** Bytes that a frame takes beside its payload while it waits, about. */
+    static final int OVERHEAD = 128;
+
     static final byte REQUEST = 1;
     static final byte RESPONSE = 2;
     static final byte DATA = 3;

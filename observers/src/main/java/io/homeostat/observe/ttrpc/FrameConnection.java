@@ -180,7 +180,7 @@ final class FrameConnection implements AutoCloseable {
     }
 
     private static long size(Frame frame) {
-        return Frame.HEADER + (long) frame.payload().size();
+        return Frame.OVERHEAD + (long) frame.payload().size();
     }
 
     private void write() {

@@ -21,7 +21,7 @@ final class Inbound {
     /** False when there is too much already. */
     synchronized boolean add(ByteString message) {
         // An empty message takes room, too.
-        int size = message.size() + Frame.HEADER;
+        int size = message.size() + Frame.OVERHEAD;
         if (bytes + size > MOST) {
             return false;
         }
@@ -68,7 +68,7 @@ final class Inbound {
                     }
                     requested--;
                     next = messages.remove();
-                    bytes -= next.size() + Frame.HEADER;
+                    bytes -= next.size() + Frame.OVERHEAD;
                 } else if (ended && !told) {
                     told = true;
                     break;

@@ -400,7 +400,11 @@ public final class TtrpcChannel extends Channel implements AutoCloseable {
         }
 
         private void add(ByteString answer) {
-            if (inbound.add(answer)) {
+            Integer most = options.getMaxInboundMessageSize();
+            if (most != null && answer.size() > most) {
+                finish(Status.RESOURCE_EXHAUSTED.withDescription(
+                        "the answer has " + answer.size() + " bytes, of which " + most + " are allowed"));
+            } else if (inbound.add(answer)) {
                 deliver();
             } else {
                 finish(Status.RESOURCE_EXHAUSTED.withDescription(

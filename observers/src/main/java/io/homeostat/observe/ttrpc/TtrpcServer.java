@@ -52,7 +52,7 @@ public final class TtrpcServer implements AutoCloseable {
     static final int MOST_CLIENTS = 64;
 
     /** Bytes of answers that one client has not read. */
-    private static final long MOST_BACKLOG = 64 << 20;
+    private static final long MOST_BACKLOG = 16 << 20;
 
     private static final Logger LOG = LoggerFactory.getLogger(TtrpcServer.class);
 

@@ -491,6 +491,33 @@ class TtrpcServerTest {
     }
 
     @Test
+    void aClientMayAllowShorterAnswers() throws Exception {
+        try (TtrpcChannel channel = client()) {
+            CallOptions options = CallOptions.DEFAULT.withMaxInboundMessageSize(100);
+            StringValue question = StringValue.of("x".repeat(100));
+
+            StatusRuntimeException refused = assertThrows(
+                    StatusRuntimeException.class,
+                    () -> ClientCalls.blockingUnaryCall(channel, Methods.ECHO, options, question));
+
+            assertEquals(Status.Code.RESOURCE_EXHAUSTED, refused.getStatus().getCode());
+            assertTrue(channel.isOpen());
+        }
+    }
+
+    /** Each takes some memory all the same. */
+    @Test
+    void evenOfEmptyMessagesOnlySoManyWait() {
+        Inbound inbound = new Inbound();
+        int messages = 0;
+        while (messages < 1_000_000 && inbound.add(ByteString.EMPTY)) {
+            messages++;
+        }
+
+        assertTrue(messages < 100_000, messages + " messages wait");
+    }
+
+    @Test
     void metadataAreHeadersAndWhatGrpcHasNoRoomForIsLeftOut() throws Exception {
         Request request = Request.newBuilder()
                 .setService(Methods.SERVICE)
