@@ -106,6 +106,12 @@ public final class DriverSession implements AutoCloseable {
 
     private static final int MAX_PORT = 14_512;
 
+    /**
+     * Of all answers but that to StartTask, which has the whole task. Most are a few hundred bytes; once it is read, a message that consists
+     * of the smallest parts takes 30 times its length.
+     */
+    private static final int LONGEST_MESSAGE = 2 << 20;
+
     /** How much of what a driver says of itself is shown. */
     private static final int SHOWN = 200;
 
@@ -201,8 +207,9 @@ public final class DriverSession implements AutoCloseable {
         this.connection = connection;
         this.alive = alive;
         this.clock = clock;
-        this.driver = DriverGrpc.newBlockingStub(connection.channel());
-        this.base = BasePluginGrpc.newBlockingStub(connection.channel());
+        this.driver =
+                DriverGrpc.newBlockingStub(connection.channel()).withMaxInboundMessageSize(LONGEST_MESSAGE);
+        this.base = BasePluginGrpc.newBlockingStub(connection.channel()).withMaxInboundMessageSize(LONGEST_MESSAGE);
         this.fingerprint = Fingerprint.unknown("it has not said yet whether it can run tasks here", clock.instant());
     }
 
@@ -502,7 +509,8 @@ public final class DriverSession implements AutoCloseable {
         CompletableFuture<StartTaskResponse> answer = new CompletableFuture<>();
         begin("start " + name, () -> {
             try {
-                if (!answer.complete(driver.startTask(request))) {
+                if (!answer.complete(
+                        DriverGrpc.newBlockingStub(connection.channel()).startTask(request))) {
                     LOG.warn("[{}] {} was started too late, and is destroyed", name, taskId);
                     destroyTask(taskId, LATE);
                 }
@@ -627,7 +635,14 @@ public final class DriverSession implements AutoCloseable {
             WaitTaskResponse response = driver.waitTask(
                     WaitTaskRequest.newBuilder().setTaskId(taskId).build());
             if (response.getErr().isEmpty() && response.hasResult()) {
-                ends.put(taskId, Optional.of(response.getResult()));
+                ExitResult said = response.getResult();
+                // Kept for as long as the session, so without what else may be in it.
+                ExitResult result = ExitResult.newBuilder()
+                        .setExitCode(said.getExitCode())
+                        .setSignal(said.getSignal())
+                        .setOomKilled(said.getOomKilled())
+                        .build();
+                ends.put(taskId, Optional.of(result));
                 tellOfEnd(taskId);
                 return;
             }

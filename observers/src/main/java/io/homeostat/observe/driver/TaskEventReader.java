@@ -76,9 +76,9 @@ public final class TaskEventReader implements AutoCloseable {
             String message = line(event.getMessage(), LONGEST_WORDS);
             return new Told(
                     driver,
-                    event.getTaskId(),
-                    event.getAllocId(),
-                    event.getTaskName(),
+                    line(event.getTaskId(), LONGEST_WORDS),
+                    line(event.getAllocId(), LONGEST_WORDS),
+                    line(event.getTaskName(), LONGEST_WORDS),
                     annotations.isEmpty() ? message : (message + " (" + annotations + ")").strip());
         }
 

@@ -28,6 +28,7 @@ import java.util.Set;
 public record NetworkDrift(
         List<GuestNetwork.Interface> interfaces, boolean routes, List<String> differences, List<String> remarks) {
     private static final String LOOPBACK = "lo";
+    private static final int MOST_REMARKS = 50;
 
     public NetworkDrift {
         interfaces = ImmutableList.copyOf(interfaces);
@@ -94,6 +95,12 @@ public record NetworkDrift(
         }
         boolean lost = !send.isEmpty() && !declared.routes().isEmpty();
         boolean missing = compareRoutes(declared, links, table, differences, remarks);
+        if (remarks.size() > MOST_REMARKS) {
+            List<String> more = remarks.subList(MOST_REMARKS, remarks.size());
+            String count = "and " + more.size() + " more that are not declared";
+            more.clear();
+            remarks.add(count);
+        }
         return new NetworkDrift(send, lost || missing, differences, remarks);
     }
 

@@ -5,8 +5,10 @@ import io.grpc.Channel;
 import io.grpc.ConnectivityState;
 import io.grpc.Deadline;
 import io.grpc.ManagedChannel;
+import io.grpc.MethodDescriptor;
 import io.grpc.Status.Code;
 import io.grpc.StatusRuntimeException;
+import io.grpc.stub.ClientCalls;
 import io.homeostat.desired.model.Config;
 import io.homeostat.desired.model.Structs;
 import io.homeostat.desired.platform.GrpcTransport;
@@ -49,6 +51,11 @@ import org.jspecify.annotations.Nullable;
 public final class PluginChannel implements AutoCloseable {
     /** An open connection does not show whether the plugin still accepts others, as Apply and Stop need them. */
     static final Duration KEPT = Duration.ofMinutes(1);
+
+    private static final MethodDescriptor<GetStatusRequest, Status> GET_STATUS =
+            GuestAgentPluginGrpc.getGetStatusMethod().toBuilder(
+                            GuestAgentPluginGrpc.getGetStatusMethod().getRequestMarshaller(), new StatusMarshaller())
+                    .build();
 
     private final GrpcTransport transport = new GrpcTransport();
     private final InstantSource clock;
@@ -113,7 +120,7 @@ public final class PluginChannel implements AutoCloseable {
     }
 
     private Health status(Path socket, GetStatusRequest request, Duration timeout) {
-        return health(timeout, () -> call(socket, timeout, plugin -> plugin.getStatus(request)));
+        return health(timeout, () -> call(socket, timeout, plugin -> getStatus(plugin, request)));
     }
 
     /** As {@link #status(Path, Duration)}, for who is asked often. */
@@ -165,9 +172,13 @@ public final class PluginChannel implements AutoCloseable {
     }
 
     private static Status ask(Channel channel, Deadline deadline) {
-        return GuestAgentPluginGrpc.newBlockingStub(channel)
-                .withDeadline(deadline)
-                .getStatus(GetStatusRequest.getDefaultInstance());
+        return getStatus(
+                GuestAgentPluginGrpc.newBlockingStub(channel).withDeadline(deadline),
+                GetStatusRequest.getDefaultInstance());
+    }
+
+    private static Status getStatus(GuestAgentPluginBlockingStub plugin, GetStatusRequest request) {
+        return ClientCalls.blockingUnaryCall(plugin.getChannel(), GET_STATUS, plugin.getCallOptions(), request);
     }
 
     private void keep(Kept fresh) {

@@ -181,6 +181,18 @@ class DriverSessionTest {
         }
     }
 
+    /** A million attributes fit into the 32 MiB of a connection, and would take all of our memory. */
+    @Test
+    void aFingerprintWithoutEndIsNotRead() throws Exception {
+        try (DriverSession session = session(NEVER)) {
+            session.attach(LONG);
+            assertEquals(State.HEALTHY, state(session));
+            driver.say(FakeDriver.fingerprint(HealthState.HEALTHY, "x".repeat(3 << 20)));
+
+            soon().until(() -> state(session) == State.UNKNOWN);
+        }
+    }
+
     @Test
     void anAttachThatFailedIsTriedAgain() throws Exception {
         driver.plugin.failing("Init", Status.INTERNAL.withDescription("not yet"));

@@ -76,6 +76,21 @@ class TaskEventReaderTest {
                 .build();
     }
 
+    @Test
+    void idsAreCutToo() {
+        String endless = "x".repeat(100_000);
+
+        Told told = Told.of(
+                "fake",
+                DriverTaskEvent.newBuilder()
+                        .setTaskId(endless)
+                        .setAllocId(endless)
+                        .setTaskName(endless)
+                        .build());
+
+        assertTrue(told.taskId().length() + told.allocation().length() + told.task().length() < 2000);
+    }
+
     private static Told told(String words) {
         return new Told("fake", "a/web/1", "a", "web", words);
     }

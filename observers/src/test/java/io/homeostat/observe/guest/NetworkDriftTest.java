@@ -95,6 +95,22 @@ class NetworkDriftTest {
     }
 
     @Test
+    void onlySoManyRemarksAreMade() {
+        Interface.Builder many = Interface.newBuilder().setName("eth9");
+        for (int i = 0; i < 10_000; i++) {
+            many.addIPAddresses(IPAddress.newBuilder()
+                    .setAddress("10.1." + i / 250 + "." + i % 250)
+                    .setMask("32"));
+        }
+        List<Interface> links = Stream.concat(LINKS.stream(), Stream.of(many.build())).toList();
+
+        List<String> remarks = NetworkDrift.of(network(ETH0), links, TABLE).remarks();
+
+        assertEquals(51, remarks.size());
+        assertEquals("and 9950 more that are not declared", remarks.getLast());
+    }
+
+    @Test
     void soIsWhatARealAgentWasSentAndThenTold() throws IOException {
         GuestNetwork declared = new GuestNetwork(
                 List.of(new GuestNetwork.Interface(

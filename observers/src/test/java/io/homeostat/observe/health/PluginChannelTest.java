@@ -18,6 +18,7 @@ import io.homeostat.observe.health.Health.Verdict;
 import io.homeostat.observe.health.PluginChannel.PluginReply;
 import io.homeostat.proto.plugin.ApplyRequest;
 import io.homeostat.proto.plugin.StartRequest;
+import io.homeostat.proto.plugin.Status;
 import io.homeostat.proto.plugin.StopRequest;
 import java.net.SocketException;
 import java.net.StandardProtocolFamily;
@@ -28,6 +29,7 @@ import java.nio.channels.SocketChannel;
 import java.nio.file.Files;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.ExecutionException;
@@ -44,6 +46,30 @@ import org.junit.jupiter.api.parallel.Isolated;
 @Isolated("Counts all of this JVM's threads, and takes over what it logs.")
 @Execution(ExecutionMode.SAME_THREAD)
 final class PluginChannelTest extends PluginChannelTestBed {
+    @Test
+    void onlySoMuchIsKeptOfWhatAPluginSaysOfItself() throws Exception {
+        try (PluginServer plugin = PluginServer.on(socket())) {
+            Status.Builder status = Status.newBuilder().setCode(7);
+            for (int i = 0; i < 1_000_000; i++) {
+                status.addResults("r");
+            }
+            plugin.status = status.build();
+            Health health = channel.status(socket(), LONG);
+            assertEquals(Verdict.HEALTHY, health.verdict());
+            assertEquals(7, health.code());
+            assertEquals(StatusMarshaller.MOST_RESULTS + 1, health.results().size());
+            assertEquals("(999900 more results were left out)", health.results().getLast());
+
+            plugin.status = Status.newBuilder()
+                    .addAllResults(Collections.nCopies(100, "x".repeat(10_000)))
+                    .build();
+            int characters = channel.status(socket(), LONG).results().stream()
+                    .mapToInt(String::length)
+                    .sum();
+            assertTrue(characters < StatusMarshaller.MOST_CHARACTERS + 2 * StatusMarshaller.LONGEST);
+        }
+    }
+
     @Test
     void startTellsTheStateDirectoryAndTheConfiguration() throws Exception {
         ObjectNode struct = (ObjectNode) new ObjectMapper()
