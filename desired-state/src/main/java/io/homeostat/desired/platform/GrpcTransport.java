@@ -4,6 +4,7 @@ import io.grpc.ManagedChannelBuilder;
 import io.grpc.Status;
 import io.grpc.netty.NettyChannelBuilder;
 import io.netty.buffer.UnpooledByteBufAllocator;
+import io.netty.channel.Channel;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelOption;
 import io.netty.channel.ChannelOutboundHandlerAdapter;
@@ -18,6 +19,7 @@ import java.net.UnixDomainSocketAddress;
 import java.nio.file.Path;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -62,12 +64,22 @@ public final class GrpcTransport implements AutoCloseable {
      * by the real path when the connection is opened.
      */
     public static NettyChannelBuilder unixSocket(Path socket) {
+        return unixSocket(socket, connection -> {});
+    }
+
+    /**
+     * As {@link #unixSocket(Path)}.
+     *
+     * @param prepare adds handlers to a connection that was not opened yet
+     */
+    public static NettyChannelBuilder unixSocket(Path socket, Consumer<Channel> prepare) {
         UnixDomainSocketAddress address = UnixDomainSocketAddress.of(socket);
         return NettyChannelBuilder.forAddress(ANY)
                 .channelFactory(
                         () -> {
                             NioDomainSocketChannel channel = new NioDomainSocketChannel();
                             channel.pipeline().addLast(new Redirection(address));
+                            prepare.accept(channel);
                             return FloodGuard.plain(channel);
                         },
                         UnixDomainSocketAddress.class)

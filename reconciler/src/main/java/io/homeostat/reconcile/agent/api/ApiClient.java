@@ -37,12 +37,17 @@ public final class ApiClient implements AutoCloseable {
 
     private final Path socket;
     private final Duration patience;
-    private final LocalTransport transport = new LocalTransport();
+    private final LocalTransport transport;
     private final ManagedChannel channel;
 
     /** Connects with the first call. */
     public ApiClient(Path socket, Duration patience) {
+        this(socket, patience, new LocalTransport());
+    }
+
+    ApiClient(Path socket, Duration patience, LocalTransport transport) {
         this.socket = socket;
+        this.transport = transport;
         this.patience = patience;
         this.channel = transport.channel(socket);
     }

@@ -1,6 +1,5 @@
 package io.homeostat.reconcile.agent.api;
 
-import com.google.common.collect.ImmutableSet;
 import io.grpc.Server;
 import io.grpc.Status;
 import io.grpc.stub.ServerCallStreamObserver;
@@ -10,7 +9,6 @@ import io.homeostat.proto.agent.CommandRequest;
 import io.homeostat.proto.agent.Input;
 import io.homeostat.proto.agent.Output;
 import java.io.IOException;
-import java.nio.file.FileSystems;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
@@ -72,8 +70,7 @@ public final class ApiServer implements AutoCloseable {
      * @throws ApiException when somebody listens there already, or it is not possible
      */
     public static ApiServer start(Path socket, Handler handler) {
-        ImmutableSet<UserPrincipal> users = rootAndThisUser();
-        return start(socket, handler, users::contains);
+        return start(socket, handler, LocalTransport.rootAndThisUser());
     }
 
     static ApiServer start(Path socket, Handler handler, Predicate<UserPrincipal> allowed) {
@@ -94,18 +91,6 @@ public final class ApiServer implements AutoCloseable {
             Throwable cause = e.getCause() == null ? e : e.getCause();
             throw new ApiException(
                     ApiException.Kind.NOT_SERVED, "cannot listen on " + socket + ": " + cause.getMessage(), e);
-        }
-    }
-
-    /** By number: whom the kernel names is compared by number, too. */
-    private static ImmutableSet<UserPrincipal> rootAndThisUser() {
-        try {
-            return ImmutableSet.of(
-                    FileSystems.getDefault().getUserPrincipalLookupService().lookupPrincipalByName("0"),
-                    Files.getOwner(Path.of("/proc/self")));
-        } catch (IOException e) {
-            throw new ApiException(
-                    ApiException.Kind.NOT_SERVED, "cannot find out which user this is: " + e.getMessage(), e);
         }
     }
 

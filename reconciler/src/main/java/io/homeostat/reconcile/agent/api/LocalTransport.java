@@ -1,14 +1,17 @@
 package io.homeostat.reconcile.agent.api;
 
+import com.google.common.collect.ImmutableSet;
 import io.grpc.BindableService;
 import io.grpc.ManagedChannel;
 import io.grpc.Server;
+import io.grpc.Status;
 import io.grpc.netty.NettyServerBuilder;
 import io.homeostat.desired.platform.FloodGuard;
 import io.homeostat.desired.platform.GrpcTransport;
 import io.homeostat.desired.platform.QuietEventLoop;
 import io.netty.buffer.UnpooledByteBufAllocator;
 import io.netty.channel.Channel;
+import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelHandler;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
@@ -16,7 +19,10 @@ import io.netty.channel.ChannelOption;
 import io.netty.channel.EventLoopGroup;
 import io.netty.channel.socket.nio.NioChannelOption;
 import io.netty.channel.socket.nio.NioServerDomainSocketChannel;
+import java.io.IOException;
 import java.net.UnixDomainSocketAddress;
+import java.nio.file.FileSystems;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.UserPrincipal;
 import java.util.concurrent.Future;
@@ -36,7 +42,34 @@ final class LocalTransport implements AutoCloseable {
     private static final int CALLS_PER_CONNECTION = 16;
     private static final int LARGEST_HEADERS = 8 << 10;
 
+    private static final ChannelOption<UnixDomainPrincipal> PEER =
+            NioChannelOption.of(ExtendedSocketOptions.SO_PEERCRED);
+
     private final EventLoopGroup loop = new QuietEventLoop("api");
+    private final Predicate<UserPrincipal> servers;
+
+    LocalTransport() {
+        this(rootAndThisUser());
+    }
+
+    /** @param servers whose servers channels speak to */
+    LocalTransport(Predicate<UserPrincipal> servers) {
+        this.servers = servers;
+    }
+
+    /** By number: whom the kernel names is compared by number, too. Root, and the user that we are. */
+    static Predicate<UserPrincipal> rootAndThisUser() {
+        try {
+            ImmutableSet<UserPrincipal> users = ImmutableSet.of(
+                    FileSystems.getDefault().getUserPrincipalLookupService().lookupPrincipalByName("0"),
+                    Files.getOwner(Path.of("/proc/self")));
+            return users::contains;
+        } catch (IOException e) {
+            throw new ApiException(
+                    ApiException.Kind.NOT_SERVED, "cannot find out which user this is: " + e.getMessage(), e);
+        }
+    }
+
 
     /** A server that has not been started. Its service is called on the one thread. */
     Server server(Path socket, ChannelHandler guard, BindableService service) {
@@ -63,7 +96,8 @@ final class LocalTransport implements AutoCloseable {
 
     /** A channel to a socket; the caller shuts it down. */
     ManagedChannel channel(Path socket) {
-        return GrpcTransport.unixSocket(socket)
+        return GrpcTransport.unixSocket(
+                        socket, connection -> connection.pipeline().addLast(new ServerGuard(servers, socket)))
                 .withOption(ChannelOption.ALLOCATOR, UnpooledByteBufAllocator.DEFAULT)
                 .eventLoopGroup(loop)
                 .directExecutor()
@@ -83,9 +117,6 @@ final class LocalTransport implements AutoCloseable {
      */
     static final class PeerGuard extends ChannelInboundHandlerAdapter {
         private static final Logger log = LoggerFactory.getLogger(PeerGuard.class);
-        private static final ChannelOption<UnixDomainPrincipal> PEER =
-                NioChannelOption.of(ExtendedSocketOptions.SO_PEERCRED);
-
         private final Predicate<UserPrincipal> allowed;
         private final int limit;
         private final AtomicInteger open = new AtomicInteger();
@@ -114,6 +145,32 @@ final class LocalTransport implements AutoCloseable {
                 connection.closeFuture().addListener(closed -> open.decrementAndGet());
                 context.fireChannelRead(connection);
             }
+        }
+    }
+
+    /** Closes a connection before a byte is sent when somebody listens there who could make us believe anything. */
+    private static final class ServerGuard extends ChannelInboundHandlerAdapter {
+        private final Predicate<UserPrincipal> allowed;
+        private final Path socket;
+
+        ServerGuard(Predicate<UserPrincipal> allowed, Path socket) {
+            this.allowed = allowed;
+            this.socket = socket;
+        }
+
+        @Override
+        public void channelActive(ChannelHandlerContext context) {
+            UnixDomainPrincipal peer = context.channel().config().getOption(PEER);
+            if (peer != null && allowed.test(peer.user())) {
+                context.fireChannelActive();
+                return;
+            }
+            String who = peer == null ? "somebody" : "the user " + peer.user().getName();
+            context.fireExceptionCaught(Status.PERMISSION_DENIED
+                    .withDescription(who + ", who is neither root nor you, listens on " + socket
+                            + "; remove it, or choose another --run-dir")
+                    .asRuntimeException());
+            ChannelFuture _ = context.close();
         }
     }
 }

@@ -26,6 +26,7 @@ import java.util.List;
 import java.util.Random;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -153,6 +154,19 @@ class StrangersTest {
             // An end, too: before the server had read what was written.
             assertEquals("Connection reset", e.getMessage());
         }
+    }
+
+    @Test
+    void aServerOfAnotherUserIsToldNothing() {
+        AtomicInteger calls = new AtomicInteger();
+        try (ApiServer _ = ApiServer.start(socket, new Answers(output -> calls.incrementAndGet()));
+                ApiClient client = new ApiClient(socket, PATIENCE, new LocalTransport(user -> false))) {
+            ApiException e = assertThrows(ApiException.class, () -> client.run(Reading.REQUEST, new Reading()));
+
+            assertEquals(Kind.REFUSED, e.kind());
+            assertTrue(e.getMessage().contains("neither root nor you"), e.getMessage());
+        }
+        assertEquals(0, calls.get());
     }
 
     @Test
