@@ -2,14 +2,15 @@ package io.homeostat.desired.model;
 
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
-import java.util.ArrayDeque;
-import java.util.Deque;
-import java.util.HashMap;
-import java.util.Map;
-import java.util.function.Function;
+import com.google.common.collect.Streams;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /** Who has to run before whom. */
 public final class Dependencies {
+    /** How many are named at each end of a long cycle: who has to look through it needs no list of thousands. */
+    private static final int NAMED = 5;
+
     private Dependencies() {}
 
     /** What a workload says it depends on. */
@@ -20,39 +21,18 @@ public final class Dependencies {
                 .collect(ImmutableSet.toImmutableSet());
     }
 
-    /** A shortest cycle of dependencies through a workload, beginning with it; empty when there is none. */
-    public static ImmutableList<WorkloadId> cycle(
-            WorkloadId start, Function<WorkloadId, ? extends Iterable<WorkloadId>> dependencies) {
-        Map<WorkloadId, WorkloadId> from = new HashMap<>();
-        Deque<WorkloadId> open = new ArrayDeque<>();
-        open.add(start);
-        while (!open.isEmpty()) {
-            WorkloadId id = open.remove();
-            for (WorkloadId next : dependencies.apply(id)) {
-                if (next.equals(start)) {
-                    return way(start, id, from);
-                }
-                if (from.putIfAbsent(next, id) == null) {
-                    open.add(next);
-                }
-            }
-        }
-        return ImmutableList.of();
-    }
-
-    private static ImmutableList<WorkloadId> way(WorkloadId start, WorkloadId end, Map<WorkloadId, WorkloadId> from) {
-        ArrayDeque<WorkloadId> way = new ArrayDeque<>();
-        for (WorkloadId id = end; id != null && !id.equals(start); id = from.get(id)) {
-            way.addFirst(id);
-        }
-        way.addFirst(start);
-        return ImmutableList.copyOf(way);
-    }
-
-    /** {@code a -> b -> a}. */
+    /** {@code a -> b -> a}; of a long cycle its beginning and its end. */
     public static String words(ImmutableList<WorkloadId> cycle) {
-        StringBuilder words = new StringBuilder();
-        cycle.forEach(id -> words.append(id).append(" -> "));
-        return words.append(cycle.getFirst()).toString();
+        return Streams.concat(shown(cycle), Stream.of(cycle.getFirst().toString())).collect(Collectors.joining(" -> "));
+    }
+
+    private static Stream<String> shown(ImmutableList<WorkloadId> cycle) {
+        int left = cycle.size() - 2 * NAMED;
+        return left <= 1
+                ? cycle.stream().map(WorkloadId::toString)
+                : Streams.concat(
+                        cycle.subList(0, NAMED).stream().map(WorkloadId::toString),
+                        Stream.of("... " + left + " more ..."),
+                        cycle.subList(cycle.size() - NAMED, cycle.size()).stream().map(WorkloadId::toString));
     }
 }

@@ -5,11 +5,14 @@ import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableListMultimap;
 import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
+import com.google.common.collect.ImmutableSetMultimap;
 import com.google.common.collect.ListMultimap;
 import com.google.common.collect.Maps;
 import com.google.common.collect.MultimapBuilder;
 import com.google.common.collect.Multimaps;
+import com.google.common.collect.Sets;
 import io.homeostat.desired.model.Dependencies;
+import io.homeostat.desired.model.DependencyCycles;
 import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.yaml.Choice.ReadRollout;
@@ -43,6 +46,8 @@ public final class DocumentReader {
     private static final String NAME = "metadata.name";
 
     private final List<ReadWorkload> workloads = new ArrayList<>();
+    /** Those of the workloads that another document in force takes the place of. */
+    private final Set<ReadWorkload> overruled = Sets.newIdentityHashSet();
     private final List<Problem> errors = new ArrayList<>();
     private final List<Problem> warnings = new ArrayList<>();
     private final ListMultimap<WorkloadId, Problem> unmet = ArrayListMultimap.create();
@@ -127,7 +132,9 @@ public final class DocumentReader {
         contents.forEach(reader::content);
         reader.order();
         return new ReadResult(
-                ImmutableList.copyOf(reader.workloads),
+                reader.workloads.stream()
+                        .filter(read -> !reader.overruled.contains(read))
+                        .collect(ImmutableList.toImmutableList()),
                 ImmutableList.copyOf(reader.notHere),
                 contents.stream()
                         .flatMap(content -> content.rollouts().stream())
@@ -226,7 +233,7 @@ public final class DocumentReader {
         }
         if (first != null) {
             found.remove(id, first);
-            workloads.remove(first.read());
+            overruled.add(first.read());
             errors.add(isDeclaredTwice(first, document));
         }
         found.put(id, document);
@@ -417,14 +424,14 @@ public final class DocumentReader {
         /** An error for each workload that depends on itself. */
         ImmutableList<Problem> errors() {
             ImmutableList.Builder<Problem> errors = ImmutableList.builder();
-            for (WorkloadId id : workloads.keySet()) {
-                ImmutableList<WorkloadId> cycle = Dependencies.cycle(id, this::dependencies);
-                if (!cycle.isEmpty()) {
-                    errors.add(at(
-                            id,
-                            "spec.dependsOn: " + id + " depends on itself (" + Dependencies.words(cycle)
-                                    + "), so none of these could be started first; remove one of them"));
-                }
+            ImmutableSetMultimap.Builder<WorkloadId, WorkloadId> needs = ImmutableSetMultimap.builder();
+            workloads.forEach((id, workload) -> needs.putAll(id, Dependencies.of(workload)));
+            DependencyCycles cycles = new DependencyCycles(needs.build());
+            for (WorkloadId id : cycles.members()) {
+                errors.add(at(
+                        id,
+                        "spec.dependsOn: " + id + " depends on itself (" + Dependencies.words(cycles.through(id))
+                                + "), so none of these could be started first; remove one of them"));
             }
             return errors.build();
         }
@@ -472,11 +479,6 @@ public final class DocumentReader {
                 }
             });
             return warnings.build();
-        }
-
-        private ImmutableSet<WorkloadId> dependencies(WorkloadId id) {
-            Workload workload = workloads.get(id);
-            return workload == null ? ImmutableSet.of() : Dependencies.of(workload);
         }
 
         private Problem at(WorkloadId id, String message) {

@@ -11,6 +11,7 @@ import io.homeostat.desired.state.history.WorkloadHistory;
 import io.homeostat.observe.Observer;
 import io.homeostat.observe.host.HostFacts;
 import io.homeostat.reconcile.plan.DependencyGraph;
+import io.homeostat.reconcile.plan.Neighbours;
 import io.homeostat.reconcile.plan.Relations;
 import io.homeostat.reconcile.plan.Remembered;
 import java.util.HashSet;
@@ -18,6 +19,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /** Whom a change of a workload concerns, and which workloads are down for a change; shared by all passes. */
@@ -83,7 +85,7 @@ final class DisruptionBudget {
             changing = ImmutableSet.copyOf(disrupted);
         }
         return dependencies(wanted)
-                .of(id, host, own, this::look, observer::isGone, changing::contains, ending::contains);
+                .of(id, host, own, neighbours(changing::contains), ending::contains);
     }
 
     /**
@@ -93,7 +95,7 @@ final class DisruptionBudget {
      */
     boolean takePlace(WorkloadId id, HostFacts host, int places) {
         synchronized (disrupted) {
-            if (dependencies().down(id, host, this::look, disrupted::contains).size() >= places) {
+            if (dependencies().down(id, host, neighbours(disrupted::contains)).size() >= places) {
                 return false;
             }
             disrupted.add(id);
@@ -161,6 +163,10 @@ final class DisruptionBudget {
                                         .formerly())
                         .immutableCopy();
         return Sets.union(now.concernedBy(id), others).immutableCopy();
+    }
+
+    private Neighbours neighbours(Predicate<WorkloadId> changing) {
+        return new Neighbours(this::look, observer::isGone, changing);
     }
 
     private Remembered look(WorkloadId id) {

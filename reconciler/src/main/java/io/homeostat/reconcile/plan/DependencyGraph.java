@@ -7,10 +7,10 @@ import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
 import com.google.common.collect.ImmutableSetMultimap;
 import com.google.common.collect.Sets;
-import com.google.common.collect.Streams;
 import com.google.common.graph.Traverser;
 import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.model.Dependencies;
+import io.homeostat.desired.model.DependencyCycles;
 import io.homeostat.desired.model.DesiredState;
 import io.homeostat.desired.model.Lifecycle.Execution;
 import io.homeostat.desired.model.Lifecycle.MaxDisruption;
@@ -32,7 +32,6 @@ import io.homeostat.observe.host.HostFacts;
 import io.homeostat.reconcile.plan.Relations.Need;
 import io.homeostat.reconcile.plan.Relations.Parent;
 import java.util.Comparator;
-import java.util.HashMap;
 import java.util.Map;
 import java.util.Set;
 import java.util.function.Function;
@@ -62,12 +61,16 @@ public final class DependencyGraph {
     private final ImmutableSetMultimap<WorkloadId, WorkloadId> needs;
     private final ImmutableSetMultimap<WorkloadId, WorkloadId> dependants;
     private final ImmutableSetMultimap<Map.Entry<String, String>, WorkloadId> groups;
-    private final Supplier<ImmutableSetMultimap<WorkloadId, WorkloadId>> formerDependants;
+    private final Supplier<DependencyCycles> cycles;
+    private final Supplier<Former> former;
+
+    /** Dependants that nobody wants any more, by what they depended on. */
+    private record Former(ImmutableSetMultimap<WorkloadId, WorkloadId> dependants, DependencyCycles cycles) {}
 
     /** @param alive all that nobody wants and that have a process, or may have, and maybe others; asked once, when it first matters who of them was there */
     public DependencyGraph(DesiredState desired, Supplier<ImmutableMap<WorkloadId, Remembered>> alive) {
         this.desired = desired;
-        this.formerDependants = Suppliers.memoize(() -> formerDependants(alive.get()));
+        this.former = Suppliers.memoize(() -> former(alive.get()));
         ImmutableSetMultimap.Builder<WorkloadId, WorkloadId> forward = ImmutableSetMultimap.builder();
         ImmutableSet.Builder<String> counted = ImmutableSet.builder();
         desired.declarations().forEach((id, declaration) -> {
@@ -79,6 +82,7 @@ public final class DependencyGraph {
         });
         this.needs = forward.build();
         this.dependants = needs.inverse();
+        this.cycles = Suppliers.memoize(() -> new DependencyCycles(needs));
         ImmutableSet<String> labels = counted.build();
         ImmutableSetMultimap.Builder<Map.Entry<String, String>, WorkloadId> members = ImmutableSetMultimap.builder();
         desired.declarations()
@@ -103,23 +107,17 @@ public final class DependencyGraph {
      * How those fare that matter to a workload.
      *
      * @param own what is remembered of the workload itself
-     * @param memory what is remembered of a workload; asked once for each, and again whenever {@code gone} says no
-     * @param gone whether an instance is known not to run any more, though nobody has looked at its workload since; asked for what the
-     *     workload waits for
-     * @param changing those that were stopped for a change and are not well again
+     * @param neighbours what is remembered of others
      * @param ending those that are to be stopped, and wait until what is part of them has ended
      */
     public Relations of(
             WorkloadId id,
             HostFacts host,
             WorkloadHistory own,
-            Function<WorkloadId, Remembered> memory,
-            Predicate<Instance> gone,
-            Predicate<WorkloadId> changing,
+            Neighbours neighbours,
             Predicate<WorkloadId> ending) {
-        Function<WorkloadId, Remembered> look = once(memory);
-        Function<WorkloadId, Remembered> now =
-                once(other -> look.apply(other).unlessGone(gone, () -> memory.apply(other)));
+        Function<WorkloadId, Remembered> look = neighbours::remembered;
+        Prospects now = neighbours.now(this, host);
         Declaration declared = desired.declarations().get(id);
         if (declared == null) {
             ImmutableList<WorkloadId> leaving = leaving(id, look);
@@ -134,16 +132,16 @@ public final class DependencyGraph {
                     ImmutableSet.of());
         }
         ImmutableList<Need> fare =
-                needs.get(id).stream().map(other -> need(other, host, now)).collect(ImmutableList.toImmutableList());
+                needs.get(id).stream().map(now::need).collect(ImmutableList.toImmutableList());
         LastKnownGood lastKnownGood = own.lastKnownGood();
         ImmutableList<WorkloadId> stoppedBefore = stoppedBefore(id, look);
         return new Relations(
                 fare,
-                fare.isEmpty() ? ImmutableList.of() : Dependencies.cycle(id, needs::get),
+                fare.isEmpty() ? ImmutableList.of() : cycles.get().through(id),
                 stoppedBefore,
-                down(id, host, look, changing),
-                parent(declared.workload(), host, now, ending),
-                lastKnownGood == null ? null : parent(lastKnownGood.workload(), host, now, ending),
+                down(id, host, neighbours),
+                parent(declared.workload(), now, ending),
+                lastKnownGood == null ? null : parent(lastKnownGood.workload(), now, ending),
                 partsExcept(stoppedBefore, id, look),
                 Stream.concat(
                                 Traits.of(declared.workload()).hosts().stream(),
@@ -152,11 +150,6 @@ public final class DependencyGraph {
                                         : Traits.of(lastKnownGood.workload()).hosts().stream())
                         .filter(other -> isDaemon(other) && isThere(look.apply(other)))
                         .collect(ImmutableSet.toImmutableSet()));
-    }
-
-    private static Function<WorkloadId, Remembered> once(Function<WorkloadId, Remembered> memory) {
-        Map<WorkloadId, Remembered> read = new HashMap<>();
-        return id -> read.computeIfAbsent(id, memory);
     }
 
     /** What has to run well before a workload: what it says, and what it is part of. */
@@ -174,13 +167,12 @@ public final class DependencyGraph {
                 .breadthFirst(ids));
     }
 
-    private @Nullable Parent parent(
-            Workload workload, HostFacts host, Function<WorkloadId, Remembered> look, Predicate<WorkloadId> ending) {
+    private static @Nullable Parent parent(Workload workload, Prospects now, Predicate<WorkloadId> ending) {
         Traits traits = Traits.of(workload);
         return traits.parent()
                 .map(id -> new Parent(
-                        new Need(id, state(id, host, look)),
-                        startedInstance(look.apply(id)),
+                        new Need(id, now.state(id)),
+                        startedInstance(now.remembered(id)),
                         traits.recreatedWithParent(),
                         ending.test(id)))
                 .orElse(null);
@@ -193,7 +185,8 @@ public final class DependencyGraph {
      */
     private ImmutableList<WorkloadId> partsExcept(
             ImmutableList<WorkloadId> others, WorkloadId id, Function<WorkloadId, Remembered> look) {
-        return parts(id, look).stream().filter(part -> !others.contains(part)).collect(ImmutableList.toImmutableList());
+        ImmutableSet<WorkloadId> before = ImmutableSet.copyOf(others);
+        return parts(id, look).stream().filter(part -> !before.contains(part)).collect(ImmutableList.toImmutableList());
     }
 
     private ImmutableList<WorkloadId> parts(WorkloadId id, Function<WorkloadId, Remembered> look) {
@@ -346,49 +339,15 @@ public final class DependencyGraph {
                 && (!eachBoot || isThisBoot(run.bootId(), host));
     }
 
-    private Need need(WorkloadId id, HostFacts host, Function<WorkloadId, Remembered> look) {
-        Need.State state = state(id, host, look);
-        return new Need(id, state, state == Need.State.STUCK ? whoHoldsIt(id, host, look) : "");
+    /** Whether a workload, which is not well, does not become so by itself as far as is known, whatever becomes of others. */
+    boolean isStuck(WorkloadId id, Remembered neighbour) {
+        Declaration declared = desired.declarations().get(id);
+        return declared == null || isStuck(declared, neighbour) || cycles.get().contains(id);
     }
 
-    /** Somebody's wish that it, or what it waits for, be stopped or left alone; empty when nobody has one. */
-    private String whoHoldsIt(WorkloadId id, HostFacts host, Function<WorkloadId, Remembered> look) {
-        return notWell(id, host, look)
-                .filter(next -> look.apply(next).pause() != null)
-                .findFirst()
-                .map(next -> (next.equals(id) ? "it" : next.toString()) + " is "
-                        + (isStopped(look.apply(next)) ? "stopped by request" : "paused"))
-                .orElse("");
-    }
-
-    private Need.State state(WorkloadId id, HostFacts host, Function<WorkloadId, Remembered> look) {
-        if (desired.get(id).isEmpty()) {
-            return Need.State.UNDECLARED;
-        }
-        Remembered neighbour = look.apply(id);
-        if (isWell(id, host, neighbour)) {
-            return Need.State.WELL;
-        }
-        return isStuck(id, host, look) ? Need.State.STUCK : Need.State.COMING;
-    }
-
-    /** Whether it, or anything that it has to wait for, does not become well by itself as far as is known. */
-    private boolean isStuck(WorkloadId id, HostFacts host, Function<WorkloadId, Remembered> look) {
-        return notWell(id, host, look).anyMatch(next -> {
-            Declaration declared = desired.declarations().get(next);
-            return declared == null
-                    || isStuck(declared, look.apply(next))
-                    || !Dependencies.cycle(next, needs::get).isEmpty();
-        });
-    }
-
-    /** Of a workload and all that it has to wait for, those that are not well, the nearest first. */
-    private Stream<WorkloadId> notWell(WorkloadId id, HostFacts host, Function<WorkloadId, Remembered> look) {
-        Predicate<WorkloadId> well = next -> isWell(next, host, look.apply(next));
-        return Streams.stream(
-                        Traverser.forGraph((WorkloadId next) -> well.test(next) ? ImmutableSet.of() : needs.get(next))
-                                .breadthFirst(id))
-                .filter(well.negate());
+    /** Whether what a workload depends on has something to do with how it fares itself: of what is in a cycle, the cycle alone has. */
+    boolean isInCycle(WorkloadId id) {
+        return cycles.get().contains(id);
     }
 
     private static boolean isStuck(Declaration declared, Remembered neighbour) {
@@ -438,9 +397,7 @@ public final class DependencyGraph {
      * just this one, or each would wait for the other: after the loss of the database what runs is not known to be good, and a guest whose
      * agent was started again takes a new boot.
      */
-    public ImmutableList<Need> down(
-            WorkloadId id, HostFacts host, Function<WorkloadId, Remembered> memory, Predicate<WorkloadId> changing) {
-        Function<WorkloadId, Remembered> look = once(memory);
+    public ImmutableList<Need> down(WorkloadId id, HostFacts host, Neighbours neighbours) {
         Declaration declared = desired.declarations().get(id);
         MaxDisruption disruption =
                 declared == null ? null : declared.workload().lifecycle().maxDisruption();
@@ -448,20 +405,40 @@ public final class DependencyGraph {
             return ImmutableList.of();
         }
         String value = declared.workload().labels().get(disruption.label());
-        boolean awaited = !servesOthers(declared, host, look.apply(id));
-        return groups.get(Map.entry(disruption.label(), value == null ? "" : value)).stream()
-                .filter(other -> !other.equals(id))
-                .filter(this::isDaemon)
-                .filter(other -> {
-                    Remembered neighbour = look.apply(other);
-                    return !is(Condition.Type.DISABLED, neighbour)
-                            && (changing.test(other) || !isWell(other, host, neighbour));
-                })
-                .filter(other -> Streams.stream(Traverser.forGraph(needs::get).breadthFirst(other))
-                        .noneMatch(needed -> (awaited && needed.equals(id)) || awaitsBoot(needed, id, look)))
-                .sorted()
-                .map(other -> new Need(other, isStuck(other, host, look) ? Need.State.STUCK : Need.State.COMING))
+        Prospects prospects = neighbours.asStored(this, host);
+        ImmutableList<Need> down = prospects.down(Map.entry(disruption.label(), value == null ? "" : value));
+        if (down.isEmpty()) {
+            return ImmutableList.of();
+        }
+        ImmutableSet<WorkloadId> waiting = waitingFor(id, declared, host, neighbours);
+        return down.stream()
+                .filter(other -> !other.id().equals(id) && !waiting.contains(other.id()))
                 .collect(ImmutableList.toImmutableList());
+    }
+
+    /**
+     * Those with a label that are down or being changed, in the order of their names, as what is declared is.
+     *
+     * @param changing those that were stopped for a change and are not well again
+     */
+    ImmutableList<Need> down(Map.Entry<String, String> label, Prospects prospects, Predicate<WorkloadId> changing) {
+        return groups.get(label).stream()
+                .filter(this::isDaemon)
+                .filter(other -> !is(Condition.Type.DISABLED, prospects.remembered(other))
+                        && (changing.test(other) || !prospects.isWell(other)))
+                .map(prospects::comingOrStuck)
+                .collect(ImmutableList.toImmutableList());
+    }
+
+    /** Those that only this workload can make well, with all that wait for them. */
+    private ImmutableSet<WorkloadId> waitingFor(
+            WorkloadId id, Declaration declared, HostFacts host, Neighbours neighbours) {
+        Stream<WorkloadId> itself =
+                servesOthers(declared, host, neighbours.remembered(id)) ? Stream.empty() : Stream.of(id);
+        Stream<WorkloadId> guests =
+                dependants.get(id).stream().filter(guest -> awaitsBoot(guest, id, neighbours::remembered));
+        return ImmutableSet.copyOf(Traverser.forGraph(dependants::get)
+                .breadthFirst(Stream.concat(itself, guests).toList()));
     }
 
     /**
@@ -491,15 +468,16 @@ public final class DependencyGraph {
 
     /** Who has to be stopped first. Where each waits for the other nobody waits, and nobody for what is left alone. */
     private ImmutableList<WorkloadId> leaving(WorkloadId id, Function<WorkloadId, Remembered> look) {
-        ImmutableSetMultimap<WorkloadId, WorkloadId> former = formerDependants.get();
-        return former.get(id).stream()
+        if (former.get().cycles().contains(id)) {
+            return ImmutableList.of();
+        }
+        return former.get().dependants().get(id).stream()
                 .filter(other -> {
                     Remembered neighbour = look.apply(other);
                     return !neighbour.instances().isEmpty()
                             && neighbour.pause() == null
                             && neighbour.history().isOfSomethingDeclared();
                 })
-                .filter(other -> Dependencies.cycle(id, former::get).isEmpty())
                 .sorted()
                 .collect(ImmutableList.toImmutableList());
     }
@@ -507,18 +485,17 @@ public final class DependencyGraph {
     /** Of what is stopped by request together with it: who depends on it, and still runs. */
     private ImmutableList<WorkloadId> stoppedBefore(WorkloadId id, Function<WorkloadId, Remembered> look) {
         ImmutableSet<WorkloadId> depending = dependants.get(id);
-        if (depending.isEmpty() || !isStopped(look.apply(id))) {
+        if (depending.isEmpty() || !isStopped(look.apply(id)) || cycles.get().contains(id)) {
             return ImmutableList.of();
         }
         return depending.stream()
                 .filter(other -> isStopped(look.apply(other))
                         && !look.apply(other).instances().stream().allMatch(Instance::isOver))
-                .filter(other -> Dependencies.cycle(id, needs::get).isEmpty())
                 .sorted()
                 .collect(ImmutableList.toImmutableList());
     }
 
-    private static boolean isStopped(Remembered remembered) {
+    static boolean isStopped(Remembered remembered) {
         Pause pause = remembered.pause();
         return pause != null && pause.stopped();
     }
@@ -533,14 +510,15 @@ public final class DependencyGraph {
         return isStopped(remembered) ? needs.get(id) : ImmutableSet.of();
     }
 
-    private ImmutableSetMultimap<WorkloadId, WorkloadId> formerDependants(Map<WorkloadId, Remembered> alive) {
+    private Former former(Map<WorkloadId, Remembered> alive) {
         ImmutableSetMultimap.Builder<WorkloadId, WorkloadId> reverse = ImmutableSetMultimap.builder();
         alive.forEach((id, neighbour) -> {
             if (desired.get(id).isEmpty()) {
                 formerNeeds(neighbour).forEach(needed -> reverse.put(needed, id));
             }
         });
-        return reverse.build();
+        ImmutableSetMultimap<WorkloadId, WorkloadId> all = reverse.build();
+        return new Former(all, new DependencyCycles(all));
     }
 
     /**

@@ -19,6 +19,7 @@ import io.homeostat.observe.Observation;
 import io.homeostat.observe.Observer;
 import io.homeostat.reconcile.logs.LogTails;
 import io.homeostat.reconcile.plan.DependencyGraph;
+import io.homeostat.reconcile.plan.Neighbours;
 import io.homeostat.reconcile.plan.Planner;
 import io.homeostat.reconcile.plan.Relations;
 import io.homeostat.reconcile.plan.Remembered;
@@ -190,8 +191,10 @@ public final class Survey {
         ids.removeIf(asked.negate());
         DependencyGraph dependencies =
                 new DependencyGraph(desired, () -> Maps.toMap(memory.instances().keySet(), memory::of));
+        Neighbours neighbours = new Neighbours(memory::of, observer::isGone, other -> false);
         return new Findings(
-                withParts(look(ids, dependencies, stored, depth, archives), dependencies, stored), blind.build());
+                withParts(look(ids, dependencies, neighbours, stored, depth, archives), dependencies, stored),
+                blind.build());
     }
 
     /** What is part of those that are to be stopped is stopped before. */
@@ -200,8 +203,10 @@ public final class Survey {
         ImmutableSetMultimap<WorkloadId, WorkloadId> ending = findings.stream()
                 .collect(ImmutableSetMultimap.flatteningToImmutableSetMultimap(
                         Finding::id, finding -> finding.plan().parts().stream()));
-        Function<WorkloadId, Remembered> look =
-                id -> ending.containsKey(id) ? memory.of(id).ending() : memory.of(id);
+        Neighbours neighbours = new Neighbours(
+                id -> ending.containsKey(id) ? memory.of(id).ending() : memory.of(id),
+                observer::isGone,
+                other -> false);
         ImmutableSet<WorkloadId> parts = ImmutableSet.copyOf(ending.values());
         ImmutableList.Builder<Finding> all = ImmutableList.builder();
         for (Finding finding : findings) {
@@ -210,9 +215,7 @@ public final class Survey {
                         finding.id(),
                         finding.situation().host(),
                         finding.remembered(),
-                        look,
-                        observer::isGone,
-                        other -> false,
+                        neighbours,
                         ending::containsKey);
                 all.add(planned(finding.remembered(), finding.situation().withRelations(relations), stored));
             } else {
@@ -225,6 +228,7 @@ public final class Survey {
     private ImmutableList<Finding> look(
             Collection<WorkloadId> ids,
             DependencyGraph dependencies,
+            Neighbours neighbours,
             DesiredState stored,
             Situations.Depth depth,
             ImmutableSet<String> archives)
@@ -232,12 +236,12 @@ public final class Survey {
         if (depth == Situations.Depth.PRESENCE) {
             // Just a few small files each: threads would cost more than they gain.
             return ids.stream()
-                    .map(id -> look(id, dependencies, stored, depth, archives))
+                    .map(id -> look(id, dependencies, neighbours, stored, depth, archives))
                     .collect(ImmutableList.toImmutableList());
         }
         try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
             ImmutableList<Future<Finding>> looks = ids.stream()
-                    .map(id -> threads.submit(() -> look(id, dependencies, stored, depth, archives)))
+                    .map(id -> threads.submit(() -> look(id, dependencies, neighbours, stored, depth, archives)))
                     .collect(ImmutableList.toImmutableList());
             ImmutableList.Builder<Finding> findings = ImmutableList.builder();
             for (Future<Finding> look : looks) {
@@ -252,6 +256,7 @@ public final class Survey {
     private Finding look(
             WorkloadId id,
             DependencyGraph dependencies,
+            Neighbours neighbours,
             DesiredState stored,
             Situations.Depth depth,
             ImmutableSet<String> archives) {
@@ -262,8 +267,7 @@ public final class Survey {
                 id,
                 wanted,
                 desired.policy(),
-                (host, own) ->
-                        dependencies.of(id, host, own, memory::of, observer::isGone, other -> false, other -> false),
+                (host, own) -> dependencies.of(id, host, own, neighbours, other -> false),
                 archives,
                 isProbedAlike(wanted, declared) ? depth : Situations.Depth.PRESENCE);
         Situation learned =

@@ -37,6 +37,9 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.function.Predicate;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
 /** How workloads stand to each other, by what is remembered of them. */
@@ -45,6 +48,9 @@ class DependencyGraphTest {
     private static final WorkloadId DB = WorkloadId.process("db");
     private static final WorkloadId WEB = WorkloadId.process("web");
     private static final Pause PAUSED = new Pause(DB, "a look by hand", Example.NOW);
+    /** Of a chain: so many that a walk from each along all that it waits for, and from each of those again, would take minutes. */
+    private static final int LINKS = 2_000;
+
     private static final WorkloadId OTHER = WorkloadId.process("other");
 
     private final Map<WorkloadId, Remembered> remembered = new HashMap<>();
@@ -94,7 +100,12 @@ class DependencyGraphTest {
             return false;
         };
         return dependencies(process("db", ""), process("web", "dependsOn: [process/db]"))
-                .of(WEB, HOST, WorkloadHistory.NONE, this::look, isGone, _ -> false, _ -> false)
+                .of(
+                        WEB,
+                        HOST,
+                        WorkloadHistory.NONE,
+                        new Neighbours(this::look, isGone, _ -> false),
+                        _ -> false)
                 .needs()
                 .getFirst()
                 .state();
@@ -183,6 +194,62 @@ class DependencyGraphTest {
     }
 
     @Test
+    void ofALongChainEachIsReadAndJudgedOnceForAllThatWaitForIt() {
+        DependencyGraph dependencies = chain("");
+        assertEquals(ImmutableSet.of(Need.State.COMING), states(dependencies, neighbours()), "nothing was launched yet");
+        assertEquals(LINKS - 1, asked.size(), "nobody depends on the last one");
+
+        WorkloadId first = link(0);
+        remembered.put(first, new Remembered(WorkloadHistory.NONE, ImmutableList.of(), PAUSED));
+        Neighbours held = neighbours();
+        assertEquals(ImmutableSet.of(Need.State.STUCK), states(dependencies, held));
+        assertEquals(
+                List.of(new Need(link(LINKS - 2), Need.State.STUCK, first + " is paused")),
+                relations(dependencies, link(LINKS - 1), held).needs());
+    }
+
+    @Test
+    void aLongCycleIsFoundOnceForAllThatAreInIt() {
+        DependencyGraph dependencies = chain("dependsOn: [" + link(LINKS - 1) + "]");
+        Neighbours neighbours = neighbours();
+
+        assertEquals(ImmutableSet.of(Need.State.STUCK), states(dependencies, neighbours));
+        assertEquals(LINKS, asked.size());
+        for (WorkloadId id : dependencies.desired().declarations().keySet()) {
+            assertEquals(id, relations(dependencies, id, neighbours).cycle().getFirst());
+        }
+    }
+
+    private static ImmutableSet<Need.State> states(DependencyGraph dependencies, Neighbours neighbours) {
+        return dependencies.desired().declarations().keySet().stream()
+                .flatMap(id -> relations(dependencies, id, neighbours).needs().stream())
+                .map(Need::state)
+                .collect(ImmutableSet.toImmutableSet());
+    }
+
+    private static Relations relations(DependencyGraph dependencies, WorkloadId id, Neighbours neighbours) {
+        return dependencies.of(id, HOST, WorkloadHistory.NONE, neighbours, other -> false);
+    }
+
+    private static WorkloadId link(int number) {
+        return WorkloadId.process("w" + number);
+    }
+
+    /** Workloads of which each depends on the one before. */
+    private DependencyGraph chain(String first) {
+        String others = IntStream.range(1, LINKS)
+                .mapToObj(i -> """
+                        apiVersion: homeostat.io/v1
+                        kind: Process
+                        metadata: {name: w%d}
+                        spec: {install: local, entryPoint: /bin/a, dependsOn: [process/w%d]}
+                        """.formatted(i, i - 1))
+                .collect(Collectors.joining("---\n"));
+        return dependencies(Stream.concat(Stream.of(process("w0", first)), Written.workloads(others).stream())
+                .toArray(Workload[]::new));
+    }
+
+    @Test
     void whatIsTriedAgainAtOnceIsOnItsWay() {
         declaredAndNeeded();
         remembered.put(DB, new Remembered(startFailed(1), ImmutableList.of(), null));
@@ -197,7 +264,7 @@ class DependencyGraphTest {
         WorkloadId clock = new WorkloadId(TimerKind.TIMER, "clock");
         Workload part = timer("tick", "parent: timer/clock");
         Relations relations = dependencies(timer("clock", ""), part)
-                .of(part.id(), HOST, formerly(part), this::look, gone::contains, other -> false, other -> false);
+                .of(part.id(), HOST, formerly(part), neighbours(), other -> false);
 
         assertEquals(List.of(clock), asked);
         assertEquals(List.of(new Need(clock, Need.State.COMING)), relations.needs());
@@ -224,9 +291,7 @@ class DependencyGraphTest {
                 WorkloadId.process("a"),
                 HOST,
                 WorkloadHistory.NONE,
-                this::look,
-                gone::contains,
-                b::equals,
+                neighbours(b::equals),
                 other -> false);
 
         assertEquals(List.of(), relations.down());
@@ -266,7 +331,7 @@ class DependencyGraphTest {
         assertEquals(
                 List.of(new Need(b, Need.State.COMING)),
                 dependencies
-                        .of(a, HOST, WorkloadHistory.NONE, this::look, gone::contains, b::equals, other -> false)
+                        .of(a, HOST, WorkloadHistory.NONE, neighbours(b::equals), other -> false)
                         .down(),
                 "while it is being changed");
         assertEquals(ImmutableSet.of(a), dependencies.concernedBy(b));
@@ -503,7 +568,15 @@ class DependencyGraphTest {
 
     private Relations relations(DependencyGraph dependencies, WorkloadId id) {
         return dependencies.of(
-                id, HOST, look(id).history(), this::look, gone::contains, other -> false, other -> false);
+                id, HOST, look(id).history(), neighbours(), other -> false);
+    }
+
+    private Neighbours neighbours() {
+        return neighbours(other -> false);
+    }
+
+    private Neighbours neighbours(Predicate<WorkloadId> changing) {
+        return new Neighbours(this::look, gone::contains, changing);
     }
 
     private Remembered look(WorkloadId id) {
