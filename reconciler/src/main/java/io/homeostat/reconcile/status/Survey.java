@@ -5,6 +5,7 @@ import com.google.common.collect.ImmutableListMultimap;
 import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
 import com.google.common.collect.ImmutableSetMultimap;
+import com.google.common.collect.Iterables;
 import com.google.common.collect.Maps;
 import com.google.common.collect.Multimaps;
 import io.homeostat.desired.model.Declaration;
@@ -31,6 +32,7 @@ import io.homeostat.reconcile.record.ObservationRecorder;
 import java.time.InstantSource;
 import java.util.Collection;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeSet;
@@ -46,6 +48,9 @@ import org.jspecify.annotations.Nullable;
  * Looks at all workloads at once and plans for them as the loop would, in memory only: nothing is written, sent or started.
  */
 public final class Survey {
+    /** How many workloads are looked at at the same time: each takes a thread with a stack. */
+    private static final int AT_ONCE = 1_000;
+
     private final Observer observer;
     private final Memory memory;
     private final LogTails logs;
@@ -239,13 +244,22 @@ public final class Survey {
                     .map(id -> look(id, dependencies, neighbours, stored, depth, archives))
                     .collect(ImmutableList.toImmutableList());
         }
+        ImmutableList.Builder<Finding> findings = ImmutableList.builder();
+        for (List<WorkloadId> some : Iterables.partition(ids, AT_ONCE)) {
+            findings.addAll(lookAtOnce(some, id -> look(id, dependencies, neighbours, stored, depth, archives)));
+        }
+        return findings.build();
+    }
+
+    private static ImmutableList<Finding> lookAtOnce(List<WorkloadId> ids, Function<WorkloadId, Finding> look)
+            throws InterruptedException {
         try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
             ImmutableList<Future<Finding>> looks = ids.stream()
-                    .map(id -> threads.submit(() -> look(id, dependencies, neighbours, stored, depth, archives)))
+                    .map(id -> threads.submit(() -> look.apply(id)))
                     .collect(ImmutableList.toImmutableList());
             ImmutableList.Builder<Finding> findings = ImmutableList.builder();
-            for (Future<Finding> look : looks) {
-                findings.add(look.get());
+            for (Future<Finding> one : looks) {
+                findings.add(one.get());
             }
             return findings.build();
         } catch (ExecutionException e) {
