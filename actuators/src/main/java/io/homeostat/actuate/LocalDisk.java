@@ -1,6 +1,5 @@
 package io.homeostat.actuate;
 
-import com.google.common.io.MoreFiles;
 import io.homeostat.observe.process.Libc;
 import java.io.IOException;
 import java.nio.channels.FileChannel;
@@ -9,22 +8,14 @@ import java.nio.file.DirectoryNotEmptyException;
 import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
-import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /** The file systems of this machine. */
 public final class LocalDisk implements Disk {
-    private static final Logger LOG = LoggerFactory.getLogger(LocalDisk.class);
-
-    /** More than anybody puts files into what is being removed. */
-    private static final int ROUNDS = 20;
-
     @Override
     public void makeDirectories(Path directory) throws IOException {
         SecureDirectories.create(directory, SecureDirectories.OURS);
@@ -58,38 +49,9 @@ public final class LocalDisk implements Disk {
 
     @Override
     public void deleteTree(Path path) throws IOException {
-        if (!Files.exists(path, LinkOption.NOFOLLOW_LINKS)) {
-            return;
-        }
-        try {
-            // Whoever keeps a launch that has just ended still writes down how.
-            for (int round = 1; !isDeleted(path, round == ROUNDS); round++) {
-                LOG.debug("something came into {} while it was deleted", path);
-            }
-        } catch (NoSuchFileException e) {
-            return;
-        }
-        syncDirectory(path.toAbsolutePath().getParent());
-    }
-
-    /** Whether nothing came in meanwhile, which is an error the last time. */
-    private static boolean isDeleted(Path path, boolean last) throws IOException {
-        try {
-            MoreFiles.deleteRecursively(path);
-            return true;
-        } catch (NoSuchFileException e) {
-            throw e;
-        } catch (FileSystemException e) {
-            // Guava attaches the actual failures as suppressed exceptions.
-            for (Throwable each : e.getSuppressed()) {
-                if (each instanceof DirectoryNotEmptyException && !last) {
-                    return false;
-                }
-                if (each instanceof IOException first) {
-                    throw first;
-                }
-            }
-            throw e;
+        if (Files.exists(path, LinkOption.NOFOLLOW_LINKS)) {
+            HostileTree.delete(path);
+            syncDirectory(path.toAbsolutePath().getParent());
         }
     }
 

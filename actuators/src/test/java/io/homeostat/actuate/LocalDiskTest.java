@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
 import java.nio.file.Files;
@@ -25,6 +26,32 @@ final class LocalDiskTest {
         assertEquals(
                 "opening " + missing + " failed with errno 2",
                 assertThrows(IOException.class, () -> disk.syncTree(missing)).getMessage());
+    }
+
+    /** Deeper than the stack of a thread, the descriptors of a process and the longest path allow. */
+    @Test
+    void aTreeIsDeletedHoweverDeepItIsAndNoLinkInItIsFollowed(@TempDir Path directory) throws IOException {
+        Path precious = Files.createDirectory(directory.resolve("precious"));
+        Files.createFile(precious.resolve("file"));
+        Path tree = directory.resolve("tree");
+        Path deepest = Path.of("");
+        for (int level = 0; level < 400; level++) {
+            deepest = deepest.resolve("d");
+        }
+        for (int part = 0; part < 100; part++) {
+            Path above = directory.resolve("part");
+            Path end = Files.createDirectories(above.resolve(deepest));
+            Files.createSymbolicLink(end.resolve("link"), precious);
+            if (part > 0) {
+                Files.move(tree, end.resolve("d"));
+            }
+            Files.move(above, tree);
+        }
+
+        disk.deleteTree(tree);
+
+        assertFalse(Files.exists(tree));
+        assertTrue(Files.exists(precious.resolve("file")));
     }
 
     @Test

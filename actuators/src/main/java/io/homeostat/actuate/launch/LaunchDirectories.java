@@ -3,9 +3,9 @@ package io.homeostat.actuate.launch;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableListMultimap;
 import com.google.common.collect.ImmutableSet;
-import com.google.common.io.MoreFiles;
 import io.homeostat.actuate.ActuationFailure;
 import io.homeostat.actuate.Disk;
+import io.homeostat.actuate.HostileTree;
 import io.homeostat.actuate.LocalDisk;
 import io.homeostat.actuate.SecureDirectories;
 import io.homeostat.desired.model.Kind;
@@ -192,7 +192,7 @@ public final class LaunchDirectories {
             for (Path file : files) {
                 // Last, because while it exists an interrupted removal is noticed and repeated.
                 if (!file.equals(directory.noteFile())) {
-                    MoreFiles.deleteRecursively(file);
+                    HostileTree.delete(file);
                 }
             }
             Files.deleteIfExists(directory.noteFile());

@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.homeostat.actuate.ActuationFailure;
 import io.homeostat.actuate.FailingDisk;
+import io.homeostat.actuate.HostileTree;
 import io.homeostat.actuate.LocalDisk;
 import io.homeostat.actuate.QuickDisk;
 import io.homeostat.observe.process.Account;

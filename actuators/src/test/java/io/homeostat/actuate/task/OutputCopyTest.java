@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.github.benmanes.caffeine.cache.Ticker;
 import io.homeostat.actuate.ActuationFailure;
+import io.homeostat.actuate.HostileTree;
 import io.homeostat.actuate.launch.LogRotation;
 import io.homeostat.actuate.launch.LogTurns;
 import io.homeostat.actuate.task.FailingSteps.Killed;

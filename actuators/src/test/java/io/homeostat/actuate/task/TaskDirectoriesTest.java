@@ -11,6 +11,7 @@ import com.google.common.collect.ImmutableList;
 import io.homeostat.actuate.ActuationFailure;
 import io.homeostat.actuate.Disk;
 import io.homeostat.actuate.FailingDisk;
+import io.homeostat.actuate.HostileTree;
 import io.homeostat.actuate.LocalDisk;
 import io.homeostat.actuate.QuickDisk;
 import io.homeostat.actuate.task.TaskDirectories.Contents;

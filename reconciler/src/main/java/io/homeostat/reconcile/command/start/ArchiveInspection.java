@@ -1,9 +1,9 @@
 package io.homeostat.reconcile.command.start;
 
 import com.google.common.collect.ImmutableList;
-import com.google.common.io.MoreFiles;
 import io.homeostat.actuate.ActuationFailure;
 import io.homeostat.actuate.Disk;
+import io.homeostat.actuate.HostileTree;
 import io.homeostat.actuate.LocalDisk;
 import io.homeostat.actuate.archive.ArchiveStore;
 import io.homeostat.actuate.fetch.Downloader;
@@ -128,7 +128,7 @@ public record ArchiveInspection(String sha256, String entryPoint) {
 
     private static void remove(Path directory) {
         try {
-            MoreFiles.deleteRecursively(directory);
+            HostileTree.delete(directory);
         } catch (IOException e) {
             throw new CommandFailure("cannot remove " + directory + ": " + CommandFailure.reason(e), e);
         }

@@ -1,7 +1,6 @@
-package io.homeostat.actuate.task;
+package io.homeostat.actuate;
 
 import com.google.common.base.Joiner;
-import io.homeostat.actuate.Disk;
 import io.homeostat.observe.process.Account;
 import java.io.IOException;
 import java.nio.file.AccessDeniedException;
@@ -24,15 +23,18 @@ import java.util.Objects;
 import java.util.Set;
 
 /**
- * Deletes a tree that a task has made, and may still be changing. As root no link is followed; for other users see {@link #permit}.
+ * Deletes a tree that a workload has made, and may still be changing. As root no link is followed; for other users see {@link #permit}.
  * Directories that are nested so deeply that they would use up our stack and our descriptors are moved to the top first. The caller sees
  * to it that nothing is mounted there.
  */
-final class HostileTree {
+public final class HostileTree {
     private static final int DEEPEST = 40;
 
     /** Each round removes {@value #DEEPEST} levels; paths of more than this nobody makes by accident. */
     private static final int MOST_ROUNDS = 100_000;
+
+    /** More than anybody puts files into what is being removed. */
+    private static final int MOST_REPEATED = 20;
 
     private static final int MOST_NAMED = 3;
     private static final int NAMES_TRIED = 20;
@@ -43,6 +45,7 @@ final class HostileTree {
     private final Path tree;
     private final List<String> problems = new ArrayList<>();
     private int moved;
+    private boolean cameIn;
     private int names;
 
     private HostileTree(Path tree) {
@@ -55,7 +58,7 @@ final class HostileTree {
      * @param tree whose parent nobody but us can change
      * @throws IOException that names what could not be deleted; the rest is gone
      */
-    static void delete(Path tree) throws IOException {
+    public static void delete(Path tree) throws IOException {
         if (!Files.isDirectory(tree, LinkOption.NOFOLLOW_LINKS)) {
             Files.deleteIfExists(tree);
             return;
@@ -64,8 +67,10 @@ final class HostileTree {
     }
 
     private void delete() throws IOException {
+        int repeated = 0;
         for (int round = 0; round < MOST_ROUNDS; round++) {
             problems.clear();
+            cameIn = false;
             int before = moved;
             try (DirectoryStream<Path> entries = Files.newDirectoryStream(tree)) {
                 if (!(entries instanceof SecureDirectoryStream<Path> top)) {
@@ -73,20 +78,32 @@ final class HostileTree {
                 }
                 empty(top, top, tree, 0);
             }
-            if (moved == before) {
+            if (moved == before && (isGone() || repeated++ == MOST_REPEATED)) {
                 break;
             }
-        }
-        try {
-            Files.deleteIfExists(tree);
-        } catch (DirectoryNotEmptyException e) {
-            note(tree, "is not empty; is something still writing there?");
         }
         if (!problems.isEmpty()) {
             List<String> named = problems.subList(0, Math.min(MOST_NAMED, problems.size()));
             throw new FileSystemException(Joiner.on("; ").join(named)
                     + (problems.size() > named.size() ? "; and " + (problems.size() - named.size()) + " more" : ""));
         }
+    }
+
+    /** Whether nothing is left of it but what can't be deleted: whoever keeps a launch that has just ended still writes down how. */
+    private boolean isGone() throws IOException {
+        try {
+            Files.deleteIfExists(tree);
+        } catch (DirectoryNotEmptyException e) {
+            if (problems.isEmpty()) {
+                cameIn(tree);
+            }
+        }
+        return !cameIn;
+    }
+
+    private void cameIn(Path where) {
+        cameIn = true;
+        note(where, "is not empty; is something still writing there?");
     }
 
     private void empty(SecureDirectoryStream<Path> directory, SecureDirectoryStream<Path> top, Path where, int depth) {
@@ -131,7 +148,7 @@ final class HostileTree {
             directory.deleteDirectory(name);
         } catch (DirectoryNotEmptyException e) {
             if (problems.isEmpty()) {
-                note(where, "is not empty; is something still writing there?");
+                cameIn(where);
             }
         }
     }
@@ -162,7 +179,7 @@ final class HostileTree {
                 moved++;
                 return;
             } catch (FileSystemException e) {
-                // The task may have used that name.
+                // The workload may have used that name.
                 if (attempt == NAMES_TRIED) {
                     throw e;
                 }
