@@ -3,6 +3,7 @@ package io.homeostat.observe.goplugin;
 import com.google.common.base.Splitter;
 import com.google.common.collect.ImmutableSet;
 import com.google.common.primitives.Ints;
+import io.homeostat.desired.model.VisibleText;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
@@ -140,7 +141,7 @@ public record Handshake(int version, Network network, String address) {
     static String shown(String text) {
         String plain = text.codePoints()
                 .limit(SHOWN)
-                .map(c -> Character.isISOControl(c) ? '?' : c)
+                .map(c -> VisibleText.isVisible(c) ? c : '?')
                 .collect(StringBuilder::new, StringBuilder::appendCodePoint, StringBuilder::append)
                 .toString();
         return "\"" + plain + (plain.length() < text.length() ? "...\"" : "\"");

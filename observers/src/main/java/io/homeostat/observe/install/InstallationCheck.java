@@ -5,6 +5,7 @@ import com.github.benmanes.caffeine.cache.Ticker;
 import com.google.common.hash.Hashing;
 import com.google.common.hash.HashingInputStream;
 import com.google.common.io.ByteStreams;
+import io.homeostat.desired.model.VisibleText;
 import io.homeostat.observe.install.FileList.InstalledFile;
 import io.homeostat.observe.install.FileList.InstalledFile.Content;
 import io.homeostat.observe.install.FileList.InstalledFile.Directory;
@@ -178,7 +179,7 @@ final class InstallationCheck {
         path.codePoints()
                 .limit(SHOWN)
                 .forEach(c -> shown.appendCodePoint(
-                        Character.isISOControl(c) || Character.getType(c) == Character.FORMAT ? '?' : c));
+                        VisibleText.isVisible(c) ? c : '?'));
         return shown.length() < path.length() && shown.codePoints().count() == SHOWN ? shown + "..." : shown.toString();
     }
 }

@@ -9,6 +9,7 @@ import ch.qos.logback.classic.spi.ThrowableProxyUtil;
 import ch.qos.logback.core.AppenderBase;
 import ch.qos.logback.core.spi.ContextAwareBase;
 import io.homeostat.desired.model.AgentConfig;
+import io.homeostat.desired.model.VisibleText;
 import java.time.Instant;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -53,7 +54,7 @@ public final class StandardErrorLog extends ContextAwareBase implements Configur
                         ? "\n" + ThrowableProxyUtil.asString(problem).stripTrailing()
                         : ": " + problem.getClassName() + ": " + problem.getMessage();
             }
-            System.err.println(line);
+            System.err.println(VisibleText.lines(line));
         }
     }
 }

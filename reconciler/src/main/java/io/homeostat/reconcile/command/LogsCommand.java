@@ -23,9 +23,12 @@ import io.homeostat.reconcile.command.environment.CommandFailure;
 import io.homeostat.reconcile.command.environment.ExitStatus;
 import io.homeostat.reconcile.command.output.Console;
 import io.homeostat.reconcile.command.output.Json;
+import io.homeostat.reconcile.command.output.TerminalLog;
 import io.homeostat.reconcile.command.output.Text;
 import io.homeostat.reconcile.logs.LogTimes;
 import java.io.IOException;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
@@ -119,6 +122,7 @@ public record LogsCommand(Selection selection, Instant since, OptionalInt tail, 
         List<Source> sources = new ArrayList<>();
         ImmutableSortedSet<WorkloadId> declared = declared(workspace);
         ImmutableSet.Builder<WorkloadId> unknown = ImmutableSet.builder();
+        PrintStream out = output(workspace);
         boolean mattersWhen = (timestamps || !since.equals(Instant.EPOCH)) && !isNoting(workspace);
         try {
             for (WorkloadId id : workloads) {
@@ -152,10 +156,10 @@ public record LogsCommand(Selection selection, Instant since, OptionalInt tail, 
             do {
                 if (bytes) {
                     for (Source source : sources) {
-                        source.log().copyTo(console.out());
+                        source.log().copyTo(out);
                     }
                 } else {
-                    print(sources, workloads, most, console);
+                    print(sources, workloads, most, console, out);
                     most = OptionalInt.empty();
                 }
                 sources.forEach(source -> tellOfLoss(source, console));
@@ -170,7 +174,19 @@ public record LogsCommand(Selection selection, Instant since, OptionalInt tail, 
             return missing.isEmpty() ? ExitStatus.OK : ExitStatus.FAILED;
         } finally {
             sources.forEach(source -> source.log().close());
+            if (out != console.out()) {
+                out.close();
+            }
         }
+    }
+
+    /** At a terminal nothing that a workload writes makes it do anything. Whoever redirects it gets every byte; JSON has its own escapes. */
+    private static PrintStream output(Workspace workspace) {
+        Console console = workspace.console();
+        return console.json() || !workspace.environment().outIsTerminal()
+                ? console.out()
+                : new PrintStream(
+                        new TerminalLog(console.out(), console.ansi().coloured()), false, StandardCharsets.UTF_8);
     }
 
     /** Whether an agent runs, this one or another. */
@@ -225,7 +241,8 @@ public record LogsCommand(Selection selection, Instant since, OptionalInt tail, 
      *
      * @param most of each workload, the last; empty: all
      */
-    private void print(List<Source> sources, Set<WorkloadId> workloads, OptionalInt most, Console console) {
+    private void print(
+            List<Source> sources, Set<WorkloadId> workloads, OptionalInt most, Console console, PrintStream out) {
         int width =
                 workloads.stream().mapToInt(id -> id.toString().length()).max().orElse(0);
         PriorityQueue<Source> heads =
@@ -244,7 +261,7 @@ public record LogsCommand(Selection selection, Instant since, OptionalInt tail, 
                 lines.add(line);
                 left.add(source.id());
             } else {
-                print(line, width, console);
+                print(line, width, console, out);
             }
             if (source.log().hasNext(follow)) {
                 heads.add(source);
@@ -252,19 +269,19 @@ public record LogsCommand(Selection selection, Instant since, OptionalInt tail, 
         }
         for (Shown line : lines) {
             if (left.count(line.id()) <= most.orElse(0)) {
-                print(line, width, console);
+                print(line, width, console, out);
             }
             left.remove(line.id());
         }
-        console.out().flush();
+        out.flush();
     }
 
-    private void print(Shown shown, int width, Console console) {
+    private void print(Shown shown, int width, Console console, PrintStream out) {
         WorkloadId id = shown.id();
         LogReader.Line line = shown.line();
         if (console.json()) {
             Json.print(
-                    console.out(),
+                    out,
                     Json.versioned()
                             .put("workload", id.toString())
                             .put("file", String.valueOf(shown.file().getFileName()))
@@ -272,8 +289,7 @@ public record LogsCommand(Selection selection, Instant since, OptionalInt tail, 
                             .put("line", line.text()));
             return;
         }
-        console.out()
-                .println((isMarked() ? Strings.padEnd(id.toString(), width, ' ') + " | " : "")
+        out.println((isMarked() ? Strings.padEnd(id.toString(), width, ' ') + " | " : "")
                         + (timestamps ? TIME.format(line.time()) + " " : "")
                         + line.text());
     }

@@ -5,6 +5,7 @@ import com.google.common.collect.ImmutableList;
 import com.google.common.collect.Streams;
 import io.homeostat.actuate.launch.LogEnds;
 import io.homeostat.actuate.launch.LogEnds.Part;
+import io.homeostat.desired.model.VisibleText;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.observe.process.LaunchDirectory;
@@ -154,9 +155,8 @@ public final class LogFiles implements LogTails {
     private static String harmless(String line) {
         StringBuilder shown = new StringBuilder(line.length());
         line.codePoints().forEach(c -> {
-            boolean obeyed = (Character.isISOControl(c) && c != '\t') || Character.getType(c) == Character.FORMAT;
             if (c != '\r') {
-                shown.appendCodePoint(obeyed ? '?' : c);
+                shown.appendCodePoint(c == '\t' || VisibleText.isVisible(c) ? c : '?');
             }
         });
         return shown.toString();

@@ -8,6 +8,7 @@ import com.fasterxml.jackson.core.json.JsonWriteFeature;
 import com.google.common.base.Splitter;
 import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.model.Redaction;
+import io.homeostat.desired.model.VisibleText;
 import io.homeostat.reconcile.loop.PassId.PassMarks;
 import java.io.IOException;
 import java.io.StringWriter;
@@ -136,7 +137,7 @@ final class LogLines {
                 case '\r' -> line.append("\\r");
                 case '\t' -> line.append("\\t");
                 default -> {
-                    if (isVisible(c)) {
+                    if (VisibleText.isVisible(c)) {
                         line.appendCodePoint(c);
                     } else {
                         line.append(String.format("\\u%04x", c));
@@ -145,16 +146,5 @@ final class LogLines {
             }
         });
         return line.toString();
-    }
-
-    private static boolean isVisible(int c) {
-        return switch (Character.getType(c)) {
-            case Character.CONTROL,
-                    Character.FORMAT,
-                    Character.LINE_SEPARATOR,
-                    Character.PARAGRAPH_SEPARATOR,
-                    Character.SURROGATE -> false;
-            default -> true;
-        };
     }
 }

@@ -1,8 +1,10 @@
 package io.homeostat.reconcile.command.output;
 
+import io.homeostat.desired.model.VisibleText;
 import java.util.regex.Pattern;
 import org.snakeyaml.engine.v2.api.Dump;
 import org.snakeyaml.engine.v2.api.DumpSettings;
+import org.snakeyaml.engine.v2.api.DumpSettingsBuilder;
 import org.snakeyaml.engine.v2.common.FlowStyle;
 import org.snakeyaml.engine.v2.nodes.Tag;
 import org.snakeyaml.engine.v2.resolver.ScalarResolver;
@@ -10,17 +12,21 @@ import org.snakeyaml.engine.v2.schema.CoreSchema;
 
 /** YAML as people write it, a key a line. */
 public final class BlockYaml {
-    private static final DumpSettings SETTINGS = DumpSettings.builder()
-            .setDefaultFlowStyle(FlowStyle.BLOCK)
-            .setSplitLines(false)
-            .setSchema(new Quoting())
-            .build();
-
     private BlockYaml() {}
 
-    /** Writes maps, lists, texts, numbers and booleans. */
+    private static DumpSettingsBuilder settings() {
+        return DumpSettings.builder()
+                .setDefaultFlowStyle(FlowStyle.BLOCK)
+                .setSplitLines(false)
+                .setSchema(new Quoting());
+    }
+
+    /** Writes maps, lists, texts, numbers and booleans. Where a character is not visible, all that are not ASCII are escaped. */
     public static String of(Object value) {
-        return new Dump(SETTINGS).dumpToString(value);
+        String text = new Dump(settings().build()).dumpToString(value);
+        return text.equals(VisibleText.lines(text))
+                ? text
+                : new Dump(settings().setUseUnicodeEncoding(false).build()).dumpToString(value);
     }
 
     /** Has texts quoted that some reader of YAML takes for numbers, such as 0027: ours refuses them then. */

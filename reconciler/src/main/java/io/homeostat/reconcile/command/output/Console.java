@@ -2,6 +2,7 @@ package io.homeostat.reconcile.command.output;
 
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.google.common.base.Throwables;
+import io.homeostat.desired.model.VisibleText;
 import io.homeostat.desired.state.StoreException;
 import io.homeostat.desired.yaml.Problem;
 import io.homeostat.reconcile.command.environment.CommandFailure;
@@ -39,7 +40,7 @@ public record Console(PrintStream out, PrintStream err, OutputFormat format, Ans
         if (json()) {
             print(Json.versioned().put("message", message));
         } else {
-            err.println("homeostat: " + message);
+            err.println("homeostat: " + VisibleText.lines(message));
             err.flush();
         }
     }
@@ -51,7 +52,7 @@ public record Console(PrintStream out, PrintStream err, OutputFormat format, Ans
             json.set("warning", Json.of(problem));
             print(json);
         } else {
-            err.println("warning: " + problem);
+            err.println("warning: " + VisibleText.lines(problem.toString()));
             err.flush();
         }
     }

@@ -4,6 +4,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.homeostat.desired.model.VisibleText;
 import io.homeostat.desired.yaml.Problem;
 import java.io.PrintStream;
 import java.util.function.Function;
@@ -39,7 +40,20 @@ public final class Json {
         return array(texts, JsonNodeFactory.instance::textNode);
     }
 
+    /** Escapes what is not visible. JSON has it in texts only. */
+    private static String escaped(String json) {
+        StringBuilder text = new StringBuilder(json.length());
+        json.codePoints().forEach(c -> {
+            if (VisibleText.isVisible(c)) {
+                text.appendCodePoint(c);
+            } else {
+                Character.toString(c).chars().forEach(unit -> text.append(String.format("\\u%04x", unit)));
+            }
+        });
+        return text.toString();
+    }
+
     public static void print(PrintStream out, JsonNode value) {
-        out.println(value);
+        out.println(escaped(value.toString()));
     }
 }

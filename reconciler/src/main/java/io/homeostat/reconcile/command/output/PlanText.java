@@ -2,6 +2,7 @@ package io.homeostat.reconcile.command.output;
 
 import com.google.common.base.Strings;
 import com.google.common.collect.ImmutableList;
+import io.homeostat.desired.model.VisibleText;
 import io.homeostat.desired.state.history.Reason;
 import io.homeostat.reconcile.command.output.Ansi.Colour;
 import io.homeostat.reconcile.plan.Plan;
@@ -41,8 +42,8 @@ public final class PlanText {
         for (Line line : lines) {
             out.println("  " + console.ansi().paint(line.colour, line.symbol) + " "
                     + Strings.padEnd(line.workload, workloadWidth, ' ')
-                    + Strings.padEnd(line.action, actionWidth, ' ') + "(" + line.message + ")");
-            line.changes.forEach(change -> out.println(INDENT + change));
+                    + Strings.padEnd(line.action, actionWidth, ' ') + "(" + VisibleText.lines(line.message) + ")");
+            line.changes.forEach(change -> out.println(INDENT + VisibleText.lines(change)));
         }
         if (!lines.isEmpty()) {
             out.println();

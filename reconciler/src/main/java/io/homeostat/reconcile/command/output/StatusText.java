@@ -4,6 +4,7 @@ import com.google.common.base.Joiner;
 import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.channel.ChannelStatus;
 import io.homeostat.desired.model.SourceName;
+import io.homeostat.desired.model.VisibleText;
 import io.homeostat.desired.model.schema.Notation;
 import io.homeostat.desired.state.Identity;
 import io.homeostat.desired.state.StateReader.SourceProblem;
@@ -172,7 +173,7 @@ public final class StatusText {
     }
 
     private static void field(PrintStream out, String name, String value) {
-        out.printf("  %-11s %s%n", name + ":", value);
+        out.printf("  %-11s %s%n", name + ":", VisibleText.lines(value));
     }
 
     private static String revisions(WorkloadStatus workload) {

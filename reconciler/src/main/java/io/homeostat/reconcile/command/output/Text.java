@@ -1,5 +1,6 @@
 package io.homeostat.reconcile.command.output;
 
+import io.homeostat.desired.model.VisibleText;
 import io.homeostat.desired.model.WorkloadId;
 import java.time.Duration;
 import java.util.Locale;
@@ -22,10 +23,8 @@ public final class Text {
         text.strip().codePoints().forEach(c -> {
             if (c == '\n' || c == '\r' || c == '\t') {
                 line.append(' ');
-            } else if (Character.isISOControl(c) || Character.getType(c) == Character.FORMAT) {
-                line.append('?');
             } else {
-                line.appendCodePoint(c);
+                line.appendCodePoint(VisibleText.isVisible(c) ? c : '?');
             }
         });
         return line.toString();

@@ -41,6 +41,19 @@ class ConsoleTest {
     }
 
     @Test
+    void whatOthersWroteIsShownWithoutWhatATerminalObeys() {
+        console.say("a\u001b[2J\u202eb\u2028c\nnext");
+        assertEquals("homeostat: a?[2J?b?c\nnext\n", written.toString(StandardCharsets.UTF_8));
+
+        written.reset();
+        new Console(err, err, OutputFormat.JSON, new Ansi(false)).say("a\u001b[2J\u009b\u202eb\u2028c\udb40\udc41");
+        assertTrue(
+                written.toString(StandardCharsets.UTF_8)
+                        .contains("\"a\\u001B[2J\\u009b\\u202eb\\u2028c\\udb40\\udc41\""),
+                written.toString(StandardCharsets.UTF_8));
+    }
+
+    @Test
     void aProgramThatCanNotBeReadIsNoDefect() throws InterruptedException {
         for (Throwable problem : new Throwable[] {
             new NoClassDefFoundError("picocli/CommandLine"),

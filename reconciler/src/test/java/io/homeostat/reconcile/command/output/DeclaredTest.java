@@ -47,6 +47,13 @@ class DeclaredTest {
     }
 
     @Test
+    void aCharacterThatIsNotVisibleIsEscaped() {
+        assertEquals("a: \"x\\u202ey\"\n", BlockYaml.of(Map.of("a", "x\u202ey")));
+        assertEquals("a: \"x\\u2028y\"\n", BlockYaml.of(Map.of("a", "x\u2028y")));
+        assertEquals("a: Größe\n", BlockYaml.of(Map.of("a", "Größe")));
+    }
+
+    @Test
     void whatIsPrintedCanBeAppliedAgainUnlessASecretIsMasked() throws IOException {
         List<String> wrong = new ArrayList<>();
         int same = 0;
