@@ -12,7 +12,10 @@ import io.homeostat.desired.model.schema.Fields.Matches;
 import io.homeostat.desired.model.schema.Fields.Range;
 import io.homeostat.desired.model.schema.Fields.Secret;
 import io.homeostat.desired.model.schema.Size;
+import java.nio.file.Path;
 import java.time.Duration;
+import java.util.List;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** The file {@code agent.yaml}: how the agent on this machine works. Every key may be left out. */
@@ -101,6 +104,11 @@ public record AgentConfig(
             @Nullable
             ImmutableList<String> files,
 
+            @Doc(
+                    "Users, beside root, who may own and write files and directories that are read as root; those of others are refused.")
+            @Matches(value = "[A-Za-z0-9_][A-Za-z0-9_.-]{0,31}", words = "a user name or number")
+            ImmutableList<String> owners,
+
             @Doc("Plugins that packages installed.") Local local,
 
             @Doc("A control plane that speaks the agent communication protocol; none when left out.") @Nullable
@@ -116,7 +124,14 @@ public record AgentConfig(
             Https https,
 
             @Doc("A directory of YAML in a git repository.") @Nullable
-            Git git) {}
+            Git git) {
+        /** All directories and files on this machine that it names. */
+        public ImmutableList<Path> paths() {
+            return Stream.concat(Stream.ofNullable(files).flatMap(List::stream), local.directories().stream())
+                    .map(Path::of)
+                    .collect(ImmutableList.toImmutableList());
+        }
+    }
 
     /** A cluster of etcd. */
     public record Etcd(

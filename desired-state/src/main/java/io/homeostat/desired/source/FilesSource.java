@@ -6,6 +6,7 @@ import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.platform.TrustedPath;
 import io.homeostat.desired.state.StateStore.ToApply;
 import io.homeostat.desired.yaml.Choice;
 import io.homeostat.desired.yaml.DocumentReader;
@@ -23,6 +24,7 @@ import org.jspecify.annotations.Nullable;
 /** The source {@code files}: YAML in directories that are read again and again. Reads the disk; storing is up to the caller. */
 public final class FilesSource {
     private final ImmutableList<Path> paths;
+    private final TrustedPath trusted;
     private final Choice choice;
     private final InstantSource clock;
     private final Absences absences = new Absences();
@@ -33,10 +35,12 @@ public final class FilesSource {
 
     /**
      * @param paths directories and files, in the order that decides which declaration of a workload is the first
+     * @param trusted who may change them
      * @param choice which documents are for this machine
      * @param clock the one that files get their times from
      */
-    public FilesSource(ImmutableList<Path> paths, Choice choice, InstantSource clock) {
+    public FilesSource(ImmutableList<Path> paths, TrustedPath trusted, Choice choice, InstantSource clock) {
+        this.trusted = trusted;
         this.choice = choice;
         this.paths = paths.stream().map(Path::toAbsolutePath).collect(ImmutableList.toImmutableList());
         this.clock = clock;
@@ -52,7 +56,7 @@ public final class FilesSource {
         List<Input> inputs = new ArrayList<>();
         for (Path path : paths) {
             if (retention.isThere(path)) {
-                inputs.add(new Input.Watched(path));
+                inputs.add(new Input.Watched(path, trusted));
             }
         }
         Parsed read = parsed(DocumentReader.collect(inputs), stored.originById());

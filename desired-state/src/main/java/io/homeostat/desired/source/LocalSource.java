@@ -6,6 +6,7 @@ import com.google.protobuf.InvalidProtocolBufferException;
 import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.platform.TrustedPath;
 import io.homeostat.desired.yaml.Choice;
 import io.homeostat.desired.yaml.DocumentReader;
 import io.homeostat.desired.yaml.DocumentReader.Input;
@@ -30,6 +31,7 @@ import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 
 /**
  * The source {@code local}: plugins that packages installed, each with its manifest beside it, {@code manifest.binpb} (a
@@ -43,6 +45,7 @@ public final class LocalSource {
     private static final String YAML = "manifest.yaml";
 
     private final ImmutableList<Path> directories;
+    private final TrustedPath trusted;
     private final ImmutableSet<String> disabled;
     private final Choice choice;
     private final InstantSource clock;
@@ -50,13 +53,19 @@ public final class LocalSource {
 
     /**
      * @param directories with one directory per plugin
+     * @param trusted who may change what is there
      * @param disabled names of workloads that are not declared although they are there
      * @param choice which documents are for this machine
      * @param clock the one that files get their times from
      */
     public LocalSource(
-            ImmutableList<Path> directories, ImmutableSet<String> disabled, Choice choice, InstantSource clock) {
+            ImmutableList<Path> directories,
+            TrustedPath trusted,
+            ImmutableSet<String> disabled,
+            Choice choice,
+            InstantSource clock) {
         this.directories = directories.stream().map(Path::toAbsolutePath).collect(ImmutableList.toImmutableList());
+        this.trusted = trusted;
         this.disabled = disabled;
         this.choice = choice;
         this.clock = clock;
@@ -80,6 +89,7 @@ public final class LocalSource {
         private final Retention retention;
         private final Map<WorkloadId, String> declared = new HashMap<>();
         private final List<NotHere> notHere = new ArrayList<>();
+        private final TrustedPath.Walk walk = trusted.walk();
 
         Pass(StoredWorkloads stored) {
             this.stored = stored;
@@ -130,10 +140,13 @@ public final class LocalSource {
 
         private boolean isThere(Path manifest) {
             try {
-                if (Files.readAttributes(manifest, BasicFileAttributes.class).isRegularFile()) {
-                    return true;
+                if (!Files.readAttributes(manifest, BasicFileAttributes.class).isRegularFile()) {
+                    problem(manifest, Kind.NO_FILE, "not a file; remove it");
+                    return false;
                 }
-                problem(manifest, Kind.NO_FILE, "not a file; remove it");
+                Optional<TrustedPath.Objection> found = walk.objection(manifest);
+                found.ifPresent(objection -> problem(manifest, Kind.UNTRUSTED, objection.ofDocuments()));
+                return found.isEmpty();
             } catch (NoSuchFileException e) {
                 if (Files.isSymbolicLink(manifest)) {
                     problem(manifest, Kind.LINK, "a symbolic link to nothing; remove it or restore its target");
@@ -167,7 +180,7 @@ public final class LocalSource {
         }
 
         private void yaml(Path file) {
-            ReadResult read = DocumentReader.readAll(List.of(new Input.Watched(file)), choice);
+            ReadResult read = DocumentReader.readAll(List.of(new Input.Watched(file, trusted)), choice);
             read.errors().forEach(retention::problem);
             read.leftOut().stream()
                     .filter(found ->

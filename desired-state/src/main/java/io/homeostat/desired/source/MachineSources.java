@@ -5,6 +5,7 @@ import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.model.SourceName;
+import io.homeostat.desired.platform.TrustedPath;
 import io.homeostat.desired.state.StateReader.StoredDeclaration;
 import io.homeostat.desired.state.StateStore.SourceContent;
 import io.homeostat.desired.yaml.Choice;
@@ -25,15 +26,19 @@ public final class MachineSources {
     private final ImmutableList<Path> files;
     private final ImmutableList<Path> plugins;
     private final ImmutableSet<String> disabled;
+    private final TrustedPath trusted;
     private final Choice choice;
 
     /**
      * @param defaultFiles where YAML is read from unless the configuration says otherwise
      * @param choice which documents are for this machine
+     * @param root whether root goes by them
      */
-    public MachineSources(AgentConfig config, Supplier<ImmutableList<Path>> defaultFiles, Choice choice) {
+    public MachineSources(
+            AgentConfig config, Supplier<ImmutableList<Path>> defaultFiles, Choice choice, boolean root) {
         this.choice = choice;
         AgentConfig.Local local = config.sources().local();
+        this.trusted = TrustedPath.of(root, config.sources().owners());
         List<String> named = config.sources().files();
         this.files = named == null ? defaultFiles.get() : paths(named);
         this.plugins = paths(local.directories());
@@ -57,9 +62,9 @@ public final class MachineSources {
     public ImmutableMap<SourceName, Function<StoredWorkloads, SourceSnapshot>> readers(InstantSource clock) {
         return ImmutableMap.of(
                 SourceName.FILES,
-                new FilesSource(files, choice, clock)::read,
+                new FilesSource(files, trusted, choice, clock)::read,
                 SourceName.LOCAL,
-                new LocalSource(plugins, disabled, choice, clock)::read);
+                new LocalSource(plugins, trusted, disabled, choice, clock)::read);
     }
 
     /**
@@ -84,10 +89,12 @@ public final class MachineSources {
 
     /** What they have for other machines, read now; {@link #contents} tells of files that are wrong. */
     public ImmutableList<NotHere> notHere(InstantSource clock) {
-        ImmutableList<Input> inputs = files.stream().map(Input.Watched::new).collect(ImmutableList.toImmutableList());
+        ImmutableList<Input> inputs = files.stream()
+                .map(file -> new Input.Watched(file, trusted))
+                .collect(ImmutableList.toImmutableList());
         return ImmutableList.<NotHere>builder()
                 .addAll(DocumentReader.readAll(inputs, choice).leftOut())
-                .addAll(new LocalSource(plugins, disabled, choice, clock).notHere())
+                .addAll(new LocalSource(plugins, trusted, disabled, choice, clock).notHere())
                 .build();
     }
 

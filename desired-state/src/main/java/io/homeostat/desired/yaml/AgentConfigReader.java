@@ -4,6 +4,7 @@ import com.google.common.base.CharMatcher;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.model.AgentConfig;
+import io.homeostat.desired.platform.TrustedPath;
 import io.homeostat.desired.yaml.Node.Entry;
 import io.homeostat.desired.yaml.Node.Mapping;
 import io.homeostat.desired.yaml.Node.Scalar;
@@ -61,11 +62,25 @@ public final class AgentConfigReader {
         return (AgentConfig) shape.construct(shape.defaults());
     }
 
-    /** Reads the file; one without a word in it means the defaults. */
+    /** Reads the file, whoever can change it; one without a word in it means the defaults. */
     public static Result read(Path file) {
+        return read(file, TrustedPath.ANY);
+    }
+
+    /** As {@link #read(Path)}, but a file that is not trusted is not read. */
+    public static Result read(Path file, TrustedPath trusted) {
         Report report = new Report(file.toString());
         if (Files.exists(file) && !Files.isRegularFile(file) && !DocumentFiles.isOpen(file)) {
             report.error(Problem.Kind.NO_FILE, "not a file; name another path");
+            return Result.unreadable(report);
+        }
+        Optional<TrustedPath.Objection> found =
+                DocumentFiles.isOpen(file) ? Optional.empty() : trusted.objection(file);
+        if (found.isPresent()) {
+            report.error(
+                    Problem.Kind.UNTRUSTED,
+                    "not read: root goes by it, and " + found.get().why() + "; "
+                            + found.get().remedy());
             return Result.unreadable(report);
         }
         try (InputStream in = Files.newInputStream(file)) {

@@ -1,5 +1,6 @@
 package io.homeostat.desired.yaml;
 
+import io.homeostat.desired.platform.TrustedPath;
 import io.homeostat.desired.yaml.Problem.Kind;
 import java.io.IOException;
 import java.nio.file.DirectoryIteratorException;
@@ -15,6 +16,7 @@ import java.util.Collections;
 import java.util.Deque;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -31,6 +33,7 @@ final class DocumentFiles {
 
     private final Consumer<Problem> errors;
     private final Set<Object> seen = new HashSet<>();
+    private TrustedPath.Walk trusted = TrustedPath.ANY.walk();
 
     DocumentFiles(Consumer<Problem> errors) {
         this.errors = errors;
@@ -61,8 +64,19 @@ final class DocumentFiles {
         return files;
     }
 
-    /** As {@link #at}, but a path that leads to neither a file nor a directory is an error and not opened. */
-    List<Path> watched(Path path) {
+    /**
+     * As {@link #at}, but a path that leads to neither a file nor a directory is an error and not opened, and so is one that is not trusted.
+     */
+    List<Path> watched(Path path, TrustedPath who) {
+        trusted = who.walk();
+        try {
+            return isUntrusted(path) ? List.of() : filesOrDirectories(path);
+        } finally {
+            trusted = TrustedPath.ANY.walk();
+        }
+    }
+
+    private List<Path> filesOrDirectories(Path path) {
         BasicFileAttributes attributes = attributes(path);
         if (attributes == null) {
             return List.of();
@@ -116,7 +130,7 @@ final class DocumentFiles {
             return;
         }
         BasicFileAttributes attributes = attributes(child);
-        if (attributes == null) {
+        if (attributes == null || ((wanted || attributes.isDirectory()) && isUntrusted(child))) {
             return;
         }
         if (attributes.isDirectory()) {
@@ -128,6 +142,12 @@ final class DocumentFiles {
         } else if (attributes.fileKey() == null || seen.add(attributes.fileKey())) {
             files.add(child);
         }
+    }
+
+    private boolean isUntrusted(Path path) {
+        Optional<TrustedPath.Objection> found = trusted.objection(path);
+        found.ifPresent(objection -> error(Kind.UNTRUSTED, path, objection.ofDocuments()));
+        return found.isPresent();
     }
 
     /** A link whose target can't be looked at is something else: a directory may be behind it. */

@@ -15,6 +15,7 @@ import io.homeostat.desired.model.Dependencies;
 import io.homeostat.desired.model.DependencyCycles;
 import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.platform.TrustedPath;
 import io.homeostat.desired.yaml.Choice.ReadRollout;
 import io.homeostat.desired.yaml.Choice.Verdict;
 import java.io.ByteArrayInputStream;
@@ -367,7 +368,7 @@ public final class DocumentReader {
                     }
                 }
                 case Input.Watched watched -> {
-                    for (Path file : files.watched(watched.path())) {
+                    for (Path file : files.watched(watched.path(), watched.trusted())) {
                         file(file, watched.path().toString());
                     }
                 }
@@ -499,8 +500,12 @@ public final class DocumentReader {
         /** A file, or a directory with all {@code .yaml} and {@code .yml} files below it. */
         record At(Path path) implements Input {}
 
-        /** As {@link At}, but never a device or a FIFO, which might never end. */
-        record Watched(Path path) implements Input {}
+        /**
+         * As {@link At}, but never a device or a FIFO, which might never end.
+         *
+         * @param trusted who may change it
+         */
+        record Watched(Path path, TrustedPath trusted) implements Input {}
 
         /**
          * Standard input, for example; read to its end, not closed.

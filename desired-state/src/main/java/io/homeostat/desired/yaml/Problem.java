@@ -21,6 +21,8 @@ public record Problem(Kind kind, String subject, String file, int line, int colu
         UNREADABLE,
         /** A symbolic link where none may be, or one that leads nowhere or back. */
         LINK,
+        /** Somebody can change it whose declarations are not obeyed here. */
+        UNTRUSTED,
         /** Neither a file nor a directory. */
         NO_FILE,
         /** Larger, deeper or more than is read. */

@@ -11,12 +11,14 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
+import io.homeostat.desired.platform.TrustedPath;
 import io.homeostat.desired.state.StateStore.ToApply;
 import io.homeostat.desired.yaml.Choice;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
@@ -36,7 +38,7 @@ class FilesSourceTest {
     @BeforeEach
     void source() {
         files = new SourceFixture(directory);
-        source = new FilesSource(ImmutableList.of(directory), Choice.ALL, () -> now);
+        source = new FilesSource(ImmutableList.of(directory), TrustedPath.ANY, Choice.ALL, () -> now);
     }
 
     @Test
@@ -48,6 +50,26 @@ class FilesSourceTest {
         assertEquals(file.toString(), reading.content().documents().getLast().origin());
         assertEquals(ImmutableList.of(), reading.content().problems());
         assertEquals(Optional.empty(), reading.lookAgain());
+    }
+
+    @Test
+    void whatOthersCanChangeIsNotReadAndWhatWasDeclaredThereStays() throws IOException {
+        Path file = files.write("a.yaml", process("one"));
+        Path link = directory.resolve("b.yaml");
+        Files.createSymbolicLink(link, files.write("others/two.txt", process("two")));
+        source = new FilesSource(
+                ImmutableList.of(directory), TrustedPath.ofThisProcess(List.of()), Choice.ALL, () -> now);
+        assertEquals(List.of("one", "two"), names(read()));
+
+        Files.setPosixFilePermissions(file, PosixFilePermissions.fromString("rw-rw-rw-"));
+        Files.setPosixFilePermissions(directory.resolve("others"), PosixFilePermissions.fromString("rwxrwxrwx"));
+        files.write("c.yaml", process("three"));
+        SourceSnapshot reading = read();
+
+        assertEquals(List.of("three"), names(reading));
+        assertEquals(ImmutableSet.of(file.toString(), link.toString()), reading.content().retainedOrigins());
+        assertEquals(
+                List.of("a.yaml UNTRUSTED 0:0", "b.yaml UNTRUSTED 0:0", "others UNTRUSTED 0:0"), places(reading));
     }
 
     @Test
@@ -302,10 +324,10 @@ class FilesSourceTest {
     @Test
     void aConfiguredPathThatIsNotThereWithdrawsNothingThatWasDeclaredElsewhere() throws IOException {
         Path was = files.write("was/a.yaml", process("a", "b"));
-        source = new FilesSource(ImmutableList.of(directory.resolve("was")), Choice.ALL, () -> now);
+        source = new FilesSource(ImmutableList.of(directory.resolve("was")), TrustedPath.ANY, Choice.ALL, () -> now);
         read();
         Path mistyped = directory.resolve("wsa");
-        source = new FilesSource(ImmutableList.of(mistyped), Choice.ALL, () -> now);
+        source = new FilesSource(ImmutableList.of(mistyped), TrustedPath.ANY, Choice.ALL, () -> now);
 
         SourceSnapshot reading = read();
 
@@ -324,10 +346,10 @@ class FilesSourceTest {
     @Test
     void norDoesOneInWhichNothingIsDeclaredYet() throws IOException {
         Path was = files.write("was/a.yaml", process("a", "b"));
-        source = new FilesSource(ImmutableList.of(directory.resolve("was")), Choice.ALL, () -> now);
+        source = new FilesSource(ImmutableList.of(directory.resolve("was")), TrustedPath.ANY, Choice.ALL, () -> now);
         read();
         Path other = Files.createDirectory(directory.resolve("other"));
-        source = new FilesSource(ImmutableList.of(other), Choice.ALL, () -> now);
+        source = new FilesSource(ImmutableList.of(other), TrustedPath.ANY, Choice.ALL, () -> now);
 
         for (int again = 0; again < 2; again++) {
             assertEquals(
@@ -351,7 +373,7 @@ class FilesSourceTest {
     void withoutAnyConfiguredPathNothingIsDeclared() throws IOException {
         files.write("a.yaml", process("a"));
         read();
-        source = new FilesSource(ImmutableList.of(), Choice.ALL, () -> now);
+        source = new FilesSource(ImmutableList.of(), TrustedPath.ANY, Choice.ALL, () -> now);
         assertEquals(ImmutableList.of(), messages(read()));
         assertEquals(List.of(), files.inForce());
     }
@@ -359,11 +381,11 @@ class FilesSourceTest {
     @Test
     void norOfAFileOfWhichOneWorkloadHasMovedToAPathThatIsThere() throws IOException {
         Path was = files.write("was/a.yaml", process("a", "b"));
-        source = new FilesSource(ImmutableList.of(directory.resolve("was")), Choice.ALL, () -> now);
+        source = new FilesSource(ImmutableList.of(directory.resolve("was")), TrustedPath.ANY, Choice.ALL, () -> now);
         read();
         files.write("now/a.yaml", process("a"));
         source = new FilesSource(
-                ImmutableList.of(directory.resolve("now"), directory.resolve("mistyped")), Choice.ALL, () -> now);
+                ImmutableList.of(directory.resolve("now"), directory.resolve("mistyped")), TrustedPath.ANY, Choice.ALL, () -> now);
 
         read();
         assertEquals(List.of("a", "b"), files.inForce());

@@ -14,6 +14,7 @@ import com.google.common.collect.ImmutableSet;
 import com.google.common.collect.ImmutableSortedMap;
 import io.homeostat.desired.fleet.MachineLabels;
 import io.homeostat.desired.model.SourceName;
+import io.homeostat.desired.platform.TrustedPath;
 import io.homeostat.desired.yaml.Choice;
 import io.homeostat.desired.yaml.DocumentReader.NotHere;
 import io.homeostat.proto.acp.ConfigurePluginStates.ConfigurePlugin;
@@ -249,7 +250,11 @@ class LocalSourceTest {
     private LocalSource source(String... disabled) {
         Choice labels = new MachineLabels(ImmutableSortedMap.of("role", "web"), Optional.empty());
         return new LocalSource(
-                ImmutableList.of(directory), ImmutableSet.copyOf(disabled), labels, InstantSource.fixed(NOW));
+                ImmutableList.of(directory),
+                TrustedPath.ANY,
+                ImmutableSet.copyOf(disabled),
+                labels,
+                InstantSource.fixed(NOW));
     }
 
     /** With everything an hour old. */

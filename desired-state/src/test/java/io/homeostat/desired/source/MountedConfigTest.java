@@ -7,6 +7,7 @@ import static io.homeostat.desired.source.SourceFixture.process;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import com.google.common.collect.ImmutableList;
+import io.homeostat.desired.platform.TrustedPath;
 import io.homeostat.desired.yaml.Choice;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -29,7 +30,7 @@ class MountedConfigTest {
     @BeforeEach
     void source() {
         files = new SourceFixture(directory);
-        source = new FilesSource(ImmutableList.of(directory), Choice.ALL, InstantSource.fixed(NOW));
+        source = new FilesSource(ImmutableList.of(directory), TrustedPath.ANY, Choice.ALL, InstantSource.fixed(NOW));
     }
 
     @Test

@@ -12,6 +12,7 @@ import io.homeostat.desired.fleet.MachineLabels;
 import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
+import io.homeostat.desired.platform.TrustedPath;
 import io.homeostat.desired.state.StateReader.StoredDeclaration;
 import io.homeostat.desired.state.StateStore;
 import io.homeostat.desired.state.StateStore.SourceContent;
@@ -48,7 +49,7 @@ class SourcesAndStoreTest {
     void open() throws IOException {
         Path directory = Files.createDirectory(temporary.resolve("desired.d"));
         files = new SourceFixture(directory);
-        source = new FilesSource(ImmutableList.of(directory), Choice.ALL, InstantSource.fixed(NOW));
+        source = new FilesSource(ImmutableList.of(directory), TrustedPath.ANY, Choice.ALL, InstantSource.fixed(NOW));
         Layout layout = new Layout(temporary.resolve("state"), temporary.resolve("run"), "1");
         store = StateStores.openForWriting(layout, Clock.fixed(NOW, ZoneOffset.UTC))
                 .store();
@@ -139,7 +140,8 @@ class SourcesAndStoreTest {
         MachineSources sources = new MachineSources(
                 AgentConfigReader.defaults(),
                 () -> ImmutableList.of(temporary.resolve("missing"), temporary.resolve("desired.d")),
-                labels);
+                labels,
+                false);
 
         ImmutableList<NotHere> left = sources.notHere(Clock.systemUTC());
 
@@ -159,7 +161,10 @@ class SourcesAndStoreTest {
 
     private ImmutableList<StoredDeclaration> foretold() {
         MachineSources sources = new MachineSources(
-                AgentConfigReader.defaults(), () -> ImmutableList.of(temporary.resolve("desired.d")), Choice.ALL);
+                AgentConfigReader.defaults(),
+                () -> ImmutableList.of(temporary.resolve("desired.d")),
+                Choice.ALL,
+                false);
         ImmutableList<StoredDeclaration> next = store.declarations();
         for (SourceContent content : sources.contents(next, ImmutableSet.of(), InstantSource.fixed(NOW))) {
             next = StoredState.replaced(next, content);

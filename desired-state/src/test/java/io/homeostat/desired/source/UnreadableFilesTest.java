@@ -11,6 +11,7 @@ import static org.junit.jupiter.api.Assumptions.assumeFalse;
 
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
+import io.homeostat.desired.platform.TrustedPath;
 import io.homeostat.desired.yaml.Choice;
 import java.io.IOException;
 import java.io.RandomAccessFile;
@@ -223,7 +224,7 @@ class UnreadableFilesTest {
     }
 
     private static FilesSource source(Path path) {
-        return new FilesSource(ImmutableList.of(path), Choice.ALL, InstantSource.fixed(NOW));
+        return new FilesSource(ImmutableList.of(path), TrustedPath.ANY, Choice.ALL, InstantSource.fixed(NOW));
     }
 
     private SourceSnapshot read() throws IOException {

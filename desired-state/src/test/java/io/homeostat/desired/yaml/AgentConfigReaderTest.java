@@ -14,10 +14,12 @@ import com.networknt.schema.SpecificationVersion;
 import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.model.schema.Cpu;
 import io.homeostat.desired.model.schema.Size;
+import io.homeostat.desired.platform.TrustedPath;
 import io.homeostat.desired.yaml.AgentConfigReader.Places;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -39,6 +41,7 @@ class AgentConfigReaderTest {
             ImmutableSortedMap.of(),
             new AgentConfig.Sources(
                     null,
+                    ImmutableList.of(),
                     new AgentConfig.Local(ImmutableList.of("/usr/lib/google/guest_agent"), ImmutableList.of()),
                     null,
                     null,
@@ -85,6 +88,7 @@ class AgentConfigReaderTest {
                 labels: {role: web, example.com/tier: "1"}
                 sources:
                   files: [/a, /b]
+                  owners: [deploy]
                   local: {directories: [], disabled: [x]}
                   controlPlane:
                     endpoint: unix:/run/acs.sock
@@ -133,6 +137,7 @@ class AgentConfigReaderTest {
                 ImmutableSortedMap.of("role", "web", "example.com/tier", "1"),
                 new AgentConfig.Sources(
                         ImmutableList.of("/a", "/b"),
+                        ImmutableList.of("deploy"),
                         new AgentConfig.Local(ImmutableList.of(), ImmutableList.of("x")),
                         new AgentConfig.ControlPlane(
                                 "unix:/run/acs.sock",
@@ -503,5 +508,19 @@ class AgentConfigReaderTest {
 
     private AgentConfigReader.Result read(String yaml) throws IOException {
         return AgentConfigReader.read(Files.writeString(directory.resolve("agent.yaml"), yaml));
+    }
+
+    @Test
+    void aFileThatOthersCanChangeIsNotRead() throws IOException {
+        Path file = Files.writeString(directory.resolve("others.yaml"), "stateDir: /tmp/x\n");
+        Files.setPosixFilePermissions(file, PosixFilePermissions.fromString("rw-rw-rw-"));
+
+        AgentConfigReader.Result read = AgentConfigReader.read(file, TrustedPath.ofThisProcess(List.of()));
+
+        assertNull(read.config());
+        assertNull(read.places());
+        assertEquals(
+                List.of(Problem.Kind.UNTRUSTED),
+                read.errors().stream().map(Problem::kind).toList());
     }
 }

@@ -5,6 +5,7 @@ import com.google.common.collect.ImmutableMap;
 import io.homeostat.desired.fleet.MachineLabels;
 import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.model.SourceName;
+import io.homeostat.desired.platform.TrustedPath;
 import io.homeostat.desired.source.MachineSources;
 import io.homeostat.desired.source.SourceSnapshot;
 import io.homeostat.desired.source.StoredWorkloads;
@@ -122,7 +123,7 @@ final class SourceWatcher implements AutoCloseable {
     }
 
     private MachineSources sources(AgentConfig config) {
-        return new MachineSources(config, () -> defaultFiles, labels.apply(config));
+        return new MachineSources(config, () -> defaultFiles, labels.apply(config), TrustedPath.isRoot());
     }
 
     private static void close(@Nullable FileChanges watched) {

@@ -142,7 +142,7 @@ record DiagnosticsFile(Invocation typed) {
                 AgentConfig defaults = AgentConfigReader.defaults();
                 return new RedactedConfig(defaults, DocumentCodec.toJson(defaults) + "\n");
             }
-            AgentConfig config = AgentConfigReader.read(file.path()).config();
+            AgentConfig config = file.look().config();
             if (config == null) {
                 learnAll(file, mask);
                 return new RedactedConfig(null, file.path() + " is not valid, see doctor.txt\n");

@@ -5,6 +5,7 @@ import com.google.common.base.Splitter;
 import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.platform.Layout;
+import io.homeostat.desired.platform.TrustedPath;
 import io.homeostat.desired.yaml.AgentConfigReader;
 import io.homeostat.reconcile.command.diagnostics.ControlPlaneCheck;
 import io.homeostat.reconcile.command.diagnostics.Doctor;
@@ -12,6 +13,7 @@ import io.homeostat.reconcile.command.diagnostics.Doctor.Finding;
 import io.homeostat.reconcile.command.diagnostics.ListenChecks;
 import io.homeostat.reconcile.command.diagnostics.ReceiverChecks;
 import io.homeostat.reconcile.command.diagnostics.SetChecks;
+import io.homeostat.reconcile.command.diagnostics.TrustChecks;
 import io.homeostat.reconcile.command.environment.CommandFailure;
 import io.homeostat.reconcile.command.environment.ConfigFile;
 import io.homeostat.reconcile.command.environment.ExitStatus;
@@ -74,6 +76,11 @@ record DoctorReport(Invocation typed) {
         if (controlPlane != null) {
             findings.add(ControlPlaneCheck.look(controlPlane));
         }
+        findings.addAll(TrustChecks.look(
+                file.path(),
+                all,
+                TrustedPath.ofThisProcess(config.sources().owners()),
+                typed.environment().isRoot()));
         findings.addAll(SetChecks.look(config, layout));
         findings.addAll(ListenChecks.look(config, layout));
         findings.addAll(ReceiverChecks.look(config, Path.of(typed.environment().journalSocket())));

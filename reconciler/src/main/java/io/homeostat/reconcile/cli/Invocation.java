@@ -26,7 +26,7 @@ record Invocation(String word, Environment environment, Console console, Argumen
         UserDirectories directories = new UserDirectories(environment);
         return arguments
                 .config()
-                .map(path -> new ConfigFile(directories.absolute(Syntax.CONFIG, path), true))
+                .map(path -> new ConfigFile(directories.absolute(Syntax.CONFIG, path), true, environment.isRoot()))
                 .orElseGet(directories::configFile);
     }
 

@@ -5,6 +5,7 @@ import com.google.common.collect.ImmutableList;
 import io.homeostat.actuate.ActuationFailure;
 import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.platform.TrustedPath;
 import io.homeostat.desired.yaml.AgentConfigReader;
 import io.homeostat.desired.yaml.DocumentReader.ReadResult;
 import io.homeostat.desired.yaml.DocumentReader.Texts;
@@ -41,12 +42,16 @@ final class LocalCommands {
             throw new UsageException(
                     "needs " + Syntax.FILES + " PATH, or " + Syntax.CONFIG + " FILE for the configuration of an agent");
         }
+        boolean root = typed.environment().isRoot();
         Texts texts = typed.paths().read();
         ReadResult written = typed.environment().documents().parse(texts);
         MachineCheck machine = MachineCheck.of(typed::workspace, texts, written);
         ReadResult read = written.with(machine.errors());
         ImmutableList<Problem> errors = Stream.concat(
-                        read.errors().stream(), config.stream().flatMap(path -> refused(path, texts, written)))
+                        read.errors().stream(), config.stream().flatMap(path -> refused(path, root, texts, written)))
+                .collect(ImmutableList.toImmutableList());
+        ImmutableList<Problem> warnings = Stream.concat(
+                        read.warnings().stream(), config.stream().flatMap(path -> doubtful(path, root)))
                 .collect(ImmutableList.toImmutableList());
         boolean empty = errors.isEmpty() && read.workloads().isEmpty() && !files.isEmpty();
         boolean valid = errors.isEmpty() && !empty;
@@ -56,11 +61,11 @@ final class LocalCommands {
             json.set(
                     "errors",
                     empty ? Json.array(List.of(nothing), LocalCommands::withoutPlace) : Json.array(errors, Json::of));
-            json.set("warnings", Json.array(read.warnings(), Json::of));
+            json.set("warnings", Json.array(warnings, Json::of));
             json.set("unchecked", Json.array(machine.unchecked(), Json::of));
             Json.print(console.out(), json);
         } else {
-            read.warnings().forEach(console::warn);
+            warnings.forEach(console::warn);
             machine.unchecked().forEach(console.err()::println);
             errors.forEach(console.err()::println);
             console.err().flush();
@@ -78,8 +83,8 @@ final class LocalCommands {
     }
 
     /** What is wrong with the configuration of an agent, or with documents in its eyes. */
-    private static Stream<Problem> refused(Path path, Texts texts, ReadResult documents) {
-        AgentConfigReader.Result read = AgentConfigReader.read(path);
+    private static Stream<Problem> refused(Path path, boolean root, Texts texts, ReadResult documents) {
+        AgentConfigReader.Result read = AgentConfigReader.read(path, TrustedPath.of(root, ImmutableList.of()));
         AgentConfig config = read.config();
         if (config == null) {
             return read.errors().stream();
@@ -90,6 +95,20 @@ final class LocalCommands {
             return Stream.of(new Problem(
                     Problem.Kind.UNREADABLE, "", path.toString(), 0, 0, "", String.valueOf(e.getMessage())));
         }
+    }
+
+    /** What an agent with this configuration says in its log, too. */
+    private static Stream<Problem> doubtful(Path path, boolean root) {
+        AgentConfig config = AgentConfigReader.read(path, TrustedPath.of(root, ImmutableList.of())).config();
+        if (config == null) {
+            return Stream.empty();
+        }
+        AgentConfig.Sources sources = config.sources();
+        TrustedPath trusted = TrustedPath.of(root, sources.owners());
+        return sources.paths().stream()
+                .flatMap(source -> trusted.objection(source).stream()
+                        .map(objection -> new Problem(
+                                Problem.Kind.UNTRUSTED, "", source.toString(), 0, 0, "", objection.ofDocuments())));
     }
 
     private static ObjectNode withoutPlace(String message) {

@@ -151,7 +151,8 @@ public record Workspace(String word, Environment environment, Console console, L
 
     /** Where the agent that runs here, or the next one, reads what is declared on this machine. */
     MachineSources sources(MachineLabels labels) {
-        return new MachineSources(enforcer.config(), new UserDirectories(environment)::desiredFiles, labels);
+        return new MachineSources(
+                enforcer.config(), new UserDirectories(environment)::desiredFiles, labels, environment.isRoot());
     }
 
     /**

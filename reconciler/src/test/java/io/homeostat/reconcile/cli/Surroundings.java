@@ -7,6 +7,7 @@ import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
 import com.google.common.io.Closer;
 import io.homeostat.desired.model.SourceName;
+import io.homeostat.desired.platform.TrustedPath;
 import io.homeostat.desired.source.FilesSource;
 import io.homeostat.desired.source.StoredWorkloads;
 import io.homeostat.desired.state.StateStore;
@@ -131,7 +132,7 @@ final class Surroundings implements Closeable {
     private void declare(Shell shell, SourceName source, ImmutableList<Path> files) {
         try (StateStore store =
                 StateStores.openForWriting(shell.layout(), Clock.systemUTC()).store()) {
-            SourceContent read = new FilesSource(files, Choice.ALL, Clock.systemUTC())
+            SourceContent read = new FilesSource(files, TrustedPath.ANY, Choice.ALL, Clock.systemUTC())
                     .read(StoredWorkloads.of(source, store.declarations()))
                     .content();
             store.replace(

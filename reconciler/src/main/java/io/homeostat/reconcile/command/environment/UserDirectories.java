@@ -94,8 +94,8 @@ public final class UserDirectories {
     public ConfigFile configFile() {
         String named = environment.variable(CONFIG);
         return named.isEmpty()
-                ? new ConfigFile(configuration().resolve("agent.yaml"), false)
-                : new ConfigFile(environment.workingDirectory().resolve(named).normalize(), true);
+                ? new ConfigFile(configuration().resolve("agent.yaml"), false, environment.isRoot())
+                : new ConfigFile(environment.workingDirectory().resolve(named).normalize(), true, environment.isRoot());
     }
 
     /** Where what is wanted is declared, unless the agent's configuration says otherwise. */

@@ -22,12 +22,12 @@ class ConfigFileTest {
 
     @Test
     void withoutAFileTheDefaultsHold() {
-        assertEquals(AgentConfigReader.defaults(), new ConfigFile(directory.resolve("agent.yaml"), false).read());
+        assertEquals(AgentConfigReader.defaults(), new ConfigFile(directory.resolve("agent.yaml"), false, false).read());
     }
 
     @Test
     void aFileThatWasAskedForHasToBeThere() {
-        ConfigFile file = new ConfigFile(directory.resolve("agent.yaml"), true);
+        ConfigFile file = new ConfigFile(directory.resolve("agent.yaml"), true, false);
 
         CommandFailure failure = assertThrows(CommandFailure.class, file::read);
 
@@ -38,14 +38,14 @@ class ConfigFileTest {
     void allThatIsWrongIsSaidAtOnce() throws IOException {
         Path file = Files.writeString(directory.resolve("agent.yaml"), "resync: 5\nlog: {level: loud}\n");
 
-        CommandFailure failure = assertThrows(CommandFailure.class, new ConfigFile(file, false)::read);
+        CommandFailure failure = assertThrows(CommandFailure.class, new ConfigFile(file, false, false)::read);
 
         assertEquals(3, String.valueOf(failure.getMessage()).lines().count(), failure.getMessage());
     }
 
     @Test
     void theExampleSaysWhatHoldsWithoutIt() {
-        AgentConfig example = new ConfigFile(Path.of("..", "examples", "agent", "agent.yaml"), true).read();
+        AgentConfig example = new ConfigFile(Path.of("..", "examples", "agent", "agent.yaml"), true, false).read();
         AgentConfig defaults = AgentConfigReader.defaults();
 
         assertEquals(defaults.resync(), example.resync());

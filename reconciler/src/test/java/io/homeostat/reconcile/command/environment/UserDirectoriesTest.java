@@ -74,10 +74,10 @@ class UserDirectoriesTest {
     @Test
     void aVariableNamesTheConfigurationForWhoeverDoesNotNameIt() {
         assertEquals(
-                new ConfigFile(Path.of("/etc/homeostat/agent.yaml"), false),
+                new ConfigFile(Path.of("/etc/homeostat/agent.yaml"), false, true),
                 new UserDirectories(environment(0, Map.of("HOMEOSTAT_CONFIG", ""))).configFile());
         assertEquals(
-                new ConfigFile(directory.resolve("other.yaml"), true),
+                new ConfigFile(directory.resolve("other.yaml"), true, true),
                 new UserDirectories(environment(0, Map.of("HOMEOSTAT_CONFIG", "x/../other.yaml"))).configFile());
     }
 

@@ -1,0 +1,360 @@
+package io.homeostat.desired.platform;
+
+import com.google.common.base.Splitter;
+import com.google.common.collect.ImmutableSet;
+import com.google.common.primitives.Ints;
+import com.google.common.primitives.Longs;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.FileSystemLoopException;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFileAttributes;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The rule by which sshd and sudo trust a file: nobody but root, the user of this process and those that are named can change it, nor put
+ * another one in its place. All directories on the way to it count, those that symbolic links lead through too.
+ *
+ * <ul>
+ *   <li>In a directory with the sticky bit others may create files, but not replace ours.
+ *   <li>A group may write that has the name of such a user and nobody else in it, as on systems where each user has a group.
+ *   <li>What is on a file system that is mounted read-only is as whoever has mounted it wants it.
+ * </ul>
+ */
+public final class TrustedPath {
+    private static final int WRITABLE_BY_GROUP = 0020;
+    private static final int WRITABLE_BY_OTHERS = 0002;
+    private static final int STICKY = 01000;
+
+    /** As many as the kernel follows. */
+    private static final int MOST_LINKS = 40;
+
+    /** Has no objection to any path. */
+    public static final TrustedPath ANY = new TrustedPath(new Unseen(), ImmutableSet.of(), ImmutableSet.of());
+
+    private final Machine machine;
+    private final ImmutableSet<Long> numbers;
+    private final ImmutableSet<String> names;
+
+    /** What is asked about files and users. */
+    public interface Machine {
+        /**
+         * What is at a path; a link itself, not what it leads to.
+         *
+         * @throws IOException when there is nothing, or it can't be seen
+         */
+        Entry look(Path path) throws IOException;
+
+        /** The name of the user to whom it belongs, or the number again. */
+        String owner(Path path) throws IOException;
+
+        /** The name of its group, or the number again. */
+        String group(Path path) throws IOException;
+
+        /** Whether nothing on the file system can be changed by anybody here. */
+        boolean isReadOnly(Path path) throws IOException;
+
+        /** Whether a group has nobody in it but the user of the same name. */
+        boolean isOfOneUser(String group) throws IOException;
+    }
+
+    /**
+     * A file, directory or link.
+     *
+     * @param mode permissions and the sticky bit
+     * @param target where a symbolic link leads; null when it is none
+     */
+    public record Entry(long uid, int mode, @Nullable Path target) {}
+
+    /**
+     * Why a path can't be trusted.
+     *
+     * @param place the first thing on the way to it that others can change
+     * @param why for people, beginning with the place
+     * @param remedy a command that makes it better
+     */
+    public record Objection(Path place, String why, String remedy) {
+        /** What is said of documents that are not read for it. */
+        public String ofDocuments() {
+            return "not read: what is declared here is done as root, and " + why + "; " + remedy
+                    + ", or name who may change it in sources.owners of agent.yaml";
+        }
+    }
+
+    /**
+     * @param numbers the users that may change it
+     * @param names the same by name
+     */
+    public TrustedPath(Machine machine, ImmutableSet<Long> numbers, ImmutableSet<String> names) {
+        this.machine = machine;
+        this.numbers = numbers;
+        this.names = names;
+    }
+
+    /**
+     * The rule for what this process obeys.
+     *
+     * @param owners the names or numbers of those who may change it, beside root and the user of this process
+     */
+    public static TrustedPath ofThisProcess(Iterable<String> owners) {
+        ImmutableSet.Builder<Long> numbers = ImmutableSet.<Long>builder().add(0L);
+        LocalMachine.ourUid().ifPresent(numbers::add);
+        LocalMachine.unmappedUid().ifPresent(numbers::add);
+        owners.forEach(owner -> Optional.ofNullable(Longs.tryParse(owner)).ifPresent(numbers::add));
+        ImmutableSet.Builder<String> names = ImmutableSet.<String>builder().addAll(owners);
+        Optional.ofNullable(System.getProperty("user.name")).ifPresent(names::add);
+        return new TrustedPath(new LocalMachine(), numbers.build(), names.build());
+    }
+
+    /**
+     * The same for root. An ordinary user, who has less to lose and may have to live with the directories of others, has no objection to any
+     * path.
+     */
+    public static TrustedPath of(boolean root, Iterable<String> owners) {
+        return root ? ofThisProcess(owners) : ANY;
+    }
+
+    /** Whether this process is one of root. */
+    public static boolean isRoot() {
+        return LocalMachine.ourUid().filter(uid -> uid == 0).isPresent();
+    }
+
+    /** What is wrong with a path; empty when nothing is, or it can't be seen, as where there is nothing. */
+    public Optional<Objection> objection(Path path) {
+        return new Walk().objection(path);
+    }
+
+    /** One look at many paths, each directory of which is looked at once. */
+    public Walk walk() {
+        return new Walk();
+    }
+
+    /** See {@link #walk}. Not for use by several threads. */
+    public final class Walk {
+        private final Set<Path> trusted = new HashSet<>();
+        private final Map<Path, Entry> seen = new HashMap<>();
+
+        private Walk() {}
+
+        /** See {@link TrustedPath#objection}. */
+        public Optional<Objection> objection(Path path) {
+            try {
+                return follow(path.toAbsolutePath());
+            } catch (IOException e) {
+                return Optional.empty();
+            }
+        }
+
+        private Optional<Objection> follow(Path path) throws IOException {
+            Deque<Path> names = new ArrayDeque<>();
+            path.forEach(names::addLast);
+            Path at = path.getRoot();
+            int links = 0;
+            Entry directory = look(at);
+            while (true) {
+                Path next = names.isEmpty() ? null : child(at, names.removeFirst());
+                Entry entry = next == null ? null : look(next);
+                if (!trusted.contains(at)) {
+                    Optional<Objection> found = objection(at, directory, next);
+                    if (found.isPresent()) {
+                        return found;
+                    }
+                    if ((directory.mode() & STICKY) == 0) {
+                        trusted.add(at);
+                    }
+                }
+                if (next == null || entry == null) {
+                    return Optional.empty();
+                }
+                Path target = entry.target();
+                if (target == null) {
+                    at = next;
+                    directory = entry;
+                    continue;
+                }
+                if (!isOurs(next, entry) && !machine.isReadOnly(at)) {
+                    return Optional.of(foreign(next));
+                }
+                if (++links > MOST_LINKS) {
+                    throw new FileSystemLoopException(path.toString());
+                }
+                for (int i = target.getNameCount() - 1; i >= 0; i--) {
+                    names.addFirst(target.getName(i));
+                }
+                if (target.isAbsolute()) {
+                    at = target.getRoot();
+                    directory = look(at);
+                }
+            }
+        }
+
+        private Entry look(Path path) throws IOException {
+            Entry known = seen.get(path);
+            if (known == null) {
+                known = machine.look(path);
+                seen.put(path, known);
+            }
+            return known;
+        }
+
+        private Path child(Path directory, Path name) {
+            return switch (name.toString()) {
+                case "", "." -> directory;
+                case ".." -> directory.getParent() == null ? directory : directory.getParent();
+                default -> directory.resolve(name);
+            };
+        }
+
+        /** @param below what in it leads to the path; null when it is the path */
+        private Optional<Objection> objection(Path place, Entry entry, @Nullable Path below) throws IOException {
+            Optional<Objection> found =
+                    isOurs(place, entry) ? writable(place, entry, below) : Optional.of(foreign(place));
+            return found.isPresent() && machine.isReadOnly(place) ? Optional.empty() : found;
+        }
+
+        private Optional<Objection> writable(Path place, Entry entry, @Nullable Path below) throws IOException {
+            boolean byOthers = (entry.mode() & WRITABLE_BY_OTHERS) != 0;
+            boolean byGroup = (entry.mode() & WRITABLE_BY_GROUP) != 0 && !isOfOneOfUs(machine.group(place));
+            if (!byOthers && !byGroup) {
+                return Optional.empty();
+            }
+            if (below != null && (entry.mode() & STICKY) != 0) {
+                return isOurs(below, look(below)) ? Optional.empty() : Optional.of(foreign(below));
+            }
+            return Optional.of(new Objection(
+                    place,
+                    place + " may be written to by " + (byOthers ? "everybody" : "the group " + machine.group(place)),
+                    "chmod " + (byOthers ? byGroup ? "go-w " : "o-w " : "g-w ") + place));
+        }
+
+        private boolean isOurs(Path path, Entry entry) throws IOException {
+            return numbers.contains(entry.uid()) || (!names.isEmpty() && names.contains(machine.owner(path)));
+        }
+
+        private boolean isOfOneOfUs(String group) throws IOException {
+            return (names.contains(group) || group.equals("root")) && machine.isOfOneUser(group);
+        }
+
+        private Objection foreign(Path place) throws IOException {
+            return new Objection(place, place + " belongs to " + machine.owner(place), "chown -h root " + place);
+        }
+    }
+
+    /** Of which nothing can be seen. */
+    private static final class Unseen implements Machine {
+        @Override
+        public Entry look(Path path) throws IOException {
+            throw new NoSuchFileException(path.toString());
+        }
+
+        @Override
+        public String owner(Path path) {
+            return "";
+        }
+
+        @Override
+        public String group(Path path) {
+            return "";
+        }
+
+        @Override
+        public boolean isReadOnly(Path path) {
+            return true;
+        }
+
+        @Override
+        public boolean isOfOneUser(String group) {
+            return true;
+        }
+    }
+
+    /** This machine, as the kernel and passwd(5) and group(5) describe it. */
+    private static final class LocalMachine implements Machine {
+        private static final Path PASSWD = Path.of("/etc/passwd");
+        private static final Path GROUP = Path.of("/etc/group");
+        private static final int TYPE = 0170000;
+        private static final int LINK = 0120000;
+        private static final Splitter FIELDS = Splitter.on(':');
+
+        static Optional<Long> ourUid() {
+            try {
+                return Optional.of(((Number) Files.getAttribute(Path.of("/proc/self"), "unix:uid")).longValue());
+            } catch (IOException e) {
+                return Optional.empty();
+            }
+        }
+
+        /** In a user namespace the owner of all that belongs to nobody in it, as whom nobody in it can act. */
+        static Optional<Long> unmappedUid() {
+            try {
+                List<String> map = Splitter.onPattern("\\s+")
+                        .omitEmptyStrings()
+                        .splitToList(Files.readString(Path.of("/proc/self/uid_map")));
+                return map.equals(List.of("0", "0", Long.toString((1L << 32) - 1)))
+                        ? Optional.empty()
+                        : Optional.of(Long.parseLong(
+                                Files.readString(Path.of("/proc/sys/kernel/overflowuid")).strip()));
+            } catch (IOException e) {
+                return Optional.empty();
+            }
+        }
+
+        @Override
+        public Entry look(Path path) throws IOException {
+            Map<String, Object> unix = Files.readAttributes(path, "unix:uid,mode", LinkOption.NOFOLLOW_LINKS);
+            int mode = ((Number) unix.get("mode")).intValue();
+            return new Entry(
+                    ((Number) unix.get("uid")).longValue(),
+                    mode,
+                    (mode & TYPE) == LINK ? Files.readSymbolicLink(path) : null);
+        }
+
+        @Override
+        public String owner(Path path) throws IOException {
+            return Files.getOwner(path, LinkOption.NOFOLLOW_LINKS).getName();
+        }
+
+        @Override
+        public String group(Path path) throws IOException {
+            return Files.readAttributes(path, PosixFileAttributes.class, LinkOption.NOFOLLOW_LINKS)
+                    .group()
+                    .getName();
+        }
+
+        @Override
+        public boolean isReadOnly(Path path) throws IOException {
+            return Files.getFileStore(path).isReadOnly();
+        }
+
+        /** Who is in other databases of users is not known: a group that is there only has others in it. */
+        @Override
+        public boolean isOfOneUser(String group) throws IOException {
+            Optional<List<String>> known = lines(GROUP).filter(fields -> fields.getFirst().equals(group))
+                    .findFirst();
+            if (known.isEmpty() || known.get().size() < 4 || Ints.tryParse(known.get().get(2)) == null) {
+                return false;
+            }
+            String number = known.get().get(2);
+            return Splitter.on(',').omitEmptyStrings().splitToStream(known.get().get(3)).allMatch(group::equals)
+                    && lines(PASSWD)
+                            .filter(fields -> fields.size() > 3 && fields.get(3).equals(number))
+                            .allMatch(fields -> fields.getFirst().equals(group));
+        }
+
+        private static Stream<List<String>> lines(Path file) throws IOException {
+            return Files.readAllLines(file, StandardCharsets.ISO_8859_1).stream().map(FIELDS::splitToList);
+        }
+    }
+}

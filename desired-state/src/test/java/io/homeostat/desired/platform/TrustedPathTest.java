@@ -1,0 +1,207 @@
+package io.homeostat.desired.platform;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import com.google.common.collect.ImmutableSet;
+import io.homeostat.desired.platform.TrustedPath.Entry;
+import io.homeostat.desired.platform.TrustedPath.Machine;
+import io.homeostat.desired.platform.TrustedPath.Objection;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class TrustedPathTest {
+    private static final Path FILE = Path.of("/etc/homeostat/desired.d/web.yaml");
+
+    private final Map<Path, Entry> entries = new HashMap<>();
+    private final Map<Path, String> groups = new HashMap<>();
+    private final Set<String> readOnly = new HashSet<>();
+    private final Set<String> groupsOfOne = new HashSet<>(Set.of("root", "agent"));
+    private final Machine machine = new Machine() {
+        @Override
+        public Entry look(Path path) throws IOException {
+            Entry entry = entries.get(path);
+            if (entry == null) {
+                throw new NoSuchFileException(path.toString());
+            }
+            return entry;
+        }
+
+        @Override
+        public String owner(Path path) throws IOException {
+            return "user-" + look(path).uid();
+        }
+
+        @Override
+        public String group(Path path) {
+            return groups.getOrDefault(path, "group");
+        }
+
+        @Override
+        public boolean isReadOnly(Path path) {
+            return readOnly.stream().anyMatch(path.toString()::startsWith);
+        }
+
+        @Override
+        public boolean isOfOneUser(String group) {
+            return groupsOfOne.contains(group);
+        }
+    };
+
+    @BeforeEach
+    void allBelongsToRoot() {
+        put("/", 0, 0755);
+        put("/etc", 0, 0755);
+        put("/etc/homeostat", 0, 0755);
+        put("/etc/homeostat/desired.d", 0, 0755);
+        put(FILE.toString(), 0, 0644);
+        put("/tmp", 0, 01777);
+        put("/home", 0, 0755);
+        put("/home/alice", 1000, 0755);
+        put("/home/alice/web.yaml", 0, 0644);
+    }
+
+    @Test
+    void whatOnlyRootAndTheAgentCanChangeIsTrusted() {
+        assertTrusted(FILE);
+
+        put(FILE.toString(), 500, 0600);
+        put("/etc/homeostat", 500, 0700);
+        assertTrusted(FILE);
+        assertTrusted(Path.of("/etc/missing"));
+    }
+
+    @Test
+    void whatBelongsToAnotherIsNot() {
+        put(FILE.toString(), 1000, 0644);
+        assertEquals(
+                Optional.of(new Objection(FILE, FILE + " belongs to user-1000", "chown -h root " + FILE)),
+                trusted().objection(FILE));
+    }
+
+    @Test
+    void everyDirectoryOnTheWayCounts() {
+        put("/etc/homeostat", 1000, 0755);
+        assertObjection("/etc/homeostat", FILE);
+
+        put("/etc/homeostat", 0, 0777);
+        assertObjection("/etc/homeostat", FILE);
+
+        put("/etc/homeostat", 0, 0775, "staff");
+        assertObjection("/etc/homeostat", FILE);
+    }
+
+    @Test
+    void whatOthersMayWriteToIsNotTrusted() {
+        put(FILE.toString(), 0, 0646);
+        assertObjection(FILE.toString(), FILE);
+
+        put(FILE.toString(), 0, 0664, "staff");
+        assertObjection(FILE.toString(), FILE);
+    }
+
+    @Test
+    void aGroupOfWhichOnlyThatUserIsAMemberIsNoOther() {
+        put(FILE.toString(), 0, 0664, "root");
+        assertTrusted(FILE);
+
+        groupsOfOne.remove("root");
+        assertObjection(FILE.toString(), FILE);
+
+        groupsOfOne.add("alice");
+        put(FILE.toString(), 0, 0664, "alice");
+        assertObjection(FILE.toString(), FILE);
+    }
+
+    @Test
+    void inADirectoryWithTheStickyBitOursStaysOurs() {
+        put("/tmp/ours", 0, 0700);
+        put("/tmp/theirs", 1000, 0755);
+
+        assertTrusted(Path.of("/tmp/ours"));
+        assertObjection("/tmp/theirs", Path.of("/tmp/theirs"));
+        assertObjection("/tmp", Path.of("/tmp"));
+    }
+
+    @Test
+    void aLinkIsFollowedToWhatItLeadsTo() {
+        link("/etc/link", 0, "/home/alice/web.yaml");
+        assertObjection("/home/alice", Path.of("/etc/link"));
+
+        link("/etc/link", 0, "homeostat/../homeostat/desired.d");
+        assertTrusted(Path.of("/etc/link/web.yaml"));
+
+        link("/tmp/link", 1000, FILE.toString());
+        assertObjection("/tmp/link", Path.of("/tmp/link"));
+
+        link("/etc/loop", 0, "loop");
+        assertTrusted(Path.of("/etc/loop"));
+    }
+
+    @Test
+    void whoIsNamedMayChangeItToo() {
+        put("/home/alice/web.yaml", 1000, 0664, "user-1000");
+        Path file = Path.of("/home/alice/web.yaml");
+        assertObjection("/home/alice", file);
+
+        groupsOfOne.add("user-1000");
+        assertEquals(
+                Optional.empty(),
+                new TrustedPath(machine, ImmutableSet.of(0L), ImmutableSet.of("user-1000")).objection(file));
+    }
+
+    @Test
+    void whatIsMountedReadOnlyIsAsItIs() {
+        put("/etc/homeostat/desired.d", 0, 0777);
+        put(FILE.toString(), 1000, 0666);
+        readOnly.add("/etc/homeostat/desired.d");
+
+        assertTrusted(FILE);
+    }
+
+    @Test
+    void theRuleHoldsForThisMachine(@TempDir Path directory) throws IOException {
+        Path file = Files.createFile(directory.resolve("file"));
+        TrustedPath trusted = TrustedPath.ofThisProcess(Set.of());
+        assertEquals(Optional.empty(), trusted.objection(file));
+
+        Files.setPosixFilePermissions(
+                file, PosixFilePermissions.fromString("rw-rw-rw-"));
+        assertEquals(Optional.of(file), trusted.objection(file).map(Objection::place));
+    }
+
+    private TrustedPath trusted() {
+        return new TrustedPath(machine, ImmutableSet.of(0L, 500L), ImmutableSet.of());
+    }
+
+    private void assertTrusted(Path path) {
+        assertEquals(Optional.empty(), trusted().objection(path));
+    }
+
+    private void assertObjection(String place, Path path) {
+        assertEquals(Optional.of(Path.of(place)), trusted().objection(path).map(Objection::place));
+    }
+
+    private void put(String path, long uid, int mode) {
+        put(path, uid, mode, "group");
+    }
+
+    private void put(String path, long uid, int mode, String group) {
+        entries.put(Path.of(path), new Entry(uid, mode, null));
+        groups.put(Path.of(path), group);
+    }
+
+    private void link(String path, long uid, String target) {
+        entries.put(Path.of(path), new Entry(uid, 0777, Path.of(target)));
+    }
+}
