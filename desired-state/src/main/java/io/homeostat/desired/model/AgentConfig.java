@@ -15,6 +15,8 @@ import io.homeostat.desired.model.schema.Size;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -375,7 +377,22 @@ public record AgentConfig(
             @Matches(
                     value = "|unix:/[^\\u0000]+|(\\[[0-9A-Fa-f:.]+\\]|[^\\u0000-\\u0020/:]+):" + Fields.PORT,
                     words = "HOST:PORT, unix:/PATH, or nothing between quotes")
-            String listen) {}
+            String listen) {
+        private static final Pattern LOOPBACK = Pattern.compile("127(\\.[0-9]{1,3}){3}|\\[::1\\]|localhost");
+
+        /** What to know about an address that other machines may reach, for people; empty when none can. */
+        public Optional<String> warning() {
+            if (listen.isEmpty() || listen.startsWith("unix:")) {
+                return Optional.empty();
+            }
+            int colon = listen.lastIndexOf(':');
+            return LOOPBACK.matcher(listen.substring(0, colon)).matches()
+                    ? Optional.empty()
+                    : Optional.of("other machines may read names, states and revisions of workloads at " + listen
+                            + ", without a password; unless a firewall or the network of a container bars them, use 127.0.0.1"
+                            + listen.substring(colon));
+        }
+    }
 
     /** A page for browsers on this machine. */
     public record Ui(

@@ -523,4 +523,14 @@ class AgentConfigReaderTest {
                 List.of(Problem.Kind.UNTRUSTED),
                 read.errors().stream().map(Problem::kind).toList());
     }
+
+    @Test
+    void metricsThatOtherMachinesMayReadAreWarnedOf() {
+        for (String open : List.of("0.0.0.0:9464", "[::]:9464", "10.0.0.1:9464", "myhost:9464")) {
+            assertTrue(new AgentConfig.Exporter(open).warning().isPresent(), open);
+        }
+        for (String own : List.of("", "127.0.0.1:9464", "127.1.2.3:9464", "[::1]:9464", "localhost:1", "unix:/run/m")) {
+            assertTrue(new AgentConfig.Exporter(own).warning().isEmpty(), own);
+        }
+    }
 }

@@ -278,6 +278,9 @@ public final class Daemon {
 
     private void listen(MetricsEndpoint metrics, AgentConfig config, Modules modules) {
         Instant start = environment.clock().instant();
+        if (!config.metrics().listen().equals(metrics.wanted())) {
+            config.metrics().warning().ifPresent(warning -> LOG.warn("metrics.listen: {}", warning));
+        }
         metrics.listen(config.metrics().listen());
         if (config.metrics().listen().isEmpty()) {
             modules.skipped(Modules.Part.TELEMETRY, start);

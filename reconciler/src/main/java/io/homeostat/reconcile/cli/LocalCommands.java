@@ -105,10 +105,17 @@ final class LocalCommands {
         }
         AgentConfig.Sources sources = config.sources();
         TrustedPath trusted = TrustedPath.of(root, sources.owners());
-        return sources.paths().stream()
+        Stream<Problem> untrusted = sources.paths().stream()
                 .flatMap(source -> trusted.objection(source).stream()
                         .map(objection -> new Problem(
                                 Problem.Kind.UNTRUSTED, "", source.toString(), 0, 0, "", objection.ofDocuments())));
+        return Stream.concat(
+                config.metrics()
+                        .warning()
+                        .map(warning -> new Problem(
+                                Problem.Kind.VALUE, "", path.toString(), 0, 0, "metrics.listen", warning))
+                        .stream(),
+                untrusted);
     }
 
     private static ObjectNode withoutPlace(String message) {

@@ -44,6 +44,10 @@ public final class ListenChecks {
             findings.add(socket(Path.of(metrics.substring(UNIX.length()))));
         } else if (!metrics.isEmpty()) {
             findings.add(checks.port("metrics", metrics, false));
+            config.metrics()
+                    .warning()
+                    .ifPresent(warning -> findings.add(
+                            Finding.warn("metrics", warning, "choose another metrics.listen in agent.yaml")));
         }
         String page = config.ui().listen();
         if (page.equals(metrics) && !page.isEmpty()) {
