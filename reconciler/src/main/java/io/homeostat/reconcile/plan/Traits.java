@@ -218,6 +218,10 @@ public record Traits(
             boolean added,
             ImmutableList<LaunchFile> files,
             String hash) {
+        /** The hash of most inputs of most workloads, which all share. */
+        private static final String OF_NOTHING =
+                Hashing.sha256().newHasher().hash().toString();
+
         public LaunchInput(
                 String name,
                 ImmutableList<String> parts,
@@ -240,6 +244,9 @@ public record Traits(
         }
 
         private static String hash(ImmutableList<String> parts) {
+            if (parts.isEmpty()) {
+                return OF_NOTHING;
+            }
             Hasher hasher = Hashing.sha256().newHasher();
             for (String part : parts) {
                 hasher.putInt(part.length()).putString(part, StandardCharsets.UTF_8);
