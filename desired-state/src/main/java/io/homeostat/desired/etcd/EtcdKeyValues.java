@@ -27,11 +27,20 @@ import io.etcd.jetcd.options.PutOption;
 import io.etcd.jetcd.options.WatchOption;
 import io.etcd.jetcd.watch.WatchEvent;
 import io.etcd.jetcd.watch.WatchResponse;
+import io.grpc.CallOptions;
+import io.grpc.Channel;
+import io.grpc.ClientCall;
+import io.grpc.ClientInterceptor;
+import io.grpc.ManagedChannel;
+import io.grpc.MethodDescriptor;
 import io.grpc.netty.GrpcSslContexts;
 import io.homeostat.desired.model.AgentConfig.Etcd;
 import io.homeostat.desired.model.AgentConfig.Login;
 import io.homeostat.desired.model.AgentConfig.Tls;
 import io.homeostat.desired.platform.ClientTls;
+import io.homeostat.desired.platform.GrpcTransport;
+import io.netty.channel.ChannelOption;
+import io.netty.handler.ssl.SslContext;
 import io.netty.handler.ssl.SslContextBuilder;
 import io.netty.handler.ssl.SslProvider;
 import java.io.IOException;
@@ -76,6 +85,8 @@ public final class EtcdKeyValues implements KeyValues {
     private static final int MOST_BYTES = 64 << 20;
 
     private final Etcd config;
+    private final GrpcTransport transport = new GrpcTransport();
+    private @Nullable ManagedChannel channel;
     private @Nullable Client client;
     private ImmutableList<FileTime> certificates = ImmutableList.of();
     private boolean closed;
@@ -312,7 +323,7 @@ public final class EtcdKeyValues implements KeyValues {
         if (connected == null) {
             try {
                 certificates = certificates();
-                connected = builder().build();
+                connected = connect();
             } catch (IOException e) {
                 throw new KeyValuesException(KeyValuesException.Kind.FAILED, String.valueOf(e.getMessage()), e);
             }
@@ -321,28 +332,39 @@ public final class EtcdKeyValues implements KeyValues {
         return connected;
     }
 
-    private ClientBuilder builder() throws IOException {
+    private Client connect() throws IOException {
         ClientBuilder builder = Client.builder()
                 .endpoints(config.endpoints().stream().map(URI::create).toArray(URI[]::new))
-                .connectTimeout(CONNECTING)
-                .retryMaxDuration(ANSWER)
-                .keepaliveTime(KEEPALIVE)
-                .keepaliveTimeout(KEEPALIVE_ANSWER)
-                .keepaliveWithoutCalls(true)
-                .interceptor(TransportThreads.shared())
-                .maxInboundMessageSize(MOST_BYTES);
-        if (usesTls()) {
-            builder.sslContext(ClientTls.configure(
-                            GrpcSslContexts.configure(SslContextBuilder.forClient(), SslProvider.JDK),
-                            config.tls(),
-                            SETTING + ".tls")
-                    .build());
-        }
+                .retryMaxDuration(ANSWER);
         Login login = config.login();
         if (login != null) {
             builder.user(bytes(login.user())).password(bytes(password(login)));
         }
-        return builder;
+        SslContext tls = usesTls()
+                ? ClientTls.configure(
+                                GrpcSslContexts.configure(SslContextBuilder.forClient(), SslProvider.JDK),
+                                config.tls(),
+                                SETTING + ".tls")
+                        .build()
+                : null;
+        ManagedChannel opened = transport
+                .resolved(builder.target(), tls)
+                .withOption(ChannelOption.CONNECT_TIMEOUT_MILLIS, (int) CONNECTING.toMillis())
+                .keepAliveTime(KEEPALIVE.toMillis(), TimeUnit.MILLISECONDS)
+                .keepAliveTimeout(KEEPALIVE_ANSWER.toMillis(), TimeUnit.MILLISECONDS)
+                .keepAliveWithoutCalls(true)
+                .maxInboundMessageSize(MOST_BYTES)
+                .build();
+        channel = opened;
+        return builder.interceptor(new Diversion(opened)).build();
+    }
+
+    /** Has jetcd use our channel: its own, which never connects, would have threads that outlive it, and no {@code FloodGuard}. */
+    private record Diversion(Channel to) implements ClientInterceptor {
+        @Override
+        public <Q, A> ClientCall<Q, A> interceptCall(MethodDescriptor<Q, A> method, CallOptions options, Channel next) {
+            return to.newCall(method, options);
+        }
     }
 
     private static String password(Login login) throws IOException {
@@ -386,6 +408,10 @@ public final class EtcdKeyValues implements KeyValues {
             client.close();
             client = null;
         }
+        if (channel != null) {
+            channel.shutdownNow();
+            channel = null;
+        }
     }
 
     @Override
@@ -394,6 +420,7 @@ public final class EtcdKeyValues implements KeyValues {
             closed = true;
         }
         disconnect();
+        transport.close();
     }
 
     private static Entry entry(KeyValue found) {

@@ -23,8 +23,8 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What carries gRPC to plugins, probes and the control plane: Netty's NIO, which needs no native code. It is loaded, and its one
- * thread started, when the first channel is asked for.
+ * What carries gRPC to plugins, probes, the control plane and etcd: Netty's NIO, which needs no native code. It is loaded, and its one
+ * thread started, when the first channel is asked for. A {@link FloodGuard} bounds what the other side can make this process keep.
  *
  * <p>A channel is shut down by its user, when its question is answered or its stream is over. Who keeps one gives it up as soon as its
  * connection breaks: after that it backs off and refuses calls although the next process may be listening already.
@@ -55,6 +55,24 @@ public final class GrpcTransport implements AutoCloseable {
                 .channelFactory(() -> FloodGuard.encrypted(new NioSocketChannel()), InetSocketAddress.class)
                 .proxyDetector(target -> null)
                 .sslContext(tls));
+    }
+
+    /**
+     * To the addresses that a resolver of gRPC finds for a target, of which any will do. Unlike the others it tries calls again, and answers
+     * arrive on threads that may block.
+     *
+     * @param tls configured for gRPC; null: without TLS
+     */
+    public NettyChannelBuilder resolved(String target, @Nullable SslContext tls) {
+        NettyChannelBuilder builder = NettyChannelBuilder.forTarget(target)
+                .channelFactory(
+                        () -> tls == null
+                                ? FloodGuard.plain(new NioSocketChannel())
+                                : FloodGuard.encrypted(new NioSocketChannel()),
+                        InetSocketAddress.class)
+                .eventLoopGroup(loop())
+                .withOption(ChannelOption.ALLOCATOR, UnpooledByteBufAllocator.DEFAULT);
+        return tls == null ? builder.usePlaintext() : builder.sslContext(tls);
     }
 
     /**

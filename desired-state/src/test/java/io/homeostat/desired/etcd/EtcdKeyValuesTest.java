@@ -23,7 +23,10 @@ import io.homeostat.desired.etcd.KeyValues.Write;
 import io.homeostat.desired.model.AgentConfig.Etcd;
 import io.homeostat.desired.model.AgentConfig.Login;
 import io.homeostat.desired.model.AgentConfig.Tls;
+import io.homeostat.desired.platform.RawPeer;
 import java.io.IOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -105,6 +108,19 @@ class EtcdKeyValuesTest {
 
     private Entry found(String key) throws Exception {
         return Objects.requireNonNull(keys.list(prefix).entries().get(prefix + key));
+    }
+
+    @Test
+    void aMemberThatFloodsIsDisconnected() throws Exception {
+        try (ServerSocket server = new ServerSocket(0, 1, InetAddress.getLoopbackAddress());
+                RawPeer member = RawPeer.tcp(server, RawPeer.frame(RawPeer.PING, 0, 0, new byte[8]));
+                KeyValues own = new EtcdKeyValues(
+                        config(List.of("http://127.0.0.1:" + server.getLocalPort()), null, null))) {
+            Thread asking = Thread.startVirtualThread(
+                    () -> assertThrows(Exception.class, () -> own.get("whatever")));
+            member.disconnected().get(PATIENCE.toSeconds(), TimeUnit.SECONDS);
+            asking.interrupt();
+        }
     }
 
     @Test

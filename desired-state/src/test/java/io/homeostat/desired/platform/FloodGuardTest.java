@@ -41,6 +41,7 @@ import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import javax.net.ssl.SSLServerSocket;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -96,6 +97,7 @@ class FloodGuardTest {
     }
 
     @Test
+    @Tag("nightly")
     void soIsOneOverTls() throws Exception {
         TestAuthority authority = new TestAuthority("authority");
         TestAuthority.Issued issued = authority.issue("server");

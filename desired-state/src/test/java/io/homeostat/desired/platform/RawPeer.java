@@ -18,11 +18,11 @@ import java.util.concurrent.CompletableFuture;
 import javax.net.ssl.SSLSocket;
 
 /** A server that speaks frames of HTTP/2, and reads nothing once it has begun to flood its client. */
-final class RawPeer implements AutoCloseable {
-    static final int DATA = 0;
+public final class RawPeer implements AutoCloseable {
+    public static final int DATA = 0;
     static final int HEADERS = 1;
-    static final int SETTINGS = 4;
-    static final int PING = 6;
+    public static final int SETTINGS = 4;
+    public static final int PING = 6;
 
     /** The stream of the first call of gRPC's client. */
     static final int STREAM = 3;
@@ -71,7 +71,7 @@ final class RawPeer implements AutoCloseable {
                 frame);
     }
 
-    static RawPeer tcp(ServerSocket server, byte[] frame) {
+    public static RawPeer tcp(ServerSocket server, byte[] frame) {
         return new RawPeer(
                 server,
                 () -> {
@@ -85,7 +85,7 @@ final class RawPeer implements AutoCloseable {
     }
 
     /** Completed when its client has closed the connection. */
-    CompletableFuture<Void> disconnected() {
+    public CompletableFuture<Void> disconnected() {
         return disconnected;
     }
 
@@ -135,7 +135,7 @@ final class RawPeer implements AutoCloseable {
     }
 
     /** A frame as RFC 9113 has it. */
-    static byte[] frame(int type, int flags, int stream, byte... payload) {
+    public static byte[] frame(int type, int flags, int stream, byte... payload) {
         return ByteBuffer.allocate(HEADER + payload.length)
                 .put((byte) 0)
                 .putShort((short) payload.length)

@@ -1,6 +1,5 @@
 package io.homeostat.reconcile.cli;
 
-import io.homeostat.desired.platform.ProcessEnd;
 import io.homeostat.reconcile.command.environment.DamagedProgram;
 import io.homeostat.reconcile.command.environment.ExitStatus;
 import org.slf4j.LoggerFactory;
@@ -14,7 +13,7 @@ final class Main {
         DamagedProgram.load();
         Thread.setDefaultUncaughtExceptionHandler(Main::uncaught);
         int status = ExitStatus.FAILED;
-        try (ProcessEnd _ = ProcessEnd.ofThis()) {
+        try {
             status = Homeostat.run(args, ThisProcess.environment());
         } catch (RuntimeException | Error e) {
             uncaught(Thread.currentThread(), e);
