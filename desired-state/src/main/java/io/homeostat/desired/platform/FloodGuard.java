@@ -17,6 +17,7 @@ import io.netty.handler.codec.http2.Http2FrameListener;
 import io.netty.handler.codec.http2.Http2FrameListenerDecorator;
 import io.netty.handler.codec.http2.Http2Stream;
 import io.netty.util.ReferenceCountUtil;
+import java.io.IOException;
 
 /**
  * Closes a connection of gRPC whose peer makes this process keep more than a limit: answers that the peer does not read (acknowledgements of
@@ -81,10 +82,7 @@ public final class FloodGuard extends ChannelDuplexHandler {
         unread += size;
         ChannelFuture _ = context.write(message, promise.unvoid().addListener(done -> unread -= size));
         if (unread > most) {
-            close(
-                    context,
-                    "the connection was closed, as more than " + (most >> 10)
-                            + " KiB of answers to HTTP/2 frames were not read");
+            close(context, "more than " + (most >> 10) + " KiB of answers to HTTP/2 frames were not read");
         }
     }
 
@@ -107,10 +105,12 @@ public final class FloodGuard extends ChannelDuplexHandler {
         context.fireChannelRead(message);
     }
 
-    private void close(ChannelHandlerContext context, String why) {
+    private void close(ChannelHandlerContext context, String reason) {
         if (!closed) {
             closed = true;
-            Status status = Status.UNAVAILABLE.withDescription(why);
+            String why = "closed on this side: " + reason;
+            // With a cause, as all that fails here; what the peer says of itself has none.
+            Status status = Status.UNAVAILABLE.withDescription(why).withCause(new IOException(why));
             // For gRPC, which tells it to whoever waits for an answer.
             context.fireExceptionCaught(Http2Exception.connectionError(
                     Http2Error.ENHANCE_YOUR_CALM, status.asRuntimeException(), "%s", why));
@@ -139,7 +139,7 @@ public final class FloodGuard extends ChannelDuplexHandler {
                 throws Http2Exception {
             Http2Stream stream = connection.stream(streamId);
             if (stream != null && !pieces(stream).add(data)) {
-                close(guard, "the connection was closed, as a message came in too many pieces");
+                close(guard, "a message came in too many pieces");
                 return data.readableBytes() + padding;
             }
             return super.onDataRead(context, streamId, data, padding, last);

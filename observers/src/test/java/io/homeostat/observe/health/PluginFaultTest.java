@@ -8,10 +8,17 @@ import io.grpc.Status.Code;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.health.Health.Verdict;
 import java.io.File;
+import java.io.IOException;
+import java.net.StandardProtocolFamily;
+import java.net.UnixDomainSocketAddress;
+import java.nio.ByteBuffer;
+import java.nio.channels.ServerSocketChannel;
+import java.nio.channels.SocketChannel;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.Objects;
+import java.util.concurrent.FutureTask;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -55,6 +62,39 @@ class PluginFaultTest {
     void aPluginThatAnswersCancelledIsUnhealthyAndNotUnknown() throws Exception {
         try (PluginServer _ = PluginServer.on(socket()).failing(Code.CANCELLED, "context canceled")) {
             assertEquals(Verdict.UNHEALTHY, channel.status(socket(), LONG).verdict());
+        }
+    }
+
+    @Test
+    void aPluginThatFloodsWhoeverAsksAndReadsNothingIsUnhealthy() throws Exception {
+        // SETTINGS, then PINGs of 8 bytes without end.
+        ByteBuffer settings = ByteBuffer.wrap(new byte[] {0, 0, 0, 4, 0, 0, 0, 0, 0});
+        ByteBuffer pings = ByteBuffer.allocate(500 * 17);
+        while (pings.hasRemaining()) {
+            pings.put(new byte[] {0, 0, 8, 6, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8});
+        }
+        try (ServerSocketChannel listening = ServerSocketChannel.open(StandardProtocolFamily.UNIX)
+                .bind(UnixDomainSocketAddress.of(socket()))) {
+            FutureTask<Integer> flood = new FutureTask<>(() -> {
+                int sent = 0;
+                try (SocketChannel asking = listening.accept()) {
+                    asking.write(settings);
+                    while (sent < 1_000_000) {
+                        pings.rewind();
+                        asking.write(pings);
+                        sent += 500;
+                    }
+                } catch (IOException e) {
+                    // Closed, as it should be.
+                }
+                return sent;
+            });
+            Thread.startVirtualThread(flood);
+            Health health = channel.status(socket(), LONG);
+
+            assertEquals(Verdict.UNHEALTHY, health.verdict());
+            assertTrue(health.problem().contains("UNAVAILABLE"), health.problem());
+            assertTrue(flood.get() < 1_000_000);
         }
     }
 
