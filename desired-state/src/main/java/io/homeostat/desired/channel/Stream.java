@@ -29,6 +29,9 @@ public final class Stream extends ClientCall.Listener<StreamAgentMessagesRespons
             Metadata.Key.of("agent-communication-message-rate-limit", Metadata.ASCII_STRING_MARSHALLER);
     private static final Metadata.Key<String> BANDWIDTH =
             Metadata.Key.of("agent-communication-bandwidth-limit", Metadata.ASCII_STRING_MARSHALLER);
+    /** Characters of the id of a message. It is in our acknowledgement, and of these some wait when they are not read. */
+    private static final int LONGEST_ID = 1000;
+
     /** A control plane that does not read our acknowledgements gets one message received in this time. */
     private static final Duration UNREAD_INTERVAL = Duration.ofSeconds(1);
 
@@ -159,6 +162,13 @@ public final class Stream extends ClientCall.Listener<StreamAgentMessagesRespons
             case MESSAGE_RESPONSE ->
                 answered(message.getMessageId(), message.getMessageResponse().getStatus());
             case MESSAGE_BODY -> {
+                if (message.getMessageId().length() > LONGEST_ID) {
+                    end(new StreamOutcome.Failed(
+                            StreamOutcome.Cause.ENDED,
+                            "the agent ended the stream: the id of a message of the control plane has more than "
+                                    + LONGEST_ID + " characters"));
+                    return;
+                }
                 Status acknowledgement = received(message.getMessageId(), message.getMessageBody());
                 acknowledge(message.getMessageId(), acknowledgement);
                 worked |= registered;

@@ -71,6 +71,16 @@ class StreamTest {
     }
 
     @Test
+    void aMessageWithAnEndlessIdEndsTheStream() {
+        accept();
+        stream.onMessage(body("x".repeat(2_000)));
+
+        assertEquals(List.of(), received);
+        assertEquals(1, call.sent.size());
+        assertTrue(call.cancelled);
+    }
+
+    @Test
     void aMessageThatComesBeforeTheRegistrationsAnswerIsTakenAndOursWait() {
         stream.onMessage(body("early"));
         assertEquals(1, received.size());
