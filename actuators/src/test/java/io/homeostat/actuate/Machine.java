@@ -41,8 +41,9 @@ public record Machine(Path root, Layout layout) {
         return layout.install(ID, directory);
     }
 
+    /** The installations with what is wrong with their files. */
     public ImmutableList<Installation> installations(WorkloadId id) {
-        return switch (new InstallationObserver(layout).installations(id)) {
+        return switch (new InstallationObserver(layout).examined(id)) {
             case Observation.Seen<ImmutableList<Installation>>(ImmutableList<Installation> seen) -> seen;
             case Observation.Unseen<ImmutableList<Installation>>(String why) -> throw new AssertionError(why);
         };

@@ -85,6 +85,7 @@ final class MutatedArchivesTest {
             new Unpacker(machine.layout(), () -> UnpackLimits.DEFAULT, new QuickDisk())
                     .unpack(Machine.ID, key, "1", "greeter_1", "run");
             assertTrue(Files.isExecutable(machine.install("greeter_1").resolve("run")), "seed " + seed);
+            assertEquals("", machine.installations(Machine.ID).getFirst().damage(), "seed " + seed);
             return true;
         } catch (ActuationFailure e) {
             assertFalse(String.valueOf(e.getMessage()).contains("null"), "seed " + seed + ": " + e.getMessage());

@@ -122,6 +122,22 @@ final class UnpackedTreeTest extends UnpackTestBed {
     }
 
     @Test
+    void aLinkWhoseTargetHasSlashesTooManyIsInstalledWhole() throws Exception {
+        TarBuilder tar = new TarBuilder()
+                .program("bin/run")
+                .symlink("trailing", "bin/")
+                .symlink("double", "bin//run")
+                .symlink("dot", "./bin/./run");
+
+        unpack(machine.cached(tar.tarGz()), "double");
+
+        Path place = machine.install(DIRECTORY);
+        assertEquals("", machine.installations(ID).getFirst().damage());
+        assertTrue(Files.isSameFile(place.resolve("bin/run"), place.resolve("trailing/run")));
+        assertTrue(Files.isSameFile(place.resolve("bin/run"), place.resolve("dot")));
+    }
+
+    @Test
     void aRepeatedFileReplacesTheEarlierOne() throws Exception {
         TarBuilder tar = new TarBuilder()
                 .file("run", 0644, "old and longer".getBytes(UTF_8))

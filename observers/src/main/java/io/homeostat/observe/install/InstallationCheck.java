@@ -131,7 +131,8 @@ final class InstallationCheck {
         if (!seen.isLink()) {
             return Optional.of("is no symlink any more");
         }
-        boolean same = Files.readSymbolicLink(path).toString().equals(target);
+        // As paths: the archive's target was stored as one, without the slashes that it has at its end or twice.
+        boolean same = Files.readSymbolicLink(path).equals(Path.of(target));
         return same ? Optional.empty() : Optional.of("points elsewhere");
     }
 

@@ -195,6 +195,16 @@ class InstallationCheckTest {
     }
 
     @Test
+    void aLinkIsStoredWithoutTheSlashesThatItsTargetHasTooMany() throws IOException {
+        try (FileList.Writer list = new FileList.Writer(Files.newOutputStream(root.resolve(FileList.FILE)))) {
+            list.add(new Link("conf", "etc//conf/"));
+            marker = new InstallationMarker(ID, marker.installation(), list.finish());
+        }
+
+        assertEquals("", damage());
+    }
+
+    @Test
     void whatTheWorkloadAddsIsItsOwn() throws IOException {
         Files.createDirectories(root.resolve("bin/__pycache__"));
         Files.writeString(root.resolve("run.pid"), "1");
