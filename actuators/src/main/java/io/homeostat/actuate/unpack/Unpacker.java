@@ -139,8 +139,9 @@ public final class Unpacker implements AutoCloseable {
         try {
             String files = fill(staged, key, entryPoint, what);
             Installation installation = new Installation(directory, revision, key, archives.sha256(key));
-            disk.write(
-                    staged.resolve(InstallationMarker.FILE), new InstallationMarker(id, installation, files).toJson());
+            InstallationMarker marker = new InstallationMarker(id, installation, files);
+            disk.write(staged.resolve(InstallationMarker.FILE), marker.toJson());
+            requireWhole(staged, marker, what);
             disk.rename(staged, layout.install(id, directory));
         } catch (ClosedByInterruptException | InterruptedIOException e) {
             // Stops at once; the next attempt removes what is there.
@@ -154,6 +155,20 @@ public final class Unpacker implements AutoCloseable {
             throw e;
         }
         disk.deleteIfEmpty(staging);
+    }
+
+    /** An installation that is damaged from the beginning would be repaired, which is to unpack it again, for ever. */
+    private void requireWhole(Path staged, InstallationMarker marker, String what)
+            throws IOException, ActuationFailure {
+        Optional<String> damage = InstallationObserver.damage(staged, marker);
+        if (damage.isPresent()) {
+            throw new ActuationFailure(
+                    FailureCause.Kind.INPUT_OUTPUT,
+                    what + " failed: its files were changed as soon as they were written: " + damage.get()
+                            + "; keep other programs, such as virus scanners, out of "
+                            + layout.installs(marker.id()),
+                    false);
+        }
     }
 
     /** @return the hash of the list of the contents */

@@ -7,11 +7,14 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.common.collect.ImmutableList;
 import io.homeostat.actuate.ActuationFailure;
+import io.homeostat.actuate.Disk;
 import io.homeostat.actuate.Machine;
+import io.homeostat.actuate.QuickDisk;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.install.Installation;
 import io.homeostat.observe.install.InstallationMarker;
 import io.homeostat.observe.install.InstallationObserver;
+import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import org.junit.jupiter.api.Test;
@@ -139,6 +142,28 @@ final class UnpackerTest extends UnpackTestBed {
         assertContains(
                 failure(machine.cached(zip), "greeter"),
                 "'greeter' is not executable; no file in the archive is executable");
+    }
+
+    @Test
+    void aFileThatIsLostAsSoonAsItIsWrittenFailsTheAttempt() throws Exception {
+        String key = machine.cached(ordinary().tarGz());
+        Disk scanned = new QuickDisk() {
+            @Override
+            public void write(Path file, byte[] content) throws IOException {
+                super.write(file, content);
+                Files.delete(file.resolveSibling("bin/greeter"));
+            }
+        };
+
+        ActuationFailure failure = assertThrows(
+                ActuationFailure.class,
+                () -> new Unpacker(machine.layout(), () -> UnpackLimits.DEFAULT, scanned)
+                        .unpack(ID, key, "1", DIRECTORY, "bin/greeter"));
+
+        assertFalse(failure.fatal());
+        assertContains(failure, "its files were changed as soon as they were written: bin/greeter is gone");
+        assertEquals(ImmutableList.of(), machine.installations(ID));
+        assertFalse(Files.exists(machine.layout().staging(ID)));
     }
 
     @Test

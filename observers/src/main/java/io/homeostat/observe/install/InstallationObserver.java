@@ -65,6 +65,11 @@ public final class InstallationObserver {
                         .withDamage(check.damage(directory, marker).orElse("")));
     }
 
+    /** What is wrong with the files of an installation, wherever it is; empty when nothing is. */
+    public static Optional<String> damage(Path directory, InstallationMarker marker) throws IOException {
+        return new InstallationCheck(Ticker.systemTicker()).damage(directory, marker);
+    }
+
     private interface Examination {
         Installation examine(Path directory, InstallationMarker marker) throws IOException;
     }
