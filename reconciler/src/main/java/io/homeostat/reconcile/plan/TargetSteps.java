@@ -8,7 +8,9 @@ import io.homeostat.desired.model.Source;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.history.Attempts;
 import io.homeostat.desired.state.history.Attempts.Failures;
+import io.homeostat.desired.state.history.Exit;
 import io.homeostat.desired.state.history.Reason;
+import io.homeostat.desired.state.history.RunRecord;
 import io.homeostat.desired.state.history.RunRecord.Completed;
 import io.homeostat.desired.state.history.WorkloadHistory;
 import io.homeostat.desired.state.history.WorkloadHistory.LastKnownGood;
@@ -41,6 +43,8 @@ final class TargetSteps {
     private @Nullable String link;
     /** Whether the target has completed once the steps so far are done, because its process has, and only its children are left. */
     private boolean completes;
+    /** Installations that the steps so far remove. */
+    private ImmutableSet<String> collected = ImmutableSet.of();
     /** Whether the steps so far wait for what it depends on. */
     private boolean waitedForDependencies;
 
@@ -143,6 +147,7 @@ final class TargetSteps {
         Source source = Objects.requireNonNull(target.workload().source());
         String key = Objects.requireNonNull(target.key());
         reasons.giveAbsence(current);
+        collectDamaged(current);
         if (!situation.archives().contains(key)) {
             plan.add(new Step.Download(situation.id(), key, source));
         }
@@ -191,18 +196,52 @@ final class TargetSteps {
                 .orElse("");
     }
 
-    /** What is well keeps running from damaged files while their repair waits; what has to be replaced anyway does not. */
+    /**
+     * What is well keeps running from damaged files while their repair waits. What is not gets whole files at once, but only once for each
+     * launch: files that are damaged before anything has run from them would be unpacked in a loop.
+     */
     private Optional<Hold> tooManyRepairs(@Nullable ObservedInstance current) {
-        boolean wellEnough = situation.history().run().healthFailures()
-                < target.lifecycle().health().failureThreshold();
-        return target.damaged() == null || current == null || !wellEnough
-                ? Optional.empty()
-                : Hold.until(
-                        BackoffPolicies.afterRepair(situation),
-                        situation,
-                        Reason.INSTALL_DAMAGED,
-                        reasons.damage() + "; it was put back just before, so the workload may change it itself",
-                        Wait.Kind.RETRY);
+        RunRecord run = situation.history().run();
+        boolean wellEnough = current != null
+                && run.healthFailures() < target.lifecycle().health().failureThreshold();
+        if (target.damaged() == null || (!wellEnough && hasRunSinceRepair(current, run))) {
+            return Optional.empty();
+        }
+        return Hold.until(
+                wellEnough
+                        ? BackoffPolicies.afterRepair(situation)
+                        : BackoffPolicies.afterInstall(
+                                situation,
+                                BackoffPolicies.recentRepairs(situation),
+                                target.lifecycle().restart()),
+                situation,
+                Reason.INSTALL_DAMAGED,
+                reasons.damage() + "; it was put back just before, so "
+                        + (wellEnough ? "the workload may change it itself" : "another program may change it"),
+                Wait.Kind.RETRY);
+    }
+
+    private static boolean hasRunSinceRepair(@Nullable ObservedInstance current, RunRecord run) {
+        Instant repaired = run.repairs().last();
+        Exit exit = run.lastExit();
+        Instant ran = current != null ? current.instance().launchedAt() : exit == null ? null : exit.at();
+        return repaired == null || (ran != null && !ran.isBefore(repaired));
+    }
+
+    /** Removes what was put back before and was damaged before it ran, so that such repairs leave one installation behind and not many. */
+    private void collectDamaged(@Nullable ObservedInstance current) {
+        if (target.damaged() == null || hasRunSinceRepair(current, situation.history().run())) {
+            return;
+        }
+        collected = situation.installations().stream()
+                .filter(installation -> !installation.isWhole())
+                .map(Installation::directory)
+                .filter(directory -> situation.instances().stream()
+                        .noneMatch(one -> directory.equals(one.instance().directory())))
+                .collect(ImmutableSet.toImmutableSet());
+        if (!collected.isEmpty()) {
+            plan.add(new Step.CollectGarbage(situation.id(), collected.asList()));
+        }
     }
 
     /** All why an instance can't stay and become what the target is, the weightiest first; none when it can. */
@@ -420,7 +459,9 @@ final class TargetSteps {
         ImmutableList<String> garbage = situation.installations().stream()
                 .filter(installation -> !kept.contains(installation.directory()) || !installation.isWhole())
                 .map(Installation::directory)
-                .filter(directory -> !directory.equals(target.directory()) && !directory.equals(alsoKept))
+                .filter(directory -> !directory.equals(target.directory())
+                        && !directory.equals(alsoKept)
+                        && !collected.contains(directory))
                 .collect(ImmutableList.toImmutableList());
         if (!garbage.isEmpty()) {
             plan.because(Action.CLEANUP, Reason.SUPERSEDED_REVISION, "a superseded revision is left on disk");

@@ -310,9 +310,29 @@ class RepairPlanningTest {
                         "wait INSTALL_DAMAGED: wait",
                         () -> damaged().cached("A").runs("A").history(RepairPlanningTest::repairedJustNow)),
                 row(
-                        "one that does not run gets whole files without a pause",
+                        "one that has run since its files were put back gets whole ones without a pause",
                         "reinstall INSTALL_DAMAGED: unpack activate launch start collectGarbage",
+                        () -> damaged()
+                                .cached("A")
+                                .history(h -> repairedJustNow(h.withRun(h.run().withExit(KILLED))))),
+                row(
+                        "files that are damaged again before anything has run are not put back in a loop",
+                        "wait INSTALL_DAMAGED: wait",
                         () -> damaged().cached("A").history(RepairPlanningTest::repairedJustNow)),
+                row(
+                        "nor before the first launch",
+                        "wait INSTALL_DAMAGED: wait",
+                        () -> plugin().wants("A")
+                                .damaged("A")
+                                .cached("A")
+                                .history(RepairPlanningTest::repairedJustNow)),
+                row(
+                        "what the repair before has left goes before the next one",
+                        "reinstall INSTALL_DAMAGED: collectGarbage unpack activate launch start",
+                        () -> plugin().wants("A")
+                                .damaged("A")
+                                .cached("A")
+                                .history(h -> h.withRun(h.run().withRepairs(failed(1, NOW.minusSeconds(10)))))),
                 row(
                         "a damaged last good revision does not keep its successor waiting",
                         "upgrade REVISION_CHANGED: download unpack stop activate launch start collectGarbage",
@@ -335,8 +355,17 @@ class RepairPlanningTest {
                         () -> well().lost("A", Loss.LOG)
                                 .history(h -> h.withRun(h.run().withRepairs(failed(9, NOW.minusSeconds(600)))))),
                 row(
-                        "nor for one that is to be replaced for its health anyway",
+                        "one that is to be replaced for its health anyway, and was launched since the last repair, gets whole files",
                         "reinstall INSTALL_DAMAGED: unpack stop activate launch start collectGarbage",
+                        () -> unhealthy(
+                                2,
+                                damaged()
+                                        .cached("A")
+                                        .history(h -> h.withRun(
+                                                h.run().withRepairs(failed(1, NOW.minusSeconds(60))))))),
+                row(
+                        "but not in a loop",
+                        "wait INSTALL_DAMAGED: wait",
                         () -> unhealthy(2, damaged().cached("A").history(RepairPlanningTest::repairedJustNow))),
                 row(
                         "a repair just before does not hold up another revision",
