@@ -52,8 +52,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * One pass over one workload, the heart of the loop: look, store what was learned, plan, execute the first step, store its outcome.
- * Keeps nothing between passes but what is being fetched, which may take long and can be resumed, so the next one may as well run in
- * another process, after a crash.
+ * Keeps nothing between passes but what is being fetched, which may take long and can be resumed, and how often steps were repeated, so
+ * the next one may as well run in another process, after a crash.
  */
 public final class WorkloadPass implements AutoCloseable {
     private static final Duration LOOK_AGAIN_FOR_A_PLACE = Duration.ofSeconds(1);
@@ -72,6 +72,7 @@ public final class WorkloadPass implements AutoCloseable {
     private final ReadWriteLock notes = new ReentrantReadWriteLock(true);
 
     private final Fetches fetches;
+    private final RepeatedSteps repeated = new RepeatedSteps();
 
     public WorkloadPass(
             DesiredSource desired,
@@ -325,6 +326,7 @@ public final class WorkloadPass implements AutoCloseable {
 
     private PassResult settled(WorkloadId id, WorkloadPlan plan) {
         fetches.of(id).ifPresent(fetches::end);
+        repeated.atRest(id);
         return new PassResult.Settled(plan);
     }
 
@@ -337,7 +339,12 @@ public final class WorkloadPass implements AutoCloseable {
             fetches.end(fetch);
         }
         if (step instanceof Step.Wait wait) {
+            repeated.atRest(situation.id());
             return new PassResult.Later(plan, wait);
+        }
+        Optional<Step.Wait> pause = repeated.pause(plan, step, clock.instant());
+        if (pause.isPresent()) {
+            return new PassResult.Later(plan, pause.get());
         }
         if (!mayDisturb(step, situation)) {
             // Another workload has just taken the last place, or something else was declared: the next look tells.
@@ -390,6 +397,7 @@ public final class WorkloadPass implements AutoCloseable {
     }
 
     private PassResult stepped(Situation situation, WorkloadPlan plan, Step step, Outcome outcome) {
+        repeated.done(step, clock.instant());
         return holding(notes.readLock(), () -> {
             Situation after =
                     situation.withHistory(store.history(situation.id())).at(clock.instant());

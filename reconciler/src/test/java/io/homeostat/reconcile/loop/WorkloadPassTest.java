@@ -30,6 +30,7 @@ import io.homeostat.reconcile.plan.Step;
 import io.homeostat.reconcile.record.Outcome;
 import io.homeostat.reconcile.sim.Declarations;
 import io.homeostat.reconcile.sim.MemoryStore;
+import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
 import java.util.ArrayList;
@@ -41,6 +42,7 @@ import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -232,6 +234,39 @@ class WorkloadPassTest {
 
         assertEquals(Reason.PAUSED, next.plan().reason());
         assertEquals(0, downloading.availablePermits());
+    }
+
+    @Test
+    void aStepThatIsDueAgainAsSoonAsItIsDoneIsBackedOffFrom() {
+        AtomicInteger done = new AtomicInteger();
+        AtomicReference<Instant> now = new AtomicReference<>(Instant.EPOCH);
+        passes.add(new WorkloadPass(
+                desired,
+                new BareMachine(),
+                (step, seen) -> {
+                    done.incrementAndGet();
+                    return Outcome.done();
+                },
+                store,
+                now::get,
+                id -> "",
+                new Listener(),
+                Runnable::run));
+        WorkloadPass undone = passes.getFirst();
+
+        for (int i = 0; i < RepeatedSteps.AT_ONCE; i++) {
+            assertInstanceOf(PassResult.Again.class, undone.run(ID));
+        }
+        for (int round = 0; round < 10; round++) {
+            PassResult.Later later = assertInstanceOf(PassResult.Later.class, undone.run(ID));
+            assertEquals(Step.Wait.Kind.RETRY, later.until().kind());
+            assertEquals(RepeatedSteps.AT_ONCE + round, done.get());
+            Duration pause = Duration.between(now.get(), later.until().until());
+            assertEquals(Math.min(1 << round, 300), pause.toSeconds());
+            now.set(later.until().until());
+            assertInstanceOf(PassResult.Again.class, undone.run(ID));
+        }
+        undone.close();
     }
 
     @Test
