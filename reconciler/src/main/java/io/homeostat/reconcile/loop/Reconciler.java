@@ -2,6 +2,7 @@ package io.homeostat.reconcile.loop;
 
 import com.github.benmanes.caffeine.cache.Ticker;
 import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.platform.Backoff;
 import io.homeostat.desired.state.StoreException;
 import io.homeostat.reconcile.loop.PassId.PassMarks;
 import io.homeostat.reconcile.loop.PassId.Trigger;
@@ -11,6 +12,8 @@ import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
 import java.util.Optional;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentMap;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.RejectedExecutionException;
@@ -29,13 +32,14 @@ import org.slf4j.LoggerFactory;
  *   <li>Hints of one workload collapse; one pass at a time per workload; a hint during a pass brings another pass after it.
  *   <li>Each pass has a virtual thread of its own, so what is slow in one workload delays no other.
  *   <li>A pass that did something is followed by another at once; one that has to wait by another when the wait is over.
- *   <li>A pass that throws is logged and repeated after a pause.
+ *   <li>A pass that throws is logged and repeated after a pause, which grows while that goes on.
  *   <li>What a pass logs carries the workload, the pass's number and its trigger: see {@link PassMarks}.
  * </ul>
  */
 public final class Reconciler implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(Reconciler.class);
-    private static final Duration PAUSE_AFTER_A_BROKEN_PASS = Duration.ofSeconds(5);
+    private static final Backoff AFTER_BROKEN_PASSES =
+            Backoff.doubling(Duration.ofSeconds(5), Duration.ofMinutes(5));
     private static final Duration PATIENCE_AT_CLOSE = Duration.ofSeconds(10);
 
     /** How often the loop shows that it goes round, when nothing is due. */
@@ -50,6 +54,8 @@ public final class Reconciler implements AutoCloseable {
     private final BiFunction<WorkloadId, PassResult, Optional<Duration>> whenAgain;
     private final Runnable heartbeat;
     private final AtomicLong passes = new AtomicLong();
+    /** How many passes of a workload have thrown since one came to its end. */
+    private final ConcurrentMap<WorkloadId, Integer> broken = new ConcurrentHashMap<>();
     private final WorkQueue<WorkloadId> queue = new WorkQueue<>(Ticker.systemTicker());
     private final ExecutorService workers = Executors.newThreadPerTaskExecutor(
             Thread.ofVirtual().name("pass-", 0).factory());
@@ -159,21 +165,27 @@ public final class Reconciler implements AutoCloseable {
                     id,
                     others -> others.stream().filter(concerns).forEach(other -> queue.add(other, Trigger.NEIGHBOUR)),
                     () -> queue.add(id, Trigger.STEP));
+            if (next instanceof PassResult.Settled || next instanceof PassResult.Later) {
+                broken.remove(id);
+            }
             whenAgain.apply(id, next).ifPresent(delay -> queue.add(id, trigger(next), delay));
         } catch (RuntimeException | Error e) {
             // Errors, too, or nobody would ever look at the workload again.
-            say(e);
-            queue.add(id, Trigger.RETRY, PAUSE_AFTER_A_BROKEN_PASS);
+            // A disk that is full soon has room again; a defect stays.
+            Duration pause =
+                    AFTER_BROKEN_PASSES.bound(e instanceof StoreException ? 1 : broken.merge(id, 1, Integer::sum));
+            say(e, pause);
+            queue.add(id, Trigger.RETRY, pause);
             listener.broken(id, e);
         }
     }
 
-    private static void say(Throwable problem) {
+    private static void say(Throwable problem, Duration pause) {
         // A full disk, usually, or a defect of ours.
         String what = problem instanceof StoreException
                 ? String.valueOf(problem.getMessage())
                 : PassListener.internalError(problem) + "; --log-level debug shows the stack";
-        LOG.error("{}; the pass is repeated in {} s", what, PAUSE_AFTER_A_BROKEN_PASS.toSeconds());
+        LOG.error("{}; the pass is repeated in {} s", what, pause.toSeconds());
         LOG.debug("the pass broke off here", problem);
     }
 

@@ -20,6 +20,7 @@ import io.homeostat.observe.Observer.Checks;
 import io.homeostat.observe.files.FileContent;
 import io.homeostat.observe.host.HostFacts;
 import io.homeostat.observe.host.HostFacts.HostFact;
+import io.homeostat.reconcile.HeardLog;
 import io.homeostat.reconcile.loop.PassId.Trigger;
 import io.homeostat.reconcile.plan.Step;
 import io.homeostat.reconcile.record.Outcome;
@@ -162,6 +163,21 @@ class ReconcilerTest {
         reconciler.hint(QUICK, Trigger.REQUEST);
 
         await().atMost(Duration.ofSeconds(30)).until(() -> events.contains("starting download"));
+    }
+
+    @Test
+    void aPassThatBreaksOffAgainAndAgainIsRepeatedAfterLongerPauses() {
+        onLook = () -> {
+            throw new IllegalStateException("a bug that stays");
+        };
+        reconciler.start();
+        try (HeardLog log = HeardLog.ofLines(line -> line.contains("a bug that stays"), Reconciler.class)) {
+            for (int pause : new int[] {5, 10, 20}) {
+                reconciler.hint(SLOW, Trigger.REQUEST);
+                await().atMost(Duration.ofSeconds(30))
+                        .until(() -> log.lines().stream().anyMatch(line -> line.endsWith(" in " + pause + " s")));
+            }
+        }
     }
 
     @Test
