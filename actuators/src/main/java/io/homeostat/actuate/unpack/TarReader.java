@@ -37,9 +37,9 @@ final class TarReader {
                     .get();
         } catch (IOException e) {
             archive.close();
-            throw e;
+            throw DamagedArchive.of("its gzip header is not valid", e);
         }
-        try (InputStream content = new ReadAhead(decompressed)) {
+        try (InputStream content = new ReadAhead(decompressed, "its compressed data is not valid gzip")) {
             read(content, tree, budget);
         }
     }
@@ -47,7 +47,7 @@ final class TarReader {
     /** Closes the archive. */
     static void readPlain(InputStream archive, StagedTree tree, UnpackBudget budget)
             throws IOException, RefusedArchive, InterruptedException {
-        try (InputStream content = new ReadAhead(archive)) {
+        try (InputStream content = new ReadAhead(archive, "it can't be read")) {
             read(content, tree, budget);
         }
     }
@@ -55,6 +55,15 @@ final class TarReader {
     private static void read(InputStream content, StagedTree tree, UnpackBudget budget)
             throws IOException, RefusedArchive, InterruptedException {
         TarStream stream = new TarStream(content, budget.maxStreamBytes());
+        try {
+            read(stream, tree);
+        } catch (IOException | RuntimeException | StackOverflowError | OutOfMemoryError e) {
+            throw DamagedArchive.of(stream.problem(), e);
+        }
+    }
+
+    private static void read(TarStream stream, StagedTree tree)
+            throws IOException, RefusedArchive, InterruptedException {
         TarArchiveInputStream tar = new TarArchiveInputStream(stream, UTF_8.name());
         byte[] buffer = new byte[64 << 10];
         stream.beginHeader();
@@ -112,6 +121,7 @@ final class TarReader {
         private long bytes;
         private boolean inHeader;
         private boolean ending;
+        private boolean ended;
         private long headerStart;
         private boolean headerHasContent;
 
@@ -132,6 +142,15 @@ final class TarReader {
             inHeader = false;
         }
 
+        /** What is wrong when its parser does not accept it. */
+        String problem() {
+            return ended
+                    ? "it is truncated after " + bytes + " bytes"
+                    : inHeader
+                            ? "it is not a valid tar: the header at byte " + headerStart + " is wrong"
+                            : "it is not a valid tar: the entry before byte " + bytes + " is wrong";
+        }
+
         /** Checks, after the last header, that there are the zeros that end a tar, and nothing else. */
         void requireEnd(byte[] buffer) throws IOException, RefusedArchive {
             ending = true;
@@ -140,7 +159,7 @@ final class TarReader {
                 throw new RefusedArchive("something other than zeros comes after its end");
             }
             if (bytes - headerStart < BLOCK) {
-                throw new EOFException("it ends without the mark of its end");
+                throw new DamagedArchive("it ends without the mark of its end");
             }
         }
 
@@ -150,6 +169,7 @@ final class TarReader {
             if (got > 0) {
                 account(into, offset, got);
             }
+            ended |= got < 0;
             return got;
         }
 
@@ -183,11 +203,11 @@ final class TarReader {
             long start = bytes;
             bytes += count;
             if (bytes > maxBytes) {
-                throw new IOException("it is longer than " + maxBytes + " bytes when it is decompressed");
+                throw new DamagedArchive("it is longer than " + maxBytes + " bytes when it is decompressed");
             }
             if (inHeader) {
                 if (!ending && bytes - headerStart > MAX_HEADER_BYTES) {
-                    throw new IOException("the header of an entry is longer than " + MAX_HEADER_BYTES + " bytes");
+                    throw new DamagedArchive("the header of an entry is longer than " + MAX_HEADER_BYTES + " bytes");
                 }
                 int filling = (int) Math.min(count, Math.max(headerStart - start, 0));
                 for (int i = filling; i < count && !headerHasContent; i++) {
@@ -202,6 +222,7 @@ final class TarReader {
         private static final int CHUNKS = 8;
 
         private final InputStream source;
+        private final String problem;
         private final BlockingQueue<Chunk> free = new ArrayBlockingQueue<>(CHUNKS);
         private final BlockingQueue<Chunk> filled = new ArrayBlockingQueue<>(CHUNKS + 1);
         private final Thread thread;
@@ -209,8 +230,10 @@ final class TarReader {
         private @Nullable Chunk current;
         private int position;
 
-        ReadAhead(InputStream source) {
+        /** @param problem what is wrong when the stream can't be read */
+        ReadAhead(InputStream source, String problem) {
             this.source = source;
+            this.problem = problem;
             for (int i = 0; i < CHUNKS; i++) {
                 free.add(Chunk.empty());
             }
@@ -277,13 +300,8 @@ final class TarReader {
 
         private void throwIfBroken() throws IOException {
             Throwable cause = broken;
-            switch (cause) {
-                case null -> {
-                    return;
-                }
-                case EOFException e -> throw new EOFException("it is truncated");
-                case IOException e -> throw e;
-                default -> throw new IOException("reading ahead failed: " + cause, cause);
+            if (cause != null) {
+                throw DamagedArchive.of(cause instanceof EOFException ? "it is truncated" : problem, cause);
             }
         }
 

@@ -19,7 +19,6 @@ import io.homeostat.observe.install.InstallationObserver;
 import java.io.IOException;
 import java.io.InterruptedIOException;
 import java.nio.channels.ClosedByInterruptException;
-import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
@@ -180,10 +179,7 @@ public final class Unpacker implements AutoCloseable {
             tree = early.isPresent() && isMoved(early.get(), staged) ? early.get() : fromCache(key, staged);
         } catch (RefusedArchive e) {
             throw unusable(key, what + " failed: the archive is refused: " + e.problem(), e);
-        } catch (FileSystemException | ClosedByInterruptException | InterruptedIOException e) {
-            // A failure of the disk, or none; not the archive's.
-            throw e;
-        } catch (IOException e) {
+        } catch (DamagedArchive e) {
             throw unusable(key, what + " failed: the archive is damaged: " + Disk.reason(e), e);
         }
         Optional<String> problem = entryPoint == null ? Optional.empty() : EntryPoint.problem(tree.nodes(), entryPoint);

@@ -4,7 +4,6 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import io.homeostat.actuate.Interruption;
 import io.homeostat.actuate.unpack.UnpackLimits.UnpackBudget;
-import java.io.EOFException;
 import java.io.FilterInputStream;
 import java.io.IOException;
 import java.io.InputStream;
@@ -47,17 +46,33 @@ final class ZipReader {
             throws IOException, RefusedArchive, InterruptedException {
         try (FileChannel archive = FileChannel.open(file, StandardOpenOption.READ)) {
             ZipEnd.read(archive).requireBounded(budget);
-            try (ZipFile zip = ZipFile.builder()
-                    .setSeekableByteChannel(archive)
-                    .setCharset(UTF_8)
-                    .get()) {
+            try (ZipFile zip = open(archive)) {
                 List<ZipArchiveEntry> entries = Collections.list(zip.getEntriesInPhysicalOrder());
                 ZipReader reader = new ZipReader(archive, zip, tree);
                 for (ZipArchiveEntry entry : entries) {
                     Interruption.check();
-                    reader.take(entry);
+                    reader.takeWhole(entry);
                 }
             }
+        }
+    }
+
+    private static ZipFile open(FileChannel archive) throws IOException {
+        try {
+            return ZipFile.builder()
+                    .setSeekableByteChannel(archive)
+                    .setCharset(UTF_8)
+                    .get();
+        } catch (IOException | RuntimeException | StackOverflowError | OutOfMemoryError e) {
+            throw DamagedArchive.of(ZipEnd.DAMAGED, e);
+        }
+    }
+
+    private void takeWhole(ZipArchiveEntry entry) throws IOException, RefusedArchive {
+        try {
+            take(entry);
+        } catch (IOException | RuntimeException | StackOverflowError | OutOfMemoryError e) {
+            throw DamagedArchive.of("entry '" + EntryName.shown(entry.getName()) + "' can't be read", e);
         }
     }
 
@@ -134,7 +149,7 @@ final class ZipReader {
         ByteBuffer buffer = ByteBuffer.allocate(count).order(ByteOrder.LITTLE_ENDIAN);
         while (buffer.hasRemaining()) {
             if (archive.read(buffer, at + buffer.position()) < 0) {
-                throw new EOFException("it ends in the middle of an entry");
+                throw new DamagedArchive("it ends in the middle of an entry");
             }
         }
         return buffer;
@@ -158,7 +173,7 @@ final class ZipReader {
                 crc.update(into, offset, got);
                 bytes += got;
             } else if (got < 0 && (bytes != entry.getSize() || crc.getValue() != entry.getCrc())) {
-                throw new IOException(
+                throw new DamagedArchive(
                         "entry '" + EntryName.shown(entry.getName()) + "' is damaged: its length or checksum is wrong");
             }
             return got;
@@ -178,6 +193,8 @@ final class ZipReader {
      * @param directoryBytes from the start of the central directory to the end of the file
      */
     private record ZipEnd(long entries, long directoryBytes) {
+        static final String DAMAGED = "the directory at its end is damaged";
+
         private static final int RECORD = 22;
         private static final int MAX_COMMENT = 0xffff;
         private static final int MAGIC = 0x06054b50;
@@ -202,10 +219,10 @@ final class ZipReader {
                     long entries = end.getShort(at + 10) & 0xffff;
                     long offset = end.getInt(at + 16) & 0xffffffffL;
                     boolean zip64 = entries == 0xffff || offset == 0xffffffffL;
-                    return zip64 ? zip64(archive, size - tail + at, size) : new ZipEnd(entries, size - offset);
+                    return zip64 ? zip64(archive, size - tail + at, size) : of(entries, offset, size);
                 }
             }
-            throw new IOException("it is truncated: the directory at its end is missing");
+            throw new DamagedArchive("it is truncated: the directory at its end is missing");
         }
 
         private static ZipEnd zip64(FileChannel archive, long record, long size) throws IOException {
@@ -215,16 +232,23 @@ final class ZipReader {
                 if (locator.getInt(0) == ZIP64_LOCATOR_MAGIC && at >= 0 && at <= size - ZIP64_RECORD) {
                     ByteBuffer big = bytes(archive, at, ZIP64_RECORD);
                     if (big.getInt(0) == ZIP64_MAGIC) {
-                        return new ZipEnd(big.getLong(32), size - big.getLong(48));
+                        return of(big.getLong(32), big.getLong(48), size);
                     }
                 }
             }
-            throw new IOException("the directory at its end is damaged");
+            throw new DamagedArchive(DAMAGED);
+        }
+
+        private static ZipEnd of(long entries, long offset, long size) throws DamagedArchive {
+            if (offset < 0 || offset > size) {
+                throw new DamagedArchive(DAMAGED);
+            }
+            return new ZipEnd(entries, size - offset);
         }
 
         void requireBounded(UnpackBudget budget) throws RefusedArchive {
             budget.requireEntries(entries < 0 ? Long.MAX_VALUE : entries);
-            if (directoryBytes < 0 || directoryBytes > MAX_DIRECTORY_BYTES) {
+            if (directoryBytes > MAX_DIRECTORY_BYTES) {
                 throw new RefusedArchive("its directory would take " + directoryBytes + " bytes of memory, at most "
                         + MAX_DIRECTORY_BYTES + " are allowed");
             }
@@ -234,7 +258,7 @@ final class ZipReader {
             ByteBuffer buffer = ByteBuffer.allocate(count).order(ByteOrder.LITTLE_ENDIAN);
             while (buffer.hasRemaining()) {
                 if (archive.read(buffer, at + buffer.position()) < 0) {
-                    throw new IOException("it is truncated");
+                    throw new DamagedArchive("it is truncated");
                 }
             }
             return buffer;

@@ -16,6 +16,9 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.Random;
+import java.util.concurrent.FutureTask;
+import org.apache.commons.compress.archivers.tar.TarArchiveEntry;
+import org.apache.commons.compress.archivers.tar.TarConstants;
 import org.junit.jupiter.api.Test;
 
 /** Archives that are not whole, or are not what they seem to be. */
@@ -47,8 +50,16 @@ final class DamagedArchiveTest extends RefusalTestBed {
         byte[] zip = zip().file("data", 0644, random).zip();
         zip[50_000] ^= 1;
 
-        refused(gz, "is damaged");
-        refused(zip, "is damaged");
+        refused(gz, "its compressed data is not valid gzip");
+        refused(zip, "entry 'data' ");
+    }
+
+    @Test
+    void theHeaderThatIsWrongIsNamedByItsPlace() throws Exception {
+        byte[] tar = tar().file("data", "x").tar();
+        Arrays.fill(tar, 1024 + 124, 1024 + 135, (byte) 'x');
+
+        refused(tar, "it is not a valid tar: the header at byte 1024 is wrong");
     }
 
     @Test
@@ -94,6 +105,49 @@ final class DamagedArchiveTest extends RefusalTestBed {
         end.putShort(zip.length - 22 + 10, (short) 50_000);
 
         refused(zip, "more than the 100 ", new UnpackLimits(MIB, 100, 0));
+    }
+
+    @Test
+    void zipsWhoseDirectoryIsNotWhereTheySay() throws Exception {
+        for (long offset : new long[] {-1, Long.MIN_VALUE, Long.MAX_VALUE, 1 << 20}) {
+            refused(zip64(1, offset), "the directory at its end is damaged");
+        }
+        byte[] zip = zip().zip();
+        ByteBuffer.wrap(zip).order(ByteOrder.LITTLE_ENDIAN).putInt(zip.length - 22 + 16, 1 << 20);
+        refused(zip, "the directory at its end is damaged");
+    }
+
+    /** A zip with the long form of the record at its end, which says where its directory begins. */
+    private static byte[] zip64(long entries, long offset) {
+        byte[] zip = zip().zip();
+        int end = zip.length - 22;
+        ByteBuffer zip64 = ByteBuffer.allocate(end + 56 + 20 + 22).order(ByteOrder.LITTLE_ENDIAN);
+        zip64.put(zip, 0, end);
+        zip64.putInt(0x06064b50).putLong(44).putShort((short) 45).putShort((short) 45).putInt(0).putInt(0);
+        zip64.putLong(entries).putLong(entries).putLong(0).putLong(offset);
+        zip64.putInt(0x07064b50).putInt(0).putLong(end).putInt(1);
+        zip64.putInt(0x06054b50).putInt(0).putInt(-1).putInt(-1).putInt(-1).putShort((short) 0);
+        return zip64.array();
+    }
+
+    @Test
+    void tarsWithHeadersOfHeadersAreNotReadForEver() throws Exception {
+        TarBuilder tar = tar();
+        byte[] record = "19 comment=padding\n".getBytes(UTF_8);
+        for (int i = 0; i < 5000; i++) {
+            TarArchiveEntry pax = new TarArchiveEntry("pax", TarConstants.LF_PAX_EXTENDED_HEADER_LC);
+            pax.setSize(record.length);
+            tar.put(pax, record);
+        }
+        byte[] archive = tar.file("last", "x").tar();
+
+        // On a stack that is used up sooner than the limit of a header is reached.
+        FutureTask<Boolean> unpacking = new FutureTask<>(() -> {
+            refused(archive, "is damaged");
+            return true;
+        });
+        new Thread(null, unpacking, "shallow", 200 << 10).start();
+        assertTrue(unpacking.get());
     }
 
     @Test
