@@ -136,7 +136,7 @@ final class DownloadAttempt {
         } catch (ClosedByInterruptException e) {
             throw e;
         } catch (IOException e) {
-            throw FailedAttempt.again(HttpFetch.brokenConnection(e), e);
+            throw HttpFetch.broken(e);
         }
     }
 

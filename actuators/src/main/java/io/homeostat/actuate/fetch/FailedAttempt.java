@@ -54,6 +54,18 @@ final class FailedAttempt extends Exception {
                 cause);
     }
 
+    /** The server's answer can't be understood. What a library says of it is in the cause. */
+    static FailedAttempt invalidAnswer(String what, @Nullable Throwable cause) {
+        return new FailedAttempt(
+                FailureCause.of(Kind.CONTENT),
+                "the server's answer is invalid" + what
+                        + "; is source.url the address of a web server, without a faulty proxy in between?",
+                Next.AGAIN,
+                false,
+                Duration.ZERO,
+                cause);
+    }
+
     static FailedAttempt againAfter(FailureCause cause, Duration pause, String message) {
         return new FailedAttempt(cause, message, Next.AGAIN, false, pause, null);
     }

@@ -1,5 +1,6 @@
 package io.homeostat.actuate.fetch;
 
+import com.google.common.base.Throwables;
 import com.google.common.util.concurrent.Uninterruptibles;
 import io.homeostat.actuate.Chunk;
 import io.homeostat.actuate.fetch.DownloadAttempt.Fetched;
@@ -13,7 +14,8 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.net.ConnectException;
 import java.net.HttpURLConnection;
-import java.net.ProtocolException;
+import java.net.SocketException;
+import java.net.SocketTimeoutException;
 import java.net.URI;
 import java.net.URISyntaxException;
 import java.net.UnknownHostException;
@@ -38,6 +40,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import javax.net.ssl.SSLException;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -48,6 +51,9 @@ import org.jspecify.annotations.Nullable;
 final class HttpFetch implements AutoCloseable {
     private static final int MAX_REDIRECTS = 5;
     private static final int MAX_PORT = 65535;
+
+    /** Message of the JDK's client when a connection ends before the answer does; nothing else tells it from an invalid answer. */
+    private static final String ENDED = "Premature EOF";
 
     private final InstantSource clock;
     private final Set<Thread> waiting = ConcurrentHashMap.newKeySet();
@@ -70,6 +76,8 @@ final class HttpFetch implements AutoCloseable {
                     return fetched;
                 }
                 uri = redirected(uri, answer.headers());
+            } catch (RuntimeException e) {
+                throw FailedAttempt.invalidAnswer("", e);
             } finally {
                 if (!accepted) {
                     answer.body().close();
@@ -104,8 +112,11 @@ final class HttpFetch implements AutoCloseable {
             return request;
         } catch (IllegalArgumentException | IOException e) {
             // Its message quotes the URL with its query.
-            throw FailedAttempt.fatal(
-                    FailureCause.of(Kind.URL), "this is not a URL that can be fetched; correct source.url");
+            throw declared
+                    ? FailedAttempt.fatal(
+                            FailureCause.of(Kind.URL), "this is not a URL that can be fetched; correct source.url")
+                    : FailedAttempt.giveUp(
+                            FailureCause.of(Kind.REDIRECT), "the server redirects to a URL that can't be fetched");
         }
     }
 
@@ -115,7 +126,7 @@ final class HttpFetch implements AutoCloseable {
             return new Blocking<>(() -> {
                         int status = request.getResponseCode();
                         if (status < 0) {
-                            throw new ProtocolException("the answer is not HTTP");
+                            throw FailedAttempt.invalidAnswer(": it is not HTTP", null);
                         }
                         Map<String, List<String>> fields = new HashMap<>(request.getHeaderFields());
                         // The status line.
@@ -124,24 +135,30 @@ final class HttpFetch implements AutoCloseable {
                     })
                     .within(deadline);
         } catch (IOException e) {
-            throw FailedAttempt.again(problem(uri, e), e);
+            String host = uri.getHost() + (uri.getPort() < 0 ? "" : ":" + uri.getPort());
+            throw switch (e) {
+                case UnknownHostException unknown ->
+                    FailedAttempt.again("the host " + host + " can't be found", unknown);
+                case ConnectException refused ->
+                    FailedAttempt.again(
+                            "no connection to " + host
+                                    + (refused.getMessage() == null ? "" : ": " + refused.getMessage()),
+                            refused);
+                default -> broken(e);
+            };
         }
     }
 
-    private static String problem(URI uri, IOException cause) {
-        String host = uri.getHost() + (uri.getPort() < 0 ? "" : ":" + uri.getPort());
-        return switch (cause) {
-            case UnknownHostException unknown -> "the host " + host + " can't be found";
-            case ConnectException refused ->
-                "no connection to " + host + (refused.getMessage() == null ? "" : ": " + refused.getMessage());
-            default -> brokenConnection(cause);
-        };
-    }
-
-    /** Describes an exception of the client, without what it may quote of a URL. */
-    static String brokenConnection(IOException e) {
+    /** An exception of the network, or of what parses the answer, whose words say nothing to who serves it. */
+    static FailedAttempt broken(IOException e) {
         String message = e.getMessage() == null ? e.getClass().getSimpleName() : e.getMessage();
-        return "the connection broke: " + Redaction.text(message);
+        if (message.equals(ENDED)) {
+            return FailedAttempt.again("the connection broke: it ended before the answer did", e);
+        }
+        return e instanceof SocketException || e instanceof SocketTimeoutException || e instanceof SSLException
+                // It may quote the URL.
+                ? FailedAttempt.again("the connection broke: " + Redaction.text(message), e)
+                : FailedAttempt.invalidAnswer("", e);
     }
 
     private static boolean isRedirect(int status) {
@@ -149,7 +166,12 @@ final class HttpFetch implements AutoCloseable {
     }
 
     static URI redirected(URI from, HttpHeaders headers) throws FailedAttempt {
-        String location = headers.firstValue("Location").orElse("");
+        String location = headers.firstValue("Location").orElse("").strip();
+        if (location.isEmpty()) {
+            throw FailedAttempt.giveUp(
+                    FailureCause.of(Kind.REDIRECT),
+                    "the server redirects without saying where: its answer has no Location");
+        }
         URI to;
         try {
             to = from.resolve(new URI(location));
@@ -158,7 +180,7 @@ final class HttpFetch implements AutoCloseable {
                     FailureCause.of(Kind.REDIRECT), "the server redirects to something that is not a URL");
         }
         String scheme = to.getScheme() == null ? "" : to.getScheme().toLowerCase(Locale.ROOT);
-        if (location.isEmpty() || to.getHost() == null || !(scheme.equals("http") || scheme.equals("https"))) {
+        if (to.getHost() == null || !(scheme.equals("http") || scheme.equals("https"))) {
             throw FailedAttempt.giveUp(
                     FailureCause.of(Kind.REDIRECT),
                     "the server redirects to '" + Redaction.url(to.toString()) + "', which is neither http nor https");
@@ -200,7 +222,9 @@ final class HttpFetch implements AutoCloseable {
             } catch (TimeoutException e) {
                 throw deadline.expired();
             } catch (ExecutionException e) {
-                throw e.getCause() instanceof IOException cause ? cause : new IOException("the request failed", e);
+                Throwables.throwIfInstanceOf(e.getCause(), FailedAttempt.class);
+                Throwables.throwIfInstanceOf(e.getCause(), IOException.class);
+                throw FailedAttempt.invalidAnswer("", e);
             } finally {
                 waiting.remove(thread);
                 thread.interrupt();
@@ -228,7 +252,7 @@ final class HttpFetch implements AutoCloseable {
                     new Fetched(
                             body,
                             0,
-                            headers.firstValueAsLong("Content-Length").orElse(-1),
+                            length(),
                             validator(headers),
                             isHtml(headers));
                 case 206 -> rest(offset);
@@ -260,6 +284,14 @@ final class HttpFetch implements AutoCloseable {
                     throw FailedAttempt.giveUp(cause, "the server answered with the unexpected status " + status);
                 }
             };
+        }
+
+        private long length() throws FailedAttempt {
+            String length = headers.firstValue("Content-Length").orElse("-1");
+            if (!length.matches("-1|[0-9]{1,18}")) {
+                throw FailedAttempt.invalidAnswer(": its Content-Length is not a number of bytes", null);
+            }
+            return Long.parseLong(length);
         }
 
         private Fetched rest(long offset) throws FailedAttempt {

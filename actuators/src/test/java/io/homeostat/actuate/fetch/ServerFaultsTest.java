@@ -5,6 +5,7 @@ import static com.github.tomakehurst.wiremock.client.WireMock.absent;
 import static com.github.tomakehurst.wiremock.client.WireMock.get;
 import static com.github.tomakehurst.wiremock.client.WireMock.getRequestedFor;
 import static com.github.tomakehurst.wiremock.client.WireMock.urlPathEqualTo;
+import static java.nio.charset.StandardCharsets.US_ASCII;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
@@ -20,6 +21,7 @@ import io.homeostat.actuate.fetch.Downloader.DownloadLimits;
 import io.homeostat.actuate.fetch.Downloader.Progress;
 import io.homeostat.actuate.unpack.TarBuilder;
 import io.homeostat.desired.model.Source;
+import io.homeostat.desired.state.history.FailureCause;
 import java.net.URI;
 import java.net.http.HttpHeaders;
 import java.time.Duration;
@@ -165,7 +167,7 @@ final class ServerFaultsTest extends DownloadTestBed {
 
     @Test
     void redirectsDoNotLeadToFilesOfThisMachine() {
-        for (String target : new String[] {"file:///etc/passwd?sesame", "ftp://host/x", "", "http:///nohost", "::"}) {
+        for (String target : new String[] {"file:///etc/passwd?sesame", "ftp://host/x", "http:///nohost", "::"}) {
             serve(redirect(target));
 
             ActuationFailure failure = failure(source());
@@ -173,6 +175,42 @@ final class ServerFaultsTest extends DownloadTestBed {
             assertFalse(failure.fatal());
             assertMessage(failure, "the server redirects to ");
             assertNothingLeft();
+        }
+    }
+
+    @Test
+    void aRedirectNowhereOrToWhereNothingCanBeFetchedIsNamed() {
+        serve(aResponse().withStatus(302));
+        assertMessage(failure(source()), "the server redirects without saying where");
+        serve(redirect(""));
+        assertMessage(failure(source()), "the server redirects without saying where");
+        serve(redirect("http://host:99999/"));
+        ActuationFailure failure = failure(source());
+        assertMessage(failure, "the server redirects to a URL that can't be fetched");
+        assertFalse(failure.fatal());
+    }
+
+    @Test
+    void anAnswerThatCanNotBeUnderstoodCostsAnAttemptAndIsCalledInvalid() throws Exception {
+        for (String answer : new String[] {
+            "HTTP/1.1 200 OK\r\nContent-Length: abc\r\n\r\nx",
+            "HTTP/1.1 200 OK\r\nContent-Length: -5\r\n\r\nx",
+            "HTTP/1.1 200 OK\r\nContent-Length: 99999999999999999999\r\n\r\nx",
+            "HTTP/1.1 abc OK\r\n\r\nx",
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\nx\r\n",
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\n\n",
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n-1\r\nx\r\n",
+            "SSH-2.0-OpenSSH_9.6\r\n\r\n"
+        }) {
+            try (RawServer server = new RawServer(out -> out.write(answer.getBytes(US_ASCII)))) {
+                ActuationFailure failure = failure(source(server.url(), key, 2));
+
+                assertFalse(failure.fatal(), answer);
+                assertMessage(failure, "the server's answer is invalid");
+                assertMessage(failure, "(attempt 2 of 2)");
+                assertEquals(FailureCause.of(FailureCause.Kind.CONTENT), failure.failureCause(), answer);
+                assertNothingLeft();
+            }
         }
     }
 
