@@ -67,7 +67,7 @@ final class HttpFetch implements AutoCloseable {
             throws FailedAttempt, InterruptedException {
         URI uri = declared;
         for (int redirects = 0; redirects <= MAX_REDIRECTS; redirects++) {
-            Answer answer = send(request(uri, redirects == 0, offset, validator), uri, deadline);
+            Answer answer = send(request(uri, redirects == 0, offset, validator), declared, uri, deadline);
             boolean accepted = false;
             try {
                 if (!isRedirect(answer.status())) {
@@ -120,10 +120,14 @@ final class HttpFetch implements AutoCloseable {
         }
     }
 
-    private Answer send(HttpURLConnection request, URI uri, Deadline deadline)
+    private Answer send(HttpURLConnection request, URI declared, URI uri, Deadline deadline)
             throws FailedAttempt, InterruptedException {
         try {
             return new Blocking<>(() -> {
+                        Optional<String> refused = HttpRequests.refusedRedirect(declared.getHost(), uri.getHost());
+                        if (refused.isPresent()) {
+                            throw FailedAttempt.giveUp(FailureCause.of(Kind.REDIRECT), refused.get());
+                        }
                         int status = request.getResponseCode();
                         if (status < 0) {
                             throw FailedAttempt.invalidAnswer(": it is not HTTP", null);

@@ -21,12 +21,14 @@ import io.homeostat.actuate.fetch.Downloader.DownloadLimits;
 import io.homeostat.actuate.fetch.Downloader.Progress;
 import io.homeostat.actuate.unpack.TarBuilder;
 import io.homeostat.desired.model.Source;
+import io.homeostat.desired.platform.HttpRequests;
 import io.homeostat.desired.state.history.FailureCause;
 import java.net.URI;
 import java.net.http.HttpHeaders;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import org.junit.jupiter.api.Test;
 
 /** What a server can answer instead of an archive, and where it can send whoever asks. */
@@ -176,6 +178,27 @@ final class ServerFaultsTest extends DownloadTestBed {
             assertMessage(failure, "the server redirects to ");
             assertNothingLeft();
         }
+    }
+
+    @Test
+    void redirectsDoNotLeadToMetadataServers() {
+        // The address of metadata servers in other words, too: whatever the name, its address counts.
+        for (String host : new String[] {"169.254.169.254", "[fe80::1]", "[::ffff:169.254.169.254]", "2852039166"}) {
+            serve(redirect("http://" + host + "/computeMetadata/v1/?sesame"));
+
+            ActuationFailure failure = failure(source());
+
+            assertFalse(failure.fatal());
+            assertEquals(FailureCause.of(FailureCause.Kind.REDIRECT), failure.failureCause());
+            assertMessage(failure, "which is the link-local address ");
+            assertNothingLeft();
+        }
+    }
+
+    @Test
+    void aDeclaredLinkLocalAddressIsMeant() {
+        assertEquals(Optional.empty(), HttpRequests.refusedRedirect("169.254.1.1", "169.254.1.1"));
+        assertEquals(Optional.empty(), HttpRequests.refusedRedirect("169.254.1.1", "127.0.0.1"));
     }
 
     @Test

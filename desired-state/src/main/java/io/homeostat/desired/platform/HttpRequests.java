@@ -2,8 +2,11 @@ package io.homeostat.desired.platform;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import java.net.InetAddress;
 import java.net.URI;
+import java.net.UnknownHostException;
 import java.net.http.HttpRequest;
+import java.util.Arrays;
 import java.util.Base64;
 import java.util.Optional;
 
@@ -35,6 +38,29 @@ public final class HttpRequests {
     public static Optional<String> credentials(URI url) {
         return Optional.ofNullable(url.getUserInfo())
                 .map(user -> "Basic " + Base64.getEncoder().encodeToString(user.getBytes(UTF_8)));
+    }
+
+    /**
+     * Returns why a redirect to a host is not followed: a link-local address, at which clouds have metadata servers that tell secrets to
+     * whoever asks from the machine. Empty when it may be followed; an address that is declared is meant.
+     *
+     * @param declared host of the URL that somebody declared
+     */
+    public static Optional<String> refusedRedirect(String declared, String host) {
+        if (host.equalsIgnoreCase(declared)) {
+            return Optional.empty();
+        }
+        try {
+            return Arrays.stream(InetAddress.getAllByName(host))
+                    .filter(InetAddress::isLinkLocalAddress)
+                    .findFirst()
+                    .map(address -> "the server redirects to " + host + ", which is the link-local address "
+                            + address.getHostAddress()
+                            + "; no redirect to one is followed, declare it in the URL itself if it is meant");
+        } catch (UnknownHostException e) {
+            // Whoever connects to it says so.
+            return Optional.empty();
+        }
     }
 
     /**

@@ -10,6 +10,7 @@ import io.homeostat.desired.fleet.SetFile;
 import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.model.AgentConfig.Tls;
 import io.homeostat.desired.model.Redaction;
+import io.homeostat.desired.platform.HttpRequests;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
@@ -244,10 +245,7 @@ public final class GitFetcher implements SetFetcher {
         }
 
         private void configure(Transport transport) {
-            SSLContext context = tls;
-            if (context != null && transport instanceof TransportHttp http) {
-                http.setHttpConnectionFactory(new Connections(context));
-            }
+            Connections.use(transport, tls);
         }
 
         private Fetched read(Repository repository) throws IOException {
@@ -411,29 +409,48 @@ public final class GitFetcher implements SetFetcher {
         }
     }
 
-    /** Connections that go by certificates of ours. */
-    record Connections(SSLContext context) implements HttpConnectionFactory {
+    /**
+     * Connections that go by certificates of ours, and follow no redirect to a link-local address.
+     *
+     * @param declared host of the URL that somebody declared
+     */
+    record Connections(String declared, @Nullable SSLContext context) implements HttpConnectionFactory {
+        /** Has a transport over HTTP make such connections. */
+        static void use(Transport transport, @Nullable SSLContext context) {
+            if (transport instanceof TransportHttp http) {
+                http.setHttpConnectionFactory(new Connections(http.getURI().getHost(), context));
+            }
+        }
+
         @Override
         public HttpConnection create(URL url) throws IOException {
-            return new JDKHttpConnectionFactory().create(secured(url));
+            return new JDKHttpConnectionFactory().create(accepted(url));
         }
 
         @Override
         public HttpConnection create(URL url, Proxy proxy) throws IOException {
-            return new JDKHttpConnectionFactory().create(secured(url), proxy);
+            return new JDKHttpConnectionFactory().create(accepted(url), proxy);
         }
 
-        private URL secured(URL url) throws IOException {
+        private URL accepted(URL url) throws IOException {
+            Optional<String> refused = HttpRequests.refusedRedirect(declared, url.getHost());
+            if (refused.isPresent()) {
+                throw new IOException(refused.get());
+            }
+            return context == null ? url : secured(url, context);
+        }
+
+        private static URL secured(URL url, SSLContext context) throws IOException {
             try {
                 return URL.of(new URI(url.toString()), new URLStreamHandler() {
                     @Override
                     protected URLConnection openConnection(URL same) throws IOException {
-                        return secured(url.openConnection());
+                        return secured(url.openConnection(), context);
                     }
 
                     @Override
                     protected URLConnection openConnection(URL same, Proxy proxy) throws IOException {
-                        return secured(url.openConnection(proxy));
+                        return secured(url.openConnection(proxy), context);
                     }
                 });
             } catch (URISyntaxException e) {
@@ -441,7 +458,7 @@ public final class GitFetcher implements SetFetcher {
             }
         }
 
-        private URLConnection secured(URLConnection connection) {
+        private static URLConnection secured(URLConnection connection, SSLContext context) {
             if (connection instanceof HttpsURLConnection https) {
                 https.setSSLSocketFactory(context.getSocketFactory());
             }

@@ -37,7 +37,6 @@ import org.eclipse.jgit.revwalk.RevWalk;
 import org.eclipse.jgit.transport.PushResult;
 import org.eclipse.jgit.transport.RefSpec;
 import org.eclipse.jgit.transport.RemoteRefUpdate;
-import org.eclipse.jgit.transport.TransportHttp;
 import org.eclipse.jgit.transport.UsernamePasswordCredentialsProvider;
 import org.eclipse.jgit.treewalk.TreeWalk;
 import org.jspecify.annotations.Nullable;
@@ -273,11 +272,7 @@ public final class GitTarget implements SetTarget {
                                     : new UsernamePasswordCredentialsProvider(
                                             who.user(),
                                             HttpsFetcher.secret(who.passwordFile(), SETTING + ".login.passwordFile")))
-                    .setTransportConfigCallback(transport -> {
-                        if (context != null && transport instanceof TransportHttp http) {
-                            http.setHttpConnectionFactory(new GitFetcher.Connections(context));
-                        }
-                    });
+                    .setTransportConfigCallback(transport -> GitFetcher.Connections.use(transport, context));
         } catch (IOException e) {
             throw new FetchFailure(String.valueOf(e.getMessage()), e);
         }

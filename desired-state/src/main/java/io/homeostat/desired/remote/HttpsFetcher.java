@@ -57,6 +57,10 @@ public final class HttpsFetcher implements SetFetcher {
                     return fetched(answer, known);
                 }
                 at = redirected(at, answer);
+                Optional<String> refused = HttpRequests.refusedRedirect(url.getHost(), at.getHost());
+                if (refused.isPresent()) {
+                    throw new FetchFailure(refused.get());
+                }
             }
             throw new FetchFailure("the server redirects more than " + MAX_REDIRECTS + " times");
         } catch (IOException e) {
@@ -128,7 +132,11 @@ public final class HttpsFetcher implements SetFetcher {
     }
 
     private static URI redirected(URI from, Answer answer) throws FetchFailure {
-        String location = answer.headers().firstValue(HttpHeaders.LOCATION).orElse("");
+        String location =
+                answer.headers().firstValue(HttpHeaders.LOCATION).orElse("").strip();
+        if (location.isEmpty()) {
+            throw new FetchFailure("the server redirects without saying where: its answer has no Location");
+        }
         URI to;
         try {
             to = from.resolve(location);
@@ -139,7 +147,7 @@ public final class HttpsFetcher implements SetFetcher {
                 || ("http".equalsIgnoreCase(from.getScheme())
                         && "http".equalsIgnoreCase(to.getScheme())
                         && HttpGet.isLoopback(String.valueOf(to.getHost())));
-        if (location.isEmpty() || to.getHost() == null || !secure) {
+        if (to.getHost() == null || !secure) {
             throw new FetchFailure("the server redirects to '" + Redaction.url(to.toString())
                     + "', which is not https; name a URL that stays on https");
         }

@@ -18,6 +18,7 @@ import io.homeostat.desired.model.AgentConfig.Tls;
 import io.homeostat.desired.remote.SetFetcher.Fetched;
 import java.io.IOException;
 import java.net.ServerSocket;
+import java.net.URI;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -405,6 +406,22 @@ final class GitFetcherTest {
         assertEquals(
                 "tree 1\nauthor me\n\nwords\n",
                 new String(GitFetcher.unsigned(commit.getBytes(StandardCharsets.UTF_8)), StandardCharsets.UTF_8));
+    }
+
+    @Test
+    void aRedirectToALinkLocalAddressIsNotFollowed() throws Exception {
+        GitFetcher.Connections connections = new GitFetcher.Connections("git.example.com", null);
+
+        IOException refused = assertThrows(
+                IOException.class,
+                () -> connections.create(
+                        URI.create("http://169.254.169.254/repo/info/refs").toURL()));
+        assertTrue(String.valueOf(refused.getMessage()).contains("link-local address"), refused.getMessage());
+        assertEquals(
+                "GET",
+                new GitFetcher.Connections("169.254.1.1", null)
+                        .create(URI.create("http://169.254.1.1/repo").toURL())
+                        .getRequestMethod());
     }
 
     private static String refusal(SetFetcher fetcher) throws Exception {

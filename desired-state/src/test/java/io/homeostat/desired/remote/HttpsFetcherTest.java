@@ -160,7 +160,9 @@ final class HttpsFetcherTest {
         serve(aResponse().withStatus(302).withHeader("Location", "http://[/"));
         assertEquals("the server redirects to something that is not a URL", failure());
         serve(aResponse().withStatus(302));
-        assertTrue(failure().contains("which is not https"), failure());
+        assertEquals("the server redirects without saying where: its answer has no Location", failure());
+        serve(aResponse().withStatus(302).withHeader("Location", "https://[fe80::1]/set.json"));
+        assertTrue(failure().contains("redirects to [fe80::1], which is the link-local address "), failure());
         serve(aResponse().withStatus(307).withHeader("Location", PATH));
         assertEquals("the server redirects more than 5 times", failure());
     }
