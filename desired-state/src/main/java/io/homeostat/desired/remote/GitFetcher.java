@@ -35,7 +35,6 @@ import javax.net.ssl.SSLContext;
 import org.eclipse.jgit.api.Git;
 import org.eclipse.jgit.api.TransportCommand;
 import org.eclipse.jgit.api.errors.GitAPIException;
-import org.eclipse.jgit.api.errors.JGitInternalException;
 import org.eclipse.jgit.errors.TooLargeObjectInPackException;
 import org.eclipse.jgit.internal.storage.file.FileRepository;
 import org.eclipse.jgit.lib.Constants;
@@ -71,6 +70,9 @@ public final class GitFetcher implements SetFetcher {
 
     /** How often the size is looked at, in objects: between two looks as much as that again. */
     private static final int LOOK = (int) (MAX_PACK_BYTES / MAX_BYTES);
+
+    /** The words of a server that is JGit, as of a repository of this machine, for what it could not read. */
+    private static final String SERVER_ERROR = "internal server error";
 
     private static final String FETCHED = "refs/homeostat/set";
     private static final String SIGNED_FOR = "git";
@@ -133,7 +135,10 @@ public final class GitFetcher implements SetFetcher {
                     + " MiB somewhere; keep documents in a repository without such";
         }
         String message = cause.getMessage() == null ? cause.getClass().getSimpleName() : cause.getMessage();
-        return Redaction.text(message.lines().findFirst().orElse(""));
+        String words = Redaction.text(message.lines().findFirst().orElse(""));
+        return words.endsWith(SERVER_ERROR)
+                ? words + "; an object of the repository may be damaged, which git fsck tells there"
+                : words;
     }
 
     @Override
@@ -190,7 +195,8 @@ public final class GitFetcher implements SetFetcher {
                         .setProgressMonitor(new SizeLimit(work))
                         .call();
                 return read(repository);
-            } catch (GitAPIException | JGitInternalException e) {
+            } catch (GitAPIException | RuntimeException e) {
+                // Libraries throw anything at what they do not expect.
                 throw new FetchFailure("it could not be fetched: " + reason(e), e);
             } finally {
                 MoreFiles.deleteRecursively(work, RecursiveDeleteOption.ALLOW_INSECURE);
@@ -213,7 +219,7 @@ public final class GitFetcher implements SetFetcher {
                         }
                     }
                 }
-            } catch (GitAPIException | JGitInternalException e) {
+            } catch (GitAPIException | RuntimeException e) {
                 throw new FetchFailure("it could not be fetched: " + reason(e), e);
             }
             throw new FetchFailure(

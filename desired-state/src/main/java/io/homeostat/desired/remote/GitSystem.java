@@ -21,6 +21,7 @@ final class GitSystem extends SystemReader.Delegate {
         synchronized (GitSystem.class) {
             if (!(SystemReader.getInstance() instanceof GitSystem)) {
                 SystemReader.setInstance(new GitSystem(SystemReader.getInstance()));
+                LocalGit.use();
             }
         }
     }

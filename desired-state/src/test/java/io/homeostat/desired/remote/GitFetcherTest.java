@@ -25,6 +25,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.ZoneOffset;
+import java.util.Arrays;
 import java.util.Optional;
 import java.util.Random;
 import java.util.concurrent.TimeUnit;
@@ -38,6 +39,8 @@ import org.eclipse.jgit.lib.ObjectId;
 import org.eclipse.jgit.lib.ObjectInserter;
 import org.eclipse.jgit.lib.PersonIdent;
 import org.eclipse.jgit.lib.RefUpdate;
+import org.eclipse.jgit.transport.Transport;
+import org.eclipse.jgit.transport.URIish;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -406,6 +409,38 @@ final class GitFetcherTest {
         assertEquals(
                 "tree 1\nauthor me\n\nwords\n",
                 new String(GitFetcher.unsigned(commit.getBytes(StandardCharsets.UTF_8)), StandardCharsets.UTF_8));
+    }
+
+    @Test
+    void aRepositoryWithADamagedObjectIsNamedAsThat() throws Exception {
+        String commit = commit("web.yaml", "a: 1\n");
+        String[] objects = {
+            commit,
+            git.getRepository().resolve("HEAD^{tree}").name(),
+            git.getRepository().resolve("HEAD:web.yaml").name()
+        };
+        byte[] zeros = new byte[100];
+        for (String object : objects) {
+            Path file = tree.resolve(".git/objects/" + object.substring(0, 2) + "/" + object.substring(2));
+            byte[] whole = Files.readAllBytes(file);
+            for (byte[] damaged : new byte[][] {new byte[0], zeros, Arrays.copyOf(whole, whole.length / 2)}) {
+                Files.delete(file);
+                Files.write(file, damaged);
+
+                String words = failure(config(null, null, ""));
+                assertTrue(words.endsWith("an object of the repository may be damaged, which git fsck tells there"), words);
+            }
+            Files.write(file, whole);
+        }
+    }
+
+    @Test
+    void aRepositoryOfThisMachineIsServedWithoutWordsOnStandardError() throws Exception {
+        commit("web.yaml", "a: 1\n");
+
+        try (Transport transport = Transport.open(git.getRepository(), new URIish("file://" + tree))) {
+            assertInstanceOf(LocalGit.class, transport, "JGit's own prints stacks");
+        }
     }
 
     @Test
