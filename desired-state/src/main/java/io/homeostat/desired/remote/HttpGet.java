@@ -55,6 +55,12 @@ final class HttpGet {
             });
         } catch (IOException e) {
             throw new FetchFailure(words(request.uri(), e), e);
+        } catch (RuntimeException e) {
+            // The JDK's client throws anything at what it does not expect.
+            throw new FetchFailure(
+                    "the answer of " + host(request.uri())
+                            + " is not valid HTTP; look whether it, or a proxy in between, is a web server",
+                    e);
         }
     }
 
@@ -74,7 +80,7 @@ final class HttpGet {
 
     /** What went wrong, without what the exception may quote of a URL. */
     static String words(URI uri, IOException e) {
-        String host = uri.getHost() + (uri.getPort() < 0 ? "" : ":" + uri.getPort());
+        String host = host(uri);
         return switch (e) {
             case HttpConnectTimeoutException late -> "no connection to " + host + " within 10 s";
             case ConnectException refused ->
@@ -87,6 +93,10 @@ final class HttpGet {
             case SSLException tls -> "no secure connection to " + host + ": " + message(tls);
             default -> "no answer of " + host + ": " + message(e);
         };
+    }
+
+    private static String host(URI uri) {
+        return uri.getHost() + (uri.getPort() < 0 ? "" : ":" + uri.getPort());
     }
 
     private static String message(IOException e) {

@@ -7,6 +7,7 @@ import static com.github.tomakehurst.wiremock.client.WireMock.get;
 import static com.github.tomakehurst.wiremock.client.WireMock.getRequestedFor;
 import static com.github.tomakehurst.wiremock.client.WireMock.urlPathEqualTo;
 import static com.github.tomakehurst.wiremock.core.WireMockConfiguration.wireMockConfig;
+import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
@@ -23,10 +24,14 @@ import io.homeostat.desired.remote.SetFetcher.Fetched;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.OutputStream;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
 import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Optional;
+import java.util.concurrent.FutureTask;
 import java.util.zip.GZIPOutputStream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
@@ -135,6 +140,25 @@ final class HttpsFetcherTest {
         serve(aResponse().withFault(com.github.tomakehurst.wiremock.http.Fault.RANDOM_DATA_THEN_CLOSE));
 
         assertTrue(failure().startsWith("no answer of 127.0.0.1:" + server.getPort() + ": "), failure());
+    }
+
+    @Test
+    void anAnswerThatTheClientCanNotReadIsNoSet() throws Exception {
+        try (ServerSocket odd = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+            Thread.ofVirtual().start(new FutureTask<>(() -> {
+                try (Socket socket = odd.accept()) {
+                    int _ = socket.getInputStream().read(new byte[4096]);
+                    socket.getOutputStream()
+                            .write("HTTP/1.1 200 OK\r\nContent-Length: abc\r\n\r\nx".getBytes(UTF_8));
+                }
+                return true;
+            }));
+
+            String failure = failure(fetcher("http://127.0.0.1:" + odd.getLocalPort() + PATH, null));
+
+            String words = "the answer of 127.0.0.1:" + odd.getLocalPort() + " is not valid HTTP";
+            assertTrue(failure.startsWith(words), failure);
+        }
     }
 
     @Test
