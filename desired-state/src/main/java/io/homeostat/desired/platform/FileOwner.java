@@ -29,8 +29,7 @@ public record FileOwner(long uid, String name) {
         for (Path each = file.toAbsolutePath(); each != null; each = each.getParent()) {
             try {
                 FileOwner owner = read(each);
-                long ours = read(Path.of("/proc/self")).uid();
-                return Optional.of(owner).filter(one -> one.uid() != ours);
+                return owner.isOurs() ? Optional.empty() : Optional.of(owner);
             } catch (AccessDeniedException e) {
                 // What is above it is in the way.
             } catch (IOException e) {
@@ -44,6 +43,11 @@ public record FileOwner(long uid, String name) {
         return new FileOwner(
                 ((Number) Files.getAttribute(file, "unix:uid")).longValue(),
                 Files.getOwner(file).getName());
+    }
+
+    /** Whether that is this process's user. */
+    public boolean isOurs() throws IOException {
+        return uid == read(Path.of("/proc/self")).uid();
     }
 
     /** For people. */

@@ -29,7 +29,6 @@ import io.homeostat.reconcile.command.environment.ConfigFile;
 import io.homeostat.reconcile.command.environment.Environment;
 import io.homeostat.reconcile.command.environment.Environment.Interrupts;
 import io.homeostat.reconcile.command.environment.ExitStatus;
-import io.homeostat.reconcile.command.environment.ForeignState;
 import io.homeostat.reconcile.command.environment.GlobalOptions;
 import io.homeostat.reconcile.command.environment.MachineClaim;
 import io.homeostat.reconcile.command.environment.UserDirectories;
@@ -90,7 +89,6 @@ public final class Daemon {
         AgentConfig config = file.read();
         Layout unclaimed = new UserDirectories(environment).layout(options, config);
         refuseBesideAnother(unclaimed);
-        ForeignState.refuse(environment, unclaimed, "run");
         Clock clock = environment.clock();
         Semaphore hangUps = new Semaphore(0);
         try (AgentLog log = AgentLog.use(environment.err(), config.log().format(), level(config));

@@ -64,7 +64,14 @@ record DoctorReport(Invocation typed) {
                     "configuration", Finding.Level.FAIL, String.valueOf(e.getMessage()), "correct the file"));
         }
         UserDirectories directories = new UserDirectories(typed.environment());
-        Layout layout = typed.layout(file);
+        Layout layout;
+        try {
+            layout = typed.layout(file);
+        } catch (CommandFailure e) {
+            // Nothing else is looked at there: who can change it could have that done as this user.
+            return findings.add(new Finding("directories", Finding.Level.FAIL, String.valueOf(e.getMessage()), ""))
+                    .build();
+        }
         List<String> files = config.sources().files();
         Stream<Path> sources = files == null
                 ? directories.desiredFiles().stream()

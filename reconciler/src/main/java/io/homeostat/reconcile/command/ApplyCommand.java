@@ -52,7 +52,7 @@ public record ApplyCommand(DocumentTexts documents, Duration timeout) implements
     }
 
     @Override
-    public boolean launches() {
+    public boolean needsConfiguration() {
         return true;
     }
 

@@ -28,14 +28,9 @@ public interface Command {
         return true;
     }
 
-    /** Whether programs may be launched by it, or because of it later. */
-    default boolean launches() {
-        return false;
-    }
-
-    /** Whether what is configured decides what it does. */
+    /** Whether what is configured decides what it does: programs may be launched by it, or because of it later. */
     default boolean needsConfiguration() {
-        return launches();
+        return false;
     }
 
     /** Whether it is done where it was typed though an agent runs: it reads files only, and has to outlive that agent. */

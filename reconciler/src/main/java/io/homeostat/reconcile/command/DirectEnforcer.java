@@ -20,7 +20,6 @@ import io.homeostat.reconcile.command.environment.AgentStarted;
 import io.homeostat.reconcile.command.environment.CommandFailure;
 import io.homeostat.reconcile.command.environment.Environment.Interrupts;
 import io.homeostat.reconcile.command.environment.ExitStatus;
-import io.homeostat.reconcile.command.environment.ForeignState;
 import io.homeostat.reconcile.command.environment.MachineClaim;
 import io.homeostat.reconcile.command.environment.UserDirectories;
 import io.homeostat.reconcile.command.output.Console;
@@ -88,7 +87,7 @@ public final class DirectEnforcer implements Enforcer {
         Clock clock = workspace.environment().clock();
         Instant end = clock.instant().plus(goal.timeout());
         return alone(workspace, goal.timeout(), (here, store) -> {
-            boolean ending = endsOnly(here);
+            boolean ending = unconfigured.isPresent();
             if (!ending) {
                 // Before anything is stored, which nobody could bring about without it.
                 new UserDirectories(here.environment())
@@ -106,13 +105,6 @@ public final class DirectEnforcer implements Enforcer {
             }
             return status;
         });
-    }
-
-    /** Whether nothing is created, no process, directory, note or copy of a log: its owner could not use it, or nobody knows how it is to be. */
-    private boolean endsOnly(Workspace workspace) {
-        return unconfigured.isPresent()
-                || ForeignState.owner(workspace.environment(), workspace.layout())
-                        .isPresent();
     }
 
     @Override
@@ -154,7 +146,7 @@ public final class DirectEnforcer implements Enforcer {
         Clock clock = workspace.environment().clock();
         try (Interrupts.Guard _ = workspace.environment().interrupts().guard();
                 StateLock _ = lock(workspace, patience)) {
-            Optional<MachineClaim.Claimed> claimed = endsOnly(workspace)
+            Optional<MachineClaim.Claimed> claimed = unconfigured.isPresent()
                     ? Optional.empty()
                     : Optional.of(
                             new MachineClaim(workspace.environment()).claim(workspace.layout(), config().instanceId()));
@@ -217,7 +209,7 @@ public final class DirectEnforcer implements Enforcer {
             all.addAll(workspace.traces(machine.unknown()));
             new Housekeeping(layout, store).collectLeftovers(declared, ImmutableSet.copyOf(all), clock.instant());
             all.retainAll(goal.touched(all, desired));
-            if (endsOnly(workspace)) {
+            if (unconfigured.isPresent()) {
                 // Only what is to end.
                 all.removeIf(id -> declared.contains(id)
                         && store.pause(id).filter(Pause::stopped).isEmpty());

@@ -120,7 +120,7 @@ public record FrontEndCommand(
     }
 
     @Override
-    public boolean launches() {
+    public boolean needsConfiguration() {
         return !document.isEmpty() || resumes();
     }
 

@@ -100,7 +100,7 @@ public record HoldCommand(Hold hold, Selection selection, String reason, Duratio
     }
 
     @Override
-    public boolean launches() {
+    public boolean needsConfiguration() {
         return hold != Hold.PAUSE && hold != Hold.STOP;
     }
 

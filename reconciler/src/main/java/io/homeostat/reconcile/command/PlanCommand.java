@@ -5,7 +5,6 @@ import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.model.DesiredState;
 import io.homeostat.desired.model.WorkloadId;
-import io.homeostat.desired.platform.FileOwner;
 import io.homeostat.desired.source.MachineSources;
 import io.homeostat.desired.source.StoredState;
 import io.homeostat.desired.state.StateReader;
@@ -18,7 +17,6 @@ import io.homeostat.desired.yaml.DocumentReader.NotHere;
 import io.homeostat.proto.agent.CommandRequest;
 import io.homeostat.proto.agent.PlanRequest;
 import io.homeostat.reconcile.command.environment.ExitStatus;
-import io.homeostat.reconcile.command.environment.ForeignState;
 import io.homeostat.reconcile.command.output.Console;
 import io.homeostat.reconcile.command.output.Json;
 import io.homeostat.reconcile.command.output.LeftOut;
@@ -125,20 +123,11 @@ public record PlanCommand(DocumentTexts documents, boolean detailedExitCode, boo
 
     /**
      * What the next agent will read at its start. Nothing when one runs, which has read it; nor beside documents, as apply leaves to an agent
-     * what files declare; nor of another user, whose agent reads other files than ours. Which files an agent reads that is given a
+     * what files declare. Which files an agent reads that is given a
      * configuration of its own is not known where nobody names that, and the usual one says nothing of files: what it has read stays.
      */
     private ImmutableList<SourceContent> unread(Workspace workspace) {
         if (!documents.isNone() || workspace.enforcer().agent().isPresent()) {
-            return ImmutableList.of();
-        }
-        Optional<FileOwner> owner = ForeignState.owner(workspace.environment(), workspace.layout());
-        if (owner.isPresent()) {
-            workspace
-                    .console()
-                    .say("the state in " + workspace.layout().stateDir() + " belongs to "
-                            + owner.get().words()
-                            + "; what an agent of that user would newly read of files is not in this plan");
             return ImmutableList.of();
         }
         MachineSources sources = workspace.sources(workspace.labels());

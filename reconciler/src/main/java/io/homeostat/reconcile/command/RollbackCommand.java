@@ -79,7 +79,7 @@ public record RollbackCommand(Selection selection, Optional<String> to, Duration
     }
 
     @Override
-    public boolean launches() {
+    public boolean needsConfiguration() {
         return true;
     }
 

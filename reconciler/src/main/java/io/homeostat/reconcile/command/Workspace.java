@@ -35,7 +35,6 @@ import io.homeostat.observe.process.ProcFs;
 import io.homeostat.observe.process.UnknownLaunches;
 import io.homeostat.reconcile.command.environment.CommandFailure;
 import io.homeostat.reconcile.command.environment.Environment;
-import io.homeostat.reconcile.command.environment.ForeignState;
 import io.homeostat.reconcile.command.environment.UserDirectories;
 import io.homeostat.reconcile.command.output.Console;
 import io.homeostat.reconcile.command.output.Overtaken;
@@ -100,9 +99,6 @@ public record Workspace(String word, Environment environment, Console console, L
      * @throws CommandFailure when it can't be done, or may not be here
      */
     public int run(Command command) throws InterruptedException {
-        if (command.launches()) {
-            ForeignState.refuse(environment, layout, word);
-        }
         if (command.needsConfiguration()) {
             enforcer.unconfigured().ifPresent(why -> {
                 throw why;
@@ -156,8 +152,7 @@ public record Workspace(String word, Environment environment, Console console, L
     }
 
     /**
-     * What of files and published sets is not for this machine, and why; empty where nobody knows what is configured here. The agent
-     * of another user reads other files than ours.
+     * What of files and published sets is not for this machine, and why; empty where nobody knows what is configured here.
      */
     ImmutableList<NotHere> notHere() {
         if (enforcer.unconfigured().isPresent()) {
@@ -165,9 +160,7 @@ public record Workspace(String word, Environment environment, Console console, L
         }
         MachineLabels labels = labels();
         ImmutableList.Builder<NotHere> notHere = ImmutableList.builder();
-        if (ForeignState.owner(environment, layout).isEmpty()) {
-            notHere.addAll(sources(labels).notHere(environment.clock()));
-        }
+        notHere.addAll(sources(labels).notHere(environment.clock()));
         remembered(state ->
                         SetTexts.notHere(state, source -> SetSelection.of(state, source, labels, layout.instanceId())))
                 .ifPresent(notHere::addAll);
