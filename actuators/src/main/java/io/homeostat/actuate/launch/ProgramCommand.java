@@ -3,12 +3,15 @@ package io.homeostat.actuate.launch;
 import com.google.common.collect.ImmutableList;
 import io.homeostat.actuate.ActuationFailure;
 import io.homeostat.actuate.launch.Launcher.LaunchRequest;
+import io.homeostat.desired.model.Probe;
+import io.homeostat.desired.model.ProcessSettings;
 import io.homeostat.desired.model.schema.Notation;
 import io.homeostat.desired.state.history.FailureCause;
 import io.homeostat.observe.process.Account;
 import io.homeostat.observe.process.CommandOutput;
 import io.homeostat.observe.process.Executables;
 import io.homeostat.observe.process.SystemCharset;
+import io.homeostat.observe.process.UserSwitch;
 import java.io.File;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -17,21 +20,23 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * Runs a command that does something for a program that runs: as its user, with its settings, in its environment and working directory,
+ * Runs a command that does something for a program that runs: as its user unless it is to run as root, with its settings, in its environment and working directory,
  * but not in its control groups. It is waited for, and killed with its descendants at its timeout.
  */
 public final class ProgramCommand {
     private final LaunchRequest program;
+    private final Probe.Exec exec;
     private final ImmutableList<String> command;
 
     /**
      * Prepares a run.
      *
-     * @param command the first of which is searched along the PATH of the program
+     * @param exec the command's first word is searched along the PATH of the program
      */
-    public ProgramCommand(LaunchRequest program, ImmutableList<String> command) {
+    public ProgramCommand(LaunchRequest program, Probe.Exec exec) {
         this.program = program;
-        this.command = command;
+        this.exec = exec;
+        this.command = exec.command();
     }
 
     /**
@@ -74,7 +79,7 @@ public final class ProgramCommand {
                 throw new ActuationFailure(FailureCause.Kind.ARGUMENTS, what + " " + problem.get(), false);
             }
         }
-        Account user = Launcher.account(program.user());
+        Account user = Launcher.account(exec.asRoot() ? null : program.user());
         Map<String, String> environment = program.environment(user);
         Path file = Executables.find(
                         Executables.from(program.settings().directory(), command.getFirst()), environment.get("PATH"))
@@ -82,10 +87,19 @@ public final class ProgramCommand {
                         FailureCause.Kind.FILE_MISSING,
                         what + " is not there, or may not be executed; install it or correct spec.reload.exec.command",
                         false));
+        Optional<String> refused = exec.asRoot() ? UserSwitch.problemAsRoot(file) : Optional.empty();
+        if (refused.isPresent()) {
+            throw new ActuationFailure(
+                    FailureCause.Kind.USER, what + " is not run as root: " + refused.get(), false);
+        }
         ProcessBuilder builder = new ProcessBuilder(ImmutableList.<String>builder()
                         .addAll(LaunchCommand.withoutIgnoredSignals())
                         .addAll(ProgramScript.command(
-                                new LaunchCommand(program.instance().workload(), user, program.settings()).prefix(),
+                                new LaunchCommand(
+                                                program.instance().workload(),
+                                                user,
+                                                exec.asRoot() ? ProcessSettings.NONE : program.settings())
+                                        .prefix(),
                                 null,
                                 false,
                                 program.settings(),

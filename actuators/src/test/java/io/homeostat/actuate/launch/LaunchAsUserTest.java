@@ -15,6 +15,7 @@ import io.homeostat.actuate.ActuationFailure;
 import io.homeostat.actuate.SecureDirectories;
 import io.homeostat.actuate.TestBed;
 import io.homeostat.actuate.launch.Launcher.LaunchRequest;
+import io.homeostat.desired.model.Probe;
 import io.homeostat.desired.model.ProcessSettings;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.Instance;
@@ -141,7 +142,7 @@ class LaunchAsUserTest {
                 USER,
                 new ProcessSettings(null, "0027", null, null, 5, null, ImmutableSortedMap.of("nofile", "100")));
 
-        new ProgramCommand(program, ImmutableList.of("sh", "-c", "umask > " + done + "; ulimit -n >> " + done))
+        new ProgramCommand(program, new Probe.Exec(ImmutableList.of("sh", "-c", "umask > " + done + "; ulimit -n >> " + done), false))
                 .run(Duration.ofMinutes(1));
 
         assertEquals(List.of("0027", "100"), Files.readAllLines(done));

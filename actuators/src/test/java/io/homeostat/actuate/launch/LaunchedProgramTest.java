@@ -12,6 +12,7 @@ import com.google.common.collect.ImmutableSortedMap;
 import io.homeostat.actuate.ActuationFailure;
 import io.homeostat.actuate.TestBed;
 import io.homeostat.actuate.launch.Launcher.LaunchRequest;
+import io.homeostat.desired.model.Probe;
 import io.homeostat.desired.model.ProcessSettings;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.observe.process.LaunchDirectory.LaunchMarks;
@@ -202,7 +203,7 @@ class LaunchedProgramTest {
                 null,
                 new ProcessSettings(directory.toString(), null, null, null, null, null, null));
 
-        new ProgramCommand(program, ImmutableList.of("./reload", "-c", "echo done > '" + done + "'"))
+        new ProgramCommand(program, new Probe.Exec(ImmutableList.of("./reload", "-c", "echo done > '" + done + "'"), false))
                 .run(Duration.ofMinutes(1));
 
         assertEquals("done\n", Files.readString(done));

@@ -40,7 +40,12 @@ public record Probe(
     /** Runs a command. */
     public record Exec(
             @Doc("The program and its arguments; no shell reads them.") @Range(min = 1)
-            ImmutableList<String> command) {}
+            ImmutableList<String> command,
+
+            @Doc(
+                    "Run it as root, not as the workload's user. Refused where others than root could change the command or a directory above it.")
+            @Default("false")
+            boolean asRoot) {}
 
     /** Asks over the standard gRPC health protocol. */
     public record Grpc(

@@ -9,6 +9,7 @@ import com.google.common.collect.ImmutableMap;
 import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.model.Calendar;
 import io.homeostat.desired.model.Config;
+import io.homeostat.desired.model.ContainerSpec;
 import io.homeostat.desired.model.Lifecycle.Execution;
 import io.homeostat.desired.model.Lifecycle.Limits;
 import io.homeostat.desired.model.Lifecycle.Restart;
@@ -20,6 +21,7 @@ import io.homeostat.desired.model.Program;
 import io.homeostat.desired.model.Reload;
 import io.homeostat.desired.model.RolloutSpec;
 import io.homeostat.desired.model.Source;
+import io.homeostat.desired.model.TaskSpec;
 import io.homeostat.desired.model.schema.Fields.NeverOver;
 import io.homeostat.desired.model.schema.Notation;
 import io.homeostat.desired.model.schema.Portion;
@@ -66,6 +68,8 @@ final class Constraints {
                             Execution.class,
                             new Needs("type", Execution.Type.ONE_SHOT, "triggers", "without one it would never run"))
                     .put(Triggers.class, new AnyTrigger())
+                    .put(TaskSpec.class, new UserInside())
+                    .put(ContainerSpec.class, new UserInside())
                     .put(Restart.class, new DelaysInOrder())
                     .put(Config.class, new ExactlyOne(ImmutableList.of("string", "struct")))
                     .put(Probe.class, new ExactlyOne(ImmutableList.of("http", "tcp", "exec", "grpc")))
@@ -289,6 +293,27 @@ final class Constraints {
                     .putObject("type")
                     .putObject("not")
                     .put("const", Word.of(Execution.Type.ONE_SHOT));
+        }
+    }
+
+    /** A command that runs in something else is run as what that says. */
+    private static final class UserInside implements Constraint {
+        @Override
+        public void check(Bound record) {
+            if (record.value("probe") instanceof Probe probe
+                    && probe.exec() != null
+                    && probe.exec().asRoot()) {
+                record.errorAtKey(
+                        "probe",
+                        "exec.asRoot is only possible of a Process, Plugin or Driver, whose command runs beside it; remove it");
+            }
+        }
+
+        @Override
+        public void schema(ArrayNode allOf) {
+            ObjectNode probe = allOf.addObject().putObject("properties").putObject("probe");
+            ObjectNode exec = probe.putObject("properties").putObject("exec");
+            exec.putObject("properties").putObject("asRoot").put("const", false);
         }
     }
 

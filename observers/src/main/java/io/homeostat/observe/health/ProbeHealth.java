@@ -184,7 +184,7 @@ public final class ProbeHealth implements InstanceHealth {
             return within(timeout, "connecting to " + address, () -> tcp(resolved(address), timeout));
         }
         if (probe.exec() != null) {
-            return new Answer(exec(probe.exec().command(), timeout, user, settings), null);
+            return new Answer(exec(probe.exec(), timeout, user, settings), null);
         }
         Probe.Grpc grpc = probe.grpc();
         if (grpc != null) {
@@ -251,8 +251,8 @@ public final class ProbeHealth implements InstanceHealth {
      *
      * @param user null: as we
      */
-    private Health exec(
-            ImmutableList<String> command, Duration timeout, @Nullable String user, ProcessSettings settings) {
+    private Health exec(Probe.Exec exec, Duration timeout, @Nullable String user, ProcessSettings settings) {
+        ImmutableList<String> command = exec.command();
         String what = "the probe's command " + command.get(0);
         for (String argument : command) {
             Optional<String> problem = SystemCharset.problem(argument);
@@ -275,13 +275,18 @@ public final class ProbeHealth implements InstanceHealth {
         }
         Process process;
         try {
-            Optional<Account> account = user == null ? Optional.of(ours()) : Account.find(user);
+            Optional<String> problem = exec.asRoot() ? UserSwitch.problemAsRoot(program.get()) : Optional.empty();
+            if (problem.isPresent()) {
+                return failed(Verdict.UNKNOWN, what + " is not run as root: " + problem.get());
+            }
+            Optional<Account> account = user == null || exec.asRoot() ? Optional.of(ours()) : Account.find(user);
             if (account.isEmpty()) {
                 return failed(
                         Verdict.UNKNOWN, what + " can't run: there is no user " + user + "; create it or correct spec.user");
             }
             ProcessBuilder builder = new ProcessBuilder(ImmutableList.<String>builder()
-                            .addAll(UserSwitch.command(account.get(), settings))
+                            .addAll(UserSwitch.command(
+                                    account.get(), exec.asRoot() ? ProcessSettings.NONE : settings))
                             .add("/bin/sh", "-c", BECOMING, "homeostat", settings.mask())
                             .add(program.get().toString())
                             .addAll(command.subList(1, command.size()))

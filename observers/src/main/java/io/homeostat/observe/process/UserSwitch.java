@@ -4,11 +4,13 @@ import com.google.common.base.Splitter;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.model.ProcessSettings;
+import io.homeostat.desired.platform.TrustedPath;
 import io.homeostat.desired.state.history.FailureCause;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Optional;
 
 /** How a command is run as another user: by setpriv(1), which executes it. */
 public final class UserSwitch {
@@ -72,6 +74,19 @@ public final class UserSwitch {
                 "--regid=" + group,
                 "--groups=" + String.join(",", groups.build()),
                 "--");
+    }
+
+    /**
+     * Why a command is not run as root beside a workload that is not, as a sentence with its remedy; empty when it may be: nobody but root
+     * can change the program.
+     */
+    public static Optional<String> problemAsRoot(Path program) throws IOException {
+        if (Account.ourUid() != 0) {
+            return Optional.of("asRoot is true, and the agent is not root; run it as root or remove asRoot");
+        }
+        return TrustedPath.of(TrustedPath.isRoot(), ImmutableList.of())
+                .objection(program)
+                .map(found -> found.why() + "; " + found.remedy() + ", or remove asRoot");
     }
 
     private static String gid(String field, String group) throws Refused, IOException, InterruptedException {

@@ -40,6 +40,7 @@ import java.net.UnknownHostException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.Objects;
@@ -88,7 +89,7 @@ class ProbesTest {
     }
 
     private static Probe exec(String... command) {
-        return new Probe(null, null, new Probe.Exec(ImmutableList.copyOf(command)), null);
+        return new Probe(null, null, new Probe.Exec(ImmutableList.copyOf(command), false), null);
     }
 
     private static Probe grpc(String address, String service) {
@@ -293,6 +294,36 @@ class ProbesTest {
         assertUnhealthy(execOf(who, null, ProcessSettings.NONE), " root");
         Health none = execOf(who, "nowhere-to-be-found", ProcessSettings.NONE);
         assertEquals(Verdict.UNKNOWN, Objects.requireNonNull(none).verdict());
+    }
+
+    @Test
+    void execIsRunAsRootOnlyWhereRootAloneCanChangeIt() throws Exception {
+        Assumptions.assumeTrue(Account.ourUid() == 0, "only root can become another user");
+        ImmutableList<String> who = ImmutableList.of("-c", "id -u; exit 4");
+        Path directory = Files.createDirectory(root.resolve("open"));
+        Path shell = Files.copy(Path.of("/bin/sh").toRealPath(), directory.resolve("sh"));
+
+        assertUnhealthy(execOf(asRoot("/bin/sh", who), "nobody", ProcessSettings.NONE), "it said: 0");
+        assertUnhealthy(execOf(asRoot(shell.toString(), who), "nobody", ProcessSettings.NONE), "it said: 0");
+        Files.setPosixFilePermissions(directory, PosixFilePermissions.fromString("rwxrwxrwx"));
+        Health refused = Objects.requireNonNull(
+                execOf(asRoot(shell.toString(), who), "nobody", ProcessSettings.NONE));
+
+        assertEquals(Verdict.UNKNOWN, refused.verdict());
+        assertTrue(refused.problem().contains(directory + " may be written to by everybody"), refused.problem());
+    }
+
+    private static Probe asRoot(String program, ImmutableList<String> arguments) {
+        return new Probe(
+                null,
+                null,
+                new Probe.Exec(
+                        ImmutableList.<String>builder()
+                                .add(program)
+                                .addAll(arguments)
+                                .build(),
+                        true),
+                null);
     }
 
     private @Nullable Health execOf(Probe probe, ProcessSettings settings) {

@@ -3,6 +3,8 @@ package io.homeostat.reconcile.agent.hooks;
 import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.platform.HttpRequests;
+import io.homeostat.desired.platform.TrustedPath;
+import io.homeostat.desired.platform.TrustedPath.Objection;
 import io.homeostat.observe.process.CommandOutput;
 import io.homeostat.observe.process.Executables;
 import io.homeostat.reconcile.secrets.DeclaredSecrets;
@@ -20,6 +22,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Map;
+import java.util.Optional;
 import javax.net.ssl.SSLException;
 
 /** One way to tell somebody of an event. */
@@ -58,11 +61,17 @@ sealed interface HookCall extends AutoCloseable {
                 throw new IOException("exec names no program; correct it");
             }
             String program = command.getFirst();
+            Path file = Executables.find(program)
+                    .orElseThrow(() -> new IOException(
+                            program + " is not there, or may not be executed; install it or correct exec"));
+            Optional<Objection> objection =
+                    TrustedPath.of(TrustedPath.isRoot(), ImmutableList.of()).objection(file);
+            if (objection.isPresent()) {
+                throw new IOException(program + " is not run as root: " + objection.get().why() + "; "
+                        + objection.get().remedy());
+            }
             ProcessBuilder builder = new ProcessBuilder(ImmutableList.<String>builder()
-                            .add(Executables.find(program)
-                                    .orElseThrow(() -> new IOException(program
-                                            + " is not there, or may not be executed; install it or correct exec"))
-                                    .toString())
+                            .add(file.toString())
                             .addAll(command.subList(1, command.size()))
                             .build())
                     .directory(new File("/"))

@@ -68,7 +68,7 @@ final class ReloadSteps {
     Outcome run(Step.Reload step, LaunchRequest program) throws ActuationFailure, InterruptedException {
         Probe.Exec exec = Objects.requireNonNull(step.how().exec());
         try {
-            new ProgramCommand(program, exec.command())
+            new ProgramCommand(program, exec)
                     .run(step.declared().lifecycle().health().timeout());
             return Outcome.done("told by " + exec.command().getFirst());
         } catch (ActuationFailure e) {
