@@ -258,8 +258,7 @@ public final class TestBed implements AutoCloseable {
     }
 
     public int members(Instance instance) throws IOException {
-        return new ProcessTree(
-                        procFs, layout, instance, instance.process(), groups, Extent.TREE)
+        return new ProcessTree(procFs, layout, instance, instance.process(), groups, Extent.TREE)
                 .members()
                 .size();
     }

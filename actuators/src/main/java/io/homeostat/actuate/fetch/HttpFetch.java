@@ -252,13 +252,7 @@ final class HttpFetch implements AutoCloseable {
         Fetched read(long offset, InstantSource clock) throws FailedAttempt {
             FailureCause cause = new FailureCause(Kind.HTTP_STATUS, status);
             return switch (status) {
-                case 200 ->
-                    new Fetched(
-                            body,
-                            0,
-                            length(),
-                            validator(headers),
-                            isHtml(headers));
+                case 200 -> new Fetched(body, 0, length(), validator(headers), isHtml(headers));
                 case 206 -> rest(offset);
                 case 416 ->
                     throw offset > 0

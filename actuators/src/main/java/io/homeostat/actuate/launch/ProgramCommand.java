@@ -89,8 +89,7 @@ public final class ProgramCommand {
                         false));
         Optional<String> refused = exec.asRoot() ? UserSwitch.problemAsRoot(file) : Optional.empty();
         if (refused.isPresent()) {
-            throw new ActuationFailure(
-                    FailureCause.Kind.USER, what + " is not run as root: " + refused.get(), false);
+            throw new ActuationFailure(FailureCause.Kind.USER, what + " is not run as root: " + refused.get(), false);
         }
         ProcessBuilder builder = new ProcessBuilder(ImmutableList.<String>builder()
                         .addAll(LaunchCommand.withoutIgnoredSignals())

@@ -142,7 +142,10 @@ class LaunchAsUserTest {
                 USER,
                 new ProcessSettings(null, "0027", null, null, 5, null, ImmutableSortedMap.of("nofile", "100")));
 
-        new ProgramCommand(program, new Probe.Exec(ImmutableList.of("sh", "-c", "umask > " + done + "; ulimit -n >> " + done), false))
+        new ProgramCommand(
+                        program,
+                        new Probe.Exec(
+                                ImmutableList.of("sh", "-c", "umask > " + done + "; ulimit -n >> " + done), false))
                 .run(Duration.ofMinutes(1));
 
         assertEquals(List.of("0027", "100"), Files.readAllLines(done));

@@ -58,7 +58,8 @@ class ProgramVariablesTest {
 
         assertEquals(ImmutableMap.of("A", "1", "B", "2", "C", "3", "D", "4"), read.variables());
         assertEquals(
-                new FileContents(InstantSource.system()).look(null, ImmutableSet.of(first, second, token)), read.files());
+                new FileContents(InstantSource.system()).look(null, ImmutableSet.of(first, second, token)),
+                read.files());
     }
 
     @Test

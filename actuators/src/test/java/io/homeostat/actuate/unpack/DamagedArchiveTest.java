@@ -123,7 +123,12 @@ final class DamagedArchiveTest extends RefusalTestBed {
         int end = zip.length - 22;
         ByteBuffer zip64 = ByteBuffer.allocate(end + 56 + 20 + 22).order(ByteOrder.LITTLE_ENDIAN);
         zip64.put(zip, 0, end);
-        zip64.putInt(0x06064b50).putLong(44).putShort((short) 45).putShort((short) 45).putInt(0).putInt(0);
+        zip64.putInt(0x06064b50)
+                .putLong(44)
+                .putShort((short) 45)
+                .putShort((short) 45)
+                .putInt(0)
+                .putInt(0);
         zip64.putLong(entries).putLong(entries).putLong(0).putLong(offset);
         zip64.putInt(0x07064b50).putInt(0).putLong(end).putInt(1);
         zip64.putInt(0x06054b50).putInt(0).putInt(-1).putInt(-1).putInt(-1).putShort((short) 0);

@@ -23,7 +23,8 @@ public final class Dependencies {
 
     /** {@code a -> b -> a}; of a long cycle its beginning and its end. */
     public static String words(ImmutableList<WorkloadId> cycle) {
-        return Streams.concat(shown(cycle), Stream.of(cycle.getFirst().toString())).collect(Collectors.joining(" -> "));
+        return Streams.concat(shown(cycle), Stream.of(cycle.getFirst().toString()))
+                .collect(Collectors.joining(" -> "));
     }
 
     private static Stream<String> shown(ImmutableList<WorkloadId> cycle) {
@@ -33,6 +34,7 @@ public final class Dependencies {
                 : Streams.concat(
                         cycle.subList(0, NAMED).stream().map(WorkloadId::toString),
                         Stream.of("... " + left + " more ..."),
-                        cycle.subList(cycle.size() - NAMED, cycle.size()).stream().map(WorkloadId::toString));
+                        cycle.subList(cycle.size() - NAMED, cycle.size()).stream()
+                                .map(WorkloadId::toString));
     }
 }

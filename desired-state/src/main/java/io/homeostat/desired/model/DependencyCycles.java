@@ -22,6 +22,7 @@ public final class DependencyCycles {
     private final ImmutableSetMultimap<WorkloadId, WorkloadId> needs;
     /** The strongly connected component of each workload that depends on itself, by a number. */
     private final ImmutableMap<WorkloadId, Integer> components;
+
     private final Supplier<ImmutableMap<WorkloadId, ImmutableList<WorkloadId>>> ways = Suppliers.memoize(this::ways);
 
     /** @param needs what each workload depends on */
@@ -42,9 +43,7 @@ public final class DependencyCycles {
 
     /** A cycle through a workload, beginning with it, always the same one; empty when there is none. */
     public ImmutableList<WorkloadId> through(WorkloadId id) {
-        return components.containsKey(id)
-                ? Objects.requireNonNull(ways.get().get(id))
-                : ImmutableList.of();
+        return components.containsKey(id) ? Objects.requireNonNull(ways.get().get(id)) : ImmutableList.of();
     }
 
     /** A shortest cycle is that of all that are in it. Each has a view of it: a long one takes no more memory than its length. */

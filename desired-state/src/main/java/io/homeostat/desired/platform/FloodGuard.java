@@ -98,8 +98,7 @@ public final class FloodGuard extends ChannelDuplexHandler {
             if (http2 != null) {
                 counting = true;
                 http2.decoder()
-                        .frameListener(new PieceCounter(
-                                http2.decoder().frameListener(), http2.connection(), context));
+                        .frameListener(new PieceCounter(http2.decoder().frameListener(), http2.connection(), context));
             }
         }
         context.fireChannelRead(message);

@@ -304,8 +304,8 @@ public final class TrustedPath {
                         .splitToList(Files.readString(Path.of("/proc/self/uid_map")));
                 return map.equals(List.of("0", "0", Long.toString((1L << 32) - 1)))
                         ? Optional.empty()
-                        : Optional.of(Long.parseLong(
-                                Files.readString(Path.of("/proc/sys/kernel/overflowuid")).strip()));
+                        : Optional.of(Long.parseLong(Files.readString(Path.of("/proc/sys/kernel/overflowuid"))
+                                .strip()));
             } catch (IOException e) {
                 return Optional.empty();
             }
@@ -341,20 +341,27 @@ public final class TrustedPath {
         /** Who is in other databases of users is not known: a group that is there only has others in it. */
         @Override
         public boolean isOfOneUser(String group) throws IOException {
-            Optional<List<String>> known = lines(GROUP).filter(fields -> fields.getFirst().equals(group))
+            Optional<List<String>> known = lines(GROUP)
+                    .filter(fields -> fields.getFirst().equals(group))
                     .findFirst();
-            if (known.isEmpty() || known.get().size() < 4 || Ints.tryParse(known.get().get(2)) == null) {
+            if (known.isEmpty()
+                    || known.get().size() < 4
+                    || Ints.tryParse(known.get().get(2)) == null) {
                 return false;
             }
             String number = known.get().get(2);
-            return Splitter.on(',').omitEmptyStrings().splitToStream(known.get().get(3)).allMatch(group::equals)
+            return Splitter.on(',')
+                            .omitEmptyStrings()
+                            .splitToStream(known.get().get(3))
+                            .allMatch(group::equals)
                     && lines(PASSWD)
                             .filter(fields -> fields.size() > 3 && fields.get(3).equals(number))
                             .allMatch(fields -> fields.getFirst().equals(group));
         }
 
         private static Stream<List<String>> lines(Path file) throws IOException {
-            return Files.readAllLines(file, StandardCharsets.ISO_8859_1).stream().map(FIELDS::splitToList);
+            return Files.readAllLines(file, StandardCharsets.ISO_8859_1).stream()
+                    .map(FIELDS::splitToList);
         }
     }
 }

@@ -57,7 +57,8 @@ final class LocalGit extends Transport implements PackTransport {
     @Override
     public FetchConnection openFetch() throws TransportException {
         try {
-            return new Connection(this, new RepositoryBuilder().setGitDir(directory).build());
+            return new Connection(
+                    this, new RepositoryBuilder().setGitDir(directory).build());
         } catch (IOException e) {
             throw e instanceof TransportException known ? known : new TransportException(uri, "it can't be opened", e);
         }
@@ -115,7 +116,8 @@ final class LocalGit extends Transport implements PackTransport {
 
         /** The repository that a URL names; null when it is on another machine, or is none. */
         private static @Nullable File directory(URIish uri) {
-            boolean isHere = !uri.isRemote() && (uri.getScheme() == null || uri.getScheme().equals("file"));
+            boolean isHere = !uri.isRemote()
+                    && (uri.getScheme() == null || uri.getScheme().equals("file"));
             return isHere && uri.getPath() != null ? FileKey.resolve(new File(uri.getPath()), FS.DETECTED) : null;
         }
     }

@@ -34,8 +34,7 @@ public final class MachineSources {
      * @param choice which documents are for this machine
      * @param root whether root goes by them
      */
-    public MachineSources(
-            AgentConfig config, Supplier<ImmutableList<Path>> defaultFiles, Choice choice, boolean root) {
+    public MachineSources(AgentConfig config, Supplier<ImmutableList<Path>> defaultFiles, Choice choice, boolean root) {
         this.choice = choice;
         AgentConfig.Local local = config.sources().local();
         this.trusted = TrustedPath.of(root, config.sources().owners());
@@ -89,9 +88,8 @@ public final class MachineSources {
 
     /** What they have for other machines, read now; {@link #contents} tells of files that are wrong. */
     public ImmutableList<NotHere> notHere(InstantSource clock) {
-        ImmutableList<Input> inputs = files.stream()
-                .map(file -> new Input.Watched(file, trusted))
-                .collect(ImmutableList.toImmutableList());
+        ImmutableList<Input> inputs =
+                files.stream().map(file -> new Input.Watched(file, trusted)).collect(ImmutableList.toImmutableList());
         return ImmutableList.<NotHere>builder()
                 .addAll(DocumentReader.readAll(inputs, choice).leftOut())
                 .addAll(new LocalSource(plugins, trusted, disabled, choice, clock).notHere())

@@ -74,8 +74,7 @@ public final class AgentConfigReader {
             report.error(Problem.Kind.NO_FILE, "not a file; name another path");
             return Result.unreadable(report);
         }
-        Optional<TrustedPath.Objection> found =
-                DocumentFiles.isOpen(file) ? Optional.empty() : trusted.objection(file);
+        Optional<TrustedPath.Objection> found = DocumentFiles.isOpen(file) ? Optional.empty() : trusted.objection(file);
         if (found.isPresent()) {
             report.error(
                     Problem.Kind.UNTRUSTED,

@@ -49,6 +49,7 @@ public final class DocumentReader {
     private final List<ReadWorkload> workloads = new ArrayList<>();
     /** Those of the workloads that another document in force takes the place of. */
     private final Set<ReadWorkload> overruled = Sets.newIdentityHashSet();
+
     private final List<Problem> errors = new ArrayList<>();
     private final List<Problem> warnings = new ArrayList<>();
     private final ListMultimap<WorkloadId, Problem> unmet = ArrayListMultimap.create();

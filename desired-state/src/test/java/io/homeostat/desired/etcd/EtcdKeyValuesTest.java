@@ -114,10 +114,9 @@ class EtcdKeyValuesTest {
     void aMemberThatFloodsIsDisconnected() throws Exception {
         try (ServerSocket server = new ServerSocket(0, 1, InetAddress.getLoopbackAddress());
                 RawPeer member = RawPeer.tcp(server, RawPeer.frame(RawPeer.PING, 0, 0, new byte[8]));
-                KeyValues own = new EtcdKeyValues(
-                        config(List.of("http://127.0.0.1:" + server.getLocalPort()), null, null))) {
-            Thread asking = Thread.startVirtualThread(
-                    () -> assertThrows(Exception.class, () -> own.get("whatever")));
+                KeyValues own =
+                        new EtcdKeyValues(config(List.of("http://127.0.0.1:" + server.getLocalPort()), null, null))) {
+            Thread asking = Thread.startVirtualThread(() -> assertThrows(Exception.class, () -> own.get("whatever")));
             member.disconnected().get(PATIENCE.toSeconds(), TimeUnit.SECONDS);
             asking.interrupt();
         }

@@ -11,8 +11,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 class VisibleTextTest {
     /** ESC, CR, DEL, CSI of eight bits, soft hyphen, line and paragraph separator, overrides and isolates of direction, BOM, a tag, half a pair. */
     @ParameterizedTest
-    @ValueSource(
-            ints = {0x1b, 0x0d, 0x7f, 0x9b, 0xad, 0x2028, 0x2029, 0x202e, 0x2066, 0x200f, 0xfeff, 0xe0041, 0xd800})
+    @ValueSource(ints = {0x1b, 0x0d, 0x7f, 0x9b, 0xad, 0x2028, 0x2029, 0x202e, 0x2066, 0x200f, 0xfeff, 0xe0041, 0xd800})
     void whatATerminalObeysOrDoesNotShowIsNotVisible(int codePoint) {
         assertFalse(VisibleText.isVisible(codePoint));
         assertEquals("a?b", VisibleText.lines("a" + Character.toString(codePoint) + "b"));

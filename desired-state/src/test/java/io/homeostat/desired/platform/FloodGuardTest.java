@@ -168,12 +168,10 @@ class FloodGuardTest {
                 .flowControlWindow(2 * LARGE)
                 .maxInboundMessageSize(2 * LARGE)
                 .addService(ServerServiceDefinition.builder("test.Echo")
-                        .addMethod(
-                                ECHO,
-                                ServerCalls.asyncUnaryCall((question, answer) -> {
-                                    answer.onNext(question);
-                                    answer.onCompleted();
-                                }))
+                        .addMethod(ECHO, ServerCalls.asyncUnaryCall((question, answer) -> {
+                            answer.onNext(question);
+                            answer.onCompleted();
+                        }))
                         .build())
                 .build()
                 .start();

@@ -175,8 +175,7 @@ class TrustedPathTest {
         TrustedPath trusted = TrustedPath.ofThisProcess(Set.of());
         assertEquals(Optional.empty(), trusted.objection(file));
 
-        Files.setPosixFilePermissions(
-                file, PosixFilePermissions.fromString("rw-rw-rw-"));
+        Files.setPosixFilePermissions(file, PosixFilePermissions.fromString("rw-rw-rw-"));
         assertEquals(Optional.of(file), trusted.objection(file).map(Objection::place));
     }
 

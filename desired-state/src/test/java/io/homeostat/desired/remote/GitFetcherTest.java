@@ -428,7 +428,9 @@ final class GitFetcherTest {
                 Files.write(file, damaged);
 
                 String words = failure(config(null, null, ""));
-                assertTrue(words.endsWith("an object of the repository may be damaged, which git fsck tells there"), words);
+                assertTrue(
+                        words.endsWith("an object of the repository may be damaged, which git fsck tells there"),
+                        words);
             }
             Files.write(file, whole);
         }

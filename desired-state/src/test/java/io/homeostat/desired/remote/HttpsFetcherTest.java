@@ -148,8 +148,7 @@ final class HttpsFetcherTest {
             Thread.ofVirtual().start(new FutureTask<>(() -> {
                 try (Socket socket = odd.accept()) {
                     int _ = socket.getInputStream().read(new byte[4096]);
-                    socket.getOutputStream()
-                            .write("HTTP/1.1 200 OK\r\nContent-Length: abc\r\n\r\nx".getBytes(UTF_8));
+                    socket.getOutputStream().write("HTTP/1.1 200 OK\r\nContent-Length: abc\r\n\r\nx".getBytes(UTF_8));
                 }
                 return true;
             }));

@@ -67,9 +67,10 @@ class FilesSourceTest {
         SourceSnapshot reading = read();
 
         assertEquals(List.of("three"), names(reading));
-        assertEquals(ImmutableSet.of(file.toString(), link.toString()), reading.content().retainedOrigins());
         assertEquals(
-                List.of("a.yaml UNTRUSTED 0:0", "b.yaml UNTRUSTED 0:0", "others UNTRUSTED 0:0"), places(reading));
+                ImmutableSet.of(file.toString(), link.toString()),
+                reading.content().retainedOrigins());
+        assertEquals(List.of("a.yaml UNTRUSTED 0:0", "b.yaml UNTRUSTED 0:0", "others UNTRUSTED 0:0"), places(reading));
     }
 
     @Test
@@ -385,7 +386,10 @@ class FilesSourceTest {
         read();
         files.write("now/a.yaml", process("a"));
         source = new FilesSource(
-                ImmutableList.of(directory.resolve("now"), directory.resolve("mistyped")), TrustedPath.ANY, Choice.ALL, () -> now);
+                ImmutableList.of(directory.resolve("now"), directory.resolve("mistyped")),
+                TrustedPath.ANY,
+                Choice.ALL,
+                () -> now);
 
         read();
         assertEquals(List.of("a", "b"), files.inForce());

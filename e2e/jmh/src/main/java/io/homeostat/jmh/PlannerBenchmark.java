@@ -25,8 +25,8 @@ import io.homeostat.observe.limits.ObservedLimits;
 import io.homeostat.observe.limits.ObservedLimits.LimitObstacles;
 import io.homeostat.reconcile.plan.Action;
 import io.homeostat.reconcile.plan.DependencyGraph;
-import io.homeostat.reconcile.plan.Neighbours;
 import io.homeostat.reconcile.plan.LaunchInputs;
+import io.homeostat.reconcile.plan.Neighbours;
 import io.homeostat.reconcile.plan.Planner;
 import io.homeostat.reconcile.plan.Relations;
 import io.homeostat.reconcile.plan.Remembered;
@@ -147,14 +147,10 @@ public class PlannerBenchmark {
     @Benchmark
     public void plan(Blackhole plans) {
         DependencyGraph graph = new DependencyGraph(desired, ImmutableMap::of);
-        Neighbours neighbours = new Neighbours(id -> Objects.requireNonNull(memory.get(id)), instance -> false, changing -> false);
+        Neighbours neighbours =
+                new Neighbours(id -> Objects.requireNonNull(memory.get(id)), instance -> false, changing -> false);
         for (Situation one : situations) {
-            Relations relations = graph.of(
-                    one.id(),
-                    HOST,
-                    one.history(),
-                    neighbours,
-                    ending -> false);
+            Relations relations = graph.of(one.id(), HOST, one.history(), neighbours, ending -> false);
             plans.consume(Planner.plan(new Situation(
                     one.declared(),
                     one.policy(),

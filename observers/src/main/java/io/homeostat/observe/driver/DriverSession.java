@@ -207,8 +207,7 @@ public final class DriverSession implements AutoCloseable {
         this.connection = connection;
         this.alive = alive;
         this.clock = clock;
-        this.driver =
-                DriverGrpc.newBlockingStub(connection.channel()).withMaxInboundMessageSize(LONGEST_MESSAGE);
+        this.driver = DriverGrpc.newBlockingStub(connection.channel()).withMaxInboundMessageSize(LONGEST_MESSAGE);
         this.base = BasePluginGrpc.newBlockingStub(connection.channel()).withMaxInboundMessageSize(LONGEST_MESSAGE);
         this.fingerprint = Fingerprint.unknown("it has not said yet whether it can run tasks here", clock.instant());
     }

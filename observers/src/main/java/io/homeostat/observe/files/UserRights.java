@@ -116,7 +116,10 @@ public final class UserRights {
         try {
             String answer = UserSwitch.said("id", "-G", "--", account.name());
             if (!answer.isEmpty()) {
-                return Splitter.on(' ').splitToStream(answer).mapToInt(Integer::parseInt).toArray();
+                return Splitter.on(' ')
+                        .splitToStream(answer)
+                        .mapToInt(Integer::parseInt)
+                        .toArray();
             }
         } catch (UserSwitch.Refused e) {
             LOG.debug("groups of {} are not known: {}", account.name(), e.getMessage());

@@ -124,7 +124,10 @@ public final class ProbeHealth implements InstanceHealth {
         Probe probe = spec.probe();
         Health health = probe == null
                 ? Health.healthy(clock.instant())
-                : attributed(answer(probe, spec.lifecycle().health().timeout(), spec.user(), settings(spec)), instance, running);
+                : attributed(
+                        answer(probe, spec.lifecycle().health().timeout(), spec.user(), settings(spec)),
+                        instance,
+                        running);
         return Observation.seen(new Running(running.identity(), running.age(), true, health));
     }
 
@@ -282,11 +285,11 @@ public final class ProbeHealth implements InstanceHealth {
             Optional<Account> account = user == null || exec.asRoot() ? Optional.of(ours()) : Account.find(user);
             if (account.isEmpty()) {
                 return failed(
-                        Verdict.UNKNOWN, what + " can't run: there is no user " + user + "; create it or correct spec.user");
+                        Verdict.UNKNOWN,
+                        what + " can't run: there is no user " + user + "; create it or correct spec.user");
             }
             ProcessBuilder builder = new ProcessBuilder(ImmutableList.<String>builder()
-                            .addAll(UserSwitch.command(
-                                    account.get(), exec.asRoot() ? ProcessSettings.NONE : settings))
+                            .addAll(UserSwitch.command(account.get(), exec.asRoot() ? ProcessSettings.NONE : settings))
                             .add("/bin/sh", "-c", BECOMING, "homeostat", settings.mask())
                             .add(program.get().toString())
                             .addAll(command.subList(1, command.size()))

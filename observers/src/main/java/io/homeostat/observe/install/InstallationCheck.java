@@ -177,10 +177,7 @@ final class InstallationCheck {
     /** A name comes from an archive and may be anything; in a message it is shortened and without control characters. */
     private static String shown(String path) {
         StringBuilder shown = new StringBuilder();
-        path.codePoints()
-                .limit(SHOWN)
-                .forEach(c -> shown.appendCodePoint(
-                        VisibleText.isVisible(c) ? c : '?'));
+        path.codePoints().limit(SHOWN).forEach(c -> shown.appendCodePoint(VisibleText.isVisible(c) ? c : '?'));
         return shown.length() < path.length() && shown.codePoints().count() == SHOWN ? shown + "..." : shown.toString();
     }
 }

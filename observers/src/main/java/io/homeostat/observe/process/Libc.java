@@ -458,18 +458,16 @@ public final class Libc {
         static final MethodHandle SETFSGID = function("setfsgid", FunctionDescriptor.of(JAVA_INT, JAVA_INT));
 
         /** In the tables of the architectures that Java runs on; younger ones have the common table. */
-        static final long SETGROUPS_NUMBER =
-                switch (System.getProperty("os.arch", "")) {
-                    case "amd64" -> 116;
-                    case "ppc64le" -> 81;
-                    case "s390x" -> 206;
-                    default -> 159;
-                };
+        static final long SETGROUPS_NUMBER = switch (System.getProperty("os.arch", "")) {
+            case "amd64" -> 116;
+            case "ppc64le" -> 81;
+            case "s390x" -> 206;
+            default -> 159;
+        };
     }
 
     private static final class FileSystems {
-        static final MethodHandle FSTATFS =
-                function("fstatfs", FunctionDescriptor.of(JAVA_INT, JAVA_INT, ADDRESS));
+        static final MethodHandle FSTATFS = function("fstatfs", FunctionDescriptor.of(JAVA_INT, JAVA_INT, ADDRESS));
 
         /** That of a struct statfs is 120 bytes or less. */
         static final long STATFS_SIZE = 256;

@@ -267,8 +267,7 @@ public final class ProcFs {
     boolean wasStartedBy(int uid, long pid) throws IOException {
         int owner = (int) Files.getAttribute(path(Long.toString(pid)), "unix:uid");
         // The effective one, or root: cheap, and nearly all processes are somebody else's.
-        return (owner == uid || owner == 0)
-                && userIds(pid).stream().limit(1).anyMatch(Integer.toString(uid)::equals);
+        return (owner == uid || owner == 0) && userIds(pid).stream().limit(1).anyMatch(Integer.toString(uid)::equals);
     }
 
     /** The real user id of a process; empty when it has ended or that can't be seen. */

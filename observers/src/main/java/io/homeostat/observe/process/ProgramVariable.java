@@ -16,8 +16,8 @@ public final class ProgramVariable {
     private static final Pattern NAME = Pattern.compile("[A-Za-z_][A-Za-z0-9_]*");
 
     /** Variables that program.sh itself uses, and the one by which a keeper is recognized. */
-    private static final Pattern OURS =
-            Pattern.compile("homeostat_(mask|number|pair)|HOMEOSTAT_(ENV_.*|KEEPER(_DIRECTORY)?|(KEEPER|PROGRAM)_SCRIPT)");
+    private static final Pattern OURS = Pattern.compile(
+            "homeostat_(mask|number|pair)|HOMEOSTAT_(ENV_.*|KEEPER(_DIRECTORY)?|(KEEPER|PROGRAM)_SCRIPT)");
 
     /**
      * Variables that dash or bash, whichever is sh, do not allow to be set or change on the way. Refused with either, so that what one

@@ -93,7 +93,8 @@ final class ProcessTable {
             for (long pid : pids) {
                 procFs.stat(pid).ifPresent(stat -> found.put(pid, stat));
             }
-            return new ProcessTable(procFs, ticker.read(), "", uptimeTicks, found.buildOrThrow(), ImmutableListMultimap.of());
+            return new ProcessTable(
+                    procFs, ticker.read(), "", uptimeTicks, found.buildOrThrow(), ImmutableListMultimap.of());
         }
 
         private ImmutableListMultimap<String, Stat> marked(Map<Long, Stat> found) {

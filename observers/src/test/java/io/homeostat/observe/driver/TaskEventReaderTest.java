@@ -88,7 +88,10 @@ class TaskEventReaderTest {
                         .setTaskName(endless)
                         .build());
 
-        assertTrue(told.taskId().length() + told.allocation().length() + told.task().length() < 2000);
+        assertTrue(told.taskId().length()
+                        + told.allocation().length()
+                        + told.task().length()
+                < 2000);
     }
 
     private static Told told(String words) {

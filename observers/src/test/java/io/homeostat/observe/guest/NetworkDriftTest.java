@@ -102,7 +102,8 @@ class NetworkDriftTest {
                     .setAddress("10.1." + i / 250 + "." + i % 250)
                     .setMask("32"));
         }
-        List<Interface> links = Stream.concat(LINKS.stream(), Stream.of(many.build())).toList();
+        List<Interface> links =
+                Stream.concat(LINKS.stream(), Stream.of(many.build())).toList();
 
         List<String> remarks = NetworkDrift.of(network(ETH0), links, TABLE).remarks();
 

@@ -73,8 +73,8 @@ class PluginFaultTest {
         while (pings.hasRemaining()) {
             pings.put(new byte[] {0, 0, 8, 6, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8});
         }
-        try (ServerSocketChannel listening = ServerSocketChannel.open(StandardProtocolFamily.UNIX)
-                .bind(UnixDomainSocketAddress.of(socket()))) {
+        try (ServerSocketChannel listening =
+                ServerSocketChannel.open(StandardProtocolFamily.UNIX).bind(UnixDomainSocketAddress.of(socket()))) {
             FutureTask<Integer> flood = new FutureTask<>(() -> {
                 int sent = 0;
                 try (SocketChannel asking = listening.accept()) {

@@ -306,8 +306,7 @@ class ProbesTest {
         assertUnhealthy(execOf(asRoot("/bin/sh", who), "nobody", ProcessSettings.NONE), "it said: 0");
         assertUnhealthy(execOf(asRoot(shell.toString(), who), "nobody", ProcessSettings.NONE), "it said: 0");
         Files.setPosixFilePermissions(directory, PosixFilePermissions.fromString("rwxrwxrwx"));
-        Health refused = Objects.requireNonNull(
-                execOf(asRoot(shell.toString(), who), "nobody", ProcessSettings.NONE));
+        Health refused = Objects.requireNonNull(execOf(asRoot(shell.toString(), who), "nobody", ProcessSettings.NONE));
 
         assertEquals(Verdict.UNKNOWN, refused.verdict());
         assertTrue(refused.problem().contains(directory + " may be written to by everybody"), refused.problem());

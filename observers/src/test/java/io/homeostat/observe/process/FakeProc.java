@@ -42,7 +42,9 @@ public final class FakeProc {
 
     /** Whose a process is that is there; without this, ours. */
     public FakeProc ids(long pid, int real, int effective) throws IOException {
-        write(pid + "/status", "Name:\tprogram\nUid:\t" + real + "\t" + effective + "\t" + effective + "\t" + effective + "\n");
+        write(
+                pid + "/status",
+                "Name:\tprogram\nUid:\t" + real + "\t" + effective + "\t" + effective + "\t" + effective + "\n");
         return this;
     }
 

@@ -6,8 +6,8 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.homeostat.desired.state.Identity.ProcessIdentity;
-import io.homeostat.observe.process.LaunchDirectory.LaunchMarks;
 import io.homeostat.observe.Pace;
+import io.homeostat.observe.process.LaunchDirectory.LaunchMarks;
 import io.homeostat.observe.process.ProcFs.Stat;
 import java.io.IOException;
 import java.nio.file.Files;

@@ -210,7 +210,13 @@ class ProcessObserverTest {
         String id = "0b2e4a6c-0000-4000-8000-000000000001";
         Files.createDirectories(layout.stateDir());
         Object owner = Files.getAttribute(layout.stateDir(), "unix:uid");
-        proc.process(99, 1, 99, 4999, LaunchMarks.KEEPER + "=" + id, LaunchMarks.KEEPER_DIRECTORY + "=" + layout.launch(Launches.ID, id))
+        proc.process(
+                        99,
+                        1,
+                        99,
+                        4999,
+                        LaunchMarks.KEEPER + "=" + id,
+                        LaunchMarks.KEEPER_DIRECTORY + "=" + layout.launch(Launches.ID, id))
                 .process(100, 99, 100, 5000, LaunchMarks.LAUNCH + "=" + id);
         proc.write("99/status", "Uid:" + ("\t" + owner).repeat(4) + "\n");
         Files.createSymbolicLink(proc.root.resolve("99/root"), Path.of("/"));

@@ -41,19 +41,12 @@ class ProcessTreeTest {
 
     private ProcessTree tree(@Nullable ProcessIdentity main) {
         return new ProcessTree(
-                proc.procFs,
-                layout,
-                instance,
-                main,
-                new LimitObserver(CgroupLayout.NONE),
-                ProcessTree.Extent.TREE);
+                proc.procFs, layout, instance, main, new LimitObserver(CgroupLayout.NONE), ProcessTree.Extent.TREE);
     }
 
     private ProcessTree alone(@Nullable ProcessIdentity main) throws Exception {
         LimitObserver groups = new LimitObserver(CgroupLayout.detect(root, root.resolve("no-proc"), "homeostat"));
-        return new ProcessTree(
-                proc.procFs, layout,
-                instance, main, groups, ProcessTree.Extent.MAIN);
+        return new ProcessTree(proc.procFs, layout, instance, main, groups, ProcessTree.Extent.MAIN);
     }
 
     private ProcessTree grouped(String pids) throws Exception {
@@ -61,9 +54,7 @@ class ProcessTreeTest {
         Path group = Files.createDirectories(root.resolve("homeostat.slice/plugin-ops-agent"));
         Files.writeString(group.resolve("cgroup.procs"), pids);
         LimitObserver groups = new LimitObserver(CgroupLayout.detect(root, root.resolve("no-proc"), "homeostat"));
-        return new ProcessTree(
-                proc.procFs, layout,
-                instance, MAIN, groups, ProcessTree.Extent.TREE);
+        return new ProcessTree(proc.procFs, layout, instance, MAIN, groups, ProcessTree.Extent.TREE);
     }
 
     @Test

@@ -64,13 +64,7 @@ class UnknownLaunchesTest {
     }
 
     private void keeper(String id, String directory) throws IOException {
-        proc.process(
-                99,
-                1,
-                99,
-                4999,
-                LaunchMarks.KEEPER + "=" + id,
-                LaunchMarks.KEEPER_DIRECTORY + "=" + directory);
+        proc.process(99, 1, 99, 4999, LaunchMarks.KEEPER + "=" + id, LaunchMarks.KEEPER_DIRECTORY + "=" + directory);
     }
 
     private void users(int... ids) throws IOException {

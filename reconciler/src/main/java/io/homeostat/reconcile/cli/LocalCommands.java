@@ -99,7 +99,8 @@ final class LocalCommands {
 
     /** What an agent with this configuration says in its log, too. */
     private static Stream<Problem> doubtful(Path path, boolean root) {
-        AgentConfig config = AgentConfigReader.read(path, TrustedPath.of(root, ImmutableList.of())).config();
+        AgentConfig config = AgentConfigReader.read(path, TrustedPath.of(root, ImmutableList.of()))
+                .config();
         if (config == null) {
             return Stream.empty();
         }
@@ -110,10 +111,11 @@ final class LocalCommands {
                         .map(objection -> new Problem(
                                 Problem.Kind.UNTRUSTED, "", source.toString(), 0, 0, "", objection.ofDocuments())));
         return Stream.concat(
-                config.metrics()
+                config
+                        .metrics()
                         .warning()
-                        .map(warning -> new Problem(
-                                Problem.Kind.VALUE, "", path.toString(), 0, 0, "metrics.listen", warning))
+                        .map(warning ->
+                                new Problem(Problem.Kind.VALUE, "", path.toString(), 0, 0, "metrics.listen", warning))
                         .stream(),
                 untrusted);
     }

@@ -290,8 +290,8 @@ public record LogsCommand(Selection selection, Instant since, OptionalInt tail, 
             return;
         }
         out.println((isMarked() ? Strings.padEnd(id.toString(), width, ' ') + " | " : "")
-                        + (timestamps ? TIME.format(line.time()) + " " : "")
-                        + line.text());
+                + (timestamps ? TIME.format(line.time()) + " " : "")
+                + line.text());
     }
 
     /** What it writes to its standard output and error, then its log of errors if it has one. */

@@ -29,7 +29,6 @@ import io.homeostat.reconcile.plan.Plan;
 import io.homeostat.reconcile.plan.Situations;
 import io.homeostat.reconcile.status.Survey.Finding;
 import io.homeostat.reconcile.status.Survey.Memory;
-import java.util.Optional;
 
 /**
  * Shows what apply would do; touches nothing. Without documents the plan is against the stored desired state, and, where no agent runs, what

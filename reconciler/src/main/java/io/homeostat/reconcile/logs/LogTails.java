@@ -99,8 +99,7 @@ public interface LogTails {
                         + " is not what the program was launched with, so it is not known what is secret; see homeostat logs "
                         + id + ")";
             }
-            SecretMask mask = DeclaredSecrets.everGiven(
-                    declared.stream(), store.history(id), store.revisions(id));
+            SecretMask mask = DeclaredSecrets.everGiven(declared.stream(), store.history(id), store.revisions(id));
             launched.learn(id, mask);
             return mask.mask(lines);
         }

@@ -84,8 +84,7 @@ final class DisruptionBudget {
         synchronized (disrupted) {
             changing = ImmutableSet.copyOf(disrupted);
         }
-        return dependencies(wanted)
-                .of(id, host, own, neighbours(changing::contains), ending::contains);
+        return dependencies(wanted).of(id, host, own, neighbours(changing::contains), ending::contains);
     }
 
     /**

@@ -38,8 +38,7 @@ import org.slf4j.LoggerFactory;
  */
 public final class Reconciler implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(Reconciler.class);
-    private static final Backoff AFTER_BROKEN_PASSES =
-            Backoff.doubling(Duration.ofSeconds(5), Duration.ofMinutes(5));
+    private static final Backoff AFTER_BROKEN_PASSES = Backoff.doubling(Duration.ofSeconds(5), Duration.ofMinutes(5));
     private static final Duration PATIENCE_AT_CLOSE = Duration.ofSeconds(10);
 
     /** How often the loop shows that it goes round, when nothing is due. */
@@ -56,6 +55,7 @@ public final class Reconciler implements AutoCloseable {
     private final AtomicLong passes = new AtomicLong();
     /** How many passes of a workload have thrown since one came to its end. */
     private final ConcurrentMap<WorkloadId, Integer> broken = new ConcurrentHashMap<>();
+
     private final WorkQueue<WorkloadId> queue = new WorkQueue<>(Ticker.systemTicker());
     private final ExecutorService workers = Executors.newThreadPerTaskExecutor(
             Thread.ofVirtual().name("pass-", 0).factory());

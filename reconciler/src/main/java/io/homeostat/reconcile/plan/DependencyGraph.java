@@ -111,11 +111,7 @@ public final class DependencyGraph {
      * @param ending those that are to be stopped, and wait until what is part of them has ended
      */
     public Relations of(
-            WorkloadId id,
-            HostFacts host,
-            WorkloadHistory own,
-            Neighbours neighbours,
-            Predicate<WorkloadId> ending) {
+            WorkloadId id, HostFacts host, WorkloadHistory own, Neighbours neighbours, Predicate<WorkloadId> ending) {
         Function<WorkloadId, Remembered> look = neighbours::remembered;
         Prospects now = neighbours.now(this, host);
         Declaration declared = desired.declarations().get(id);
@@ -131,8 +127,7 @@ public final class DependencyGraph {
                     partsExcept(leaving, id, look),
                     ImmutableSet.of());
         }
-        ImmutableList<Need> fare =
-                needs.get(id).stream().map(now::need).collect(ImmutableList.toImmutableList());
+        ImmutableList<Need> fare = needs.get(id).stream().map(now::need).collect(ImmutableList.toImmutableList());
         LastKnownGood lastKnownGood = own.lastKnownGood();
         ImmutableList<WorkloadId> stoppedBefore = stoppedBefore(id, look);
         return new Relations(

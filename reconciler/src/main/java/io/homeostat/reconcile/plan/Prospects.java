@@ -26,14 +26,16 @@ final class Prospects {
     private final Predicate<WorkloadId> changing;
     private final Map<WorkloadId, Remembered> remembered = Collections.synchronizedMap(new HashMap<>());
     private final Map<WorkloadId, Prospect> judged = Collections.synchronizedMap(new HashMap<>());
-    private final Map<Map.Entry<String, String>, ImmutableList<Need>> down = Collections.synchronizedMap(new HashMap<>());
+    private final Map<Map.Entry<String, String>, ImmutableList<Need>> down =
+            Collections.synchronizedMap(new HashMap<>());
 
     /**
      * @param stuck whether it, or anything that it has to wait for, does not become well by itself as far as is known
      * @param held the nearest of it and those that it waits for that somebody has stopped or left alone; null when there is none
      * @param distance to that
      */
-    private record Prospect(boolean well, boolean stuck, @Nullable WorkloadId held, int distance) {
+    private record Prospect(
+            boolean well, boolean stuck, @Nullable WorkloadId held, int distance) {
         static final Prospect WELL = new Prospect(true, false, null, 0);
     }
 
@@ -171,6 +173,7 @@ final class Prospects {
             alone = new Prospect(false, graph.isStuck(id, neighbour), null, 0);
             last = graph.isInCycle(id);
         }
-        return new Visit(id, alone, last ? Collections.emptyIterator() : graph.needs(id).iterator());
+        return new Visit(
+                id, alone, last ? Collections.emptyIterator() : graph.needs(id).iterator());
     }
 }

@@ -230,7 +230,8 @@ final class TargetSteps {
 
     /** Removes what was put back before and was damaged before it ran, so that such repairs leave one installation behind and not many. */
     private void collectDamaged(@Nullable ObservedInstance current) {
-        if (target.damaged() == null || hasRunSinceRepair(current, situation.history().run())) {
+        if (target.damaged() == null
+                || hasRunSinceRepair(current, situation.history().run())) {
             return;
         }
         collected = situation.installations().stream()

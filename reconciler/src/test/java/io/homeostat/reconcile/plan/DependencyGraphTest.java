@@ -196,7 +196,8 @@ class DependencyGraphTest {
     @Test
     void ofALongChainEachIsReadAndJudgedOnceForAllThatWaitForIt() {
         DependencyGraph dependencies = chain("");
-        assertEquals(ImmutableSet.of(Need.State.COMING), states(dependencies, neighbours()), "nothing was launched yet");
+        assertEquals(
+                ImmutableSet.of(Need.State.COMING), states(dependencies, neighbours()), "nothing was launched yet");
         assertEquals(LINKS - 1, asked.size(), "nobody depends on the last one");
 
         WorkloadId first = link(0);
@@ -237,14 +238,13 @@ class DependencyGraphTest {
 
     /** Workloads of which each depends on the one before. */
     private DependencyGraph chain(String first) {
-        String others = IntStream.range(1, LINKS)
-                .mapToObj(i -> """
+        String others =
+                IntStream.range(1, LINKS).mapToObj(i -> """
                         apiVersion: homeostat.io/v1
                         kind: Process
                         metadata: {name: w%d}
                         spec: {install: local, entryPoint: /bin/a, dependsOn: [process/w%d]}
-                        """.formatted(i, i - 1))
-                .collect(Collectors.joining("---\n"));
+                        """.formatted(i, i - 1)).collect(Collectors.joining("---\n"));
         return dependencies(Stream.concat(Stream.of(process("w0", first)), Written.workloads(others).stream())
                 .toArray(Workload[]::new));
     }
@@ -288,11 +288,7 @@ class DependencyGraphTest {
         remembered.put(b, new Remembered(disabled, ImmutableList.of(), null));
 
         Relations relations = dependencies.of(
-                WorkloadId.process("a"),
-                HOST,
-                WorkloadHistory.NONE,
-                neighbours(b::equals),
-                other -> false);
+                WorkloadId.process("a"), HOST, WorkloadHistory.NONE, neighbours(b::equals), other -> false);
 
         assertEquals(List.of(), relations.down());
     }
@@ -567,8 +563,7 @@ class DependencyGraphTest {
     }
 
     private Relations relations(DependencyGraph dependencies, WorkloadId id) {
-        return dependencies.of(
-                id, HOST, look(id).history(), neighbours(), other -> false);
+        return dependencies.of(id, HOST, look(id).history(), neighbours(), other -> false);
     }
 
     private Neighbours neighbours() {

@@ -361,8 +361,8 @@ class RepairPlanningTest {
                                 2,
                                 damaged()
                                         .cached("A")
-                                        .history(h -> h.withRun(
-                                                h.run().withRepairs(failed(1, NOW.minusSeconds(60))))))),
+                                        .history(
+                                                h -> h.withRun(h.run().withRepairs(failed(1, NOW.minusSeconds(60))))))),
                 row(
                         "but not in a loop",
                         "wait INSTALL_DAMAGED: wait",

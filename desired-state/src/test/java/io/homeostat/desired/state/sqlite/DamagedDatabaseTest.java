@@ -234,7 +234,8 @@ final class DamagedDatabaseTest {
         Path wal = StateDirectory.companion(layout.database(), "-wal");
         for (Path file : List.of(layout.database(), wal, layout.lock())) {
             Files.deleteIfExists(file);
-            assertEquals(0, new ProcessBuilder("mkfifo", file.toString()).start().waitFor());
+            assertEquals(
+                    0, new ProcessBuilder("mkfifo", file.toString()).start().waitFor());
 
             StoreException failure = assertThrows(StoreException.class, () -> {
                 if (file.equals(layout.lock())) {

@@ -70,7 +70,6 @@ final class LocalTransport implements AutoCloseable {
         }
     }
 
-
     /** A server that has not been started. Its service is called on the one thread. */
     Server server(Path socket, ChannelHandler guard, BindableService service) {
         return NettyServerBuilder.forAddress(UnixDomainSocketAddress.of(socket))

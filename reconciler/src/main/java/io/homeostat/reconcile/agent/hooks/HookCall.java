@@ -67,8 +67,8 @@ sealed interface HookCall extends AutoCloseable {
             Optional<Objection> objection =
                     TrustedPath.of(TrustedPath.isRoot(), ImmutableList.of()).objection(file);
             if (objection.isPresent()) {
-                throw new IOException(program + " is not run as root: " + objection.get().why() + "; "
-                        + objection.get().remedy());
+                throw new IOException(program + " is not run as root: "
+                        + objection.get().why() + "; " + objection.get().remedy());
             }
             ProcessBuilder builder = new ProcessBuilder(ImmutableList.<String>builder()
                             .add(file.toString())

@@ -98,8 +98,8 @@ public final class UserDirectories {
                         ? trusted(directory).map(found -> found.why() + "; " + found.remedy())
                         : Optional.empty();
         if (objection.isPresent()) {
-            throw new CommandFailure(
-                    what + " " + directory + " can't be used: " + objection.get() + ", or choose another with " + option);
+            throw new CommandFailure(what + " " + directory + " can't be used: " + objection.get()
+                    + ", or choose another with " + option);
         }
     }
 

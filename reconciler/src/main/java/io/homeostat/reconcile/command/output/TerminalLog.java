@@ -77,7 +77,10 @@ public final class TerminalLog extends OutputStream {
         }
         String text = begun.toString();
         begun.setLength(0);
-        if (coloured && text.length() > 2 && text.endsWith("m") && COLOUR.matcher(text).matches()) {
+        if (coloured
+                && text.length() > 2
+                && text.endsWith("m")
+                && COLOUR.matcher(text).matches()) {
             shown.append(text);
             painted = true;
         } else if (text.equals("\r\n")) {

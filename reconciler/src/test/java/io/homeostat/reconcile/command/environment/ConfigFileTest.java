@@ -22,7 +22,8 @@ class ConfigFileTest {
 
     @Test
     void withoutAFileTheDefaultsHold() {
-        assertEquals(AgentConfigReader.defaults(), new ConfigFile(directory.resolve("agent.yaml"), false, false).read());
+        assertEquals(
+                AgentConfigReader.defaults(), new ConfigFile(directory.resolve("agent.yaml"), false, false).read());
     }
 
     @Test
