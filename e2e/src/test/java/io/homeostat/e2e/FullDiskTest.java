@@ -114,7 +114,7 @@ final class FullDiskTest {
                                 "-t",
                                 "tmpfs",
                                 "-o",
-                                "size=" + megabytes + "m",
+                                "mode=0700,size=" + megabytes + "m",
                                 "tmpfs",
                                 homeostat.stateDir().toString())
                         == 0,
