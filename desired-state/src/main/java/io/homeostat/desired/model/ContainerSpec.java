@@ -8,12 +8,14 @@ import com.google.common.hash.Hashing;
 import io.homeostat.desired.model.guest.ContainerSettings;
 import io.homeostat.desired.model.schema.Fields.Doc;
 import io.homeostat.desired.model.schema.Fields.Inline;
+import io.homeostat.desired.model.schema.Fields.RunsInside;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /** Work in a virtual machine, which the agent of its sandbox runs. */
 @Doc("Work in a virtual machine, kept apart from what else runs there.")
+@RunsInside
 public record ContainerSpec(
         @Inline ContainerSettings container,
 

@@ -15,6 +15,7 @@ import io.homeostat.desired.model.schema.Fields.Key;
 import io.homeostat.desired.model.schema.Fields.Keys;
 import io.homeostat.desired.model.schema.Fields.Matches;
 import io.homeostat.desired.model.schema.Fields.Range;
+import io.homeostat.desired.model.schema.Fields.RunsInside;
 import io.homeostat.desired.model.schema.Fields.Secret;
 import java.nio.charset.StandardCharsets;
 import java.util.Map;
@@ -22,6 +23,7 @@ import org.jspecify.annotations.Nullable;
 
 /** Work that a driver of this machine runs. */
 @Doc("Work that a driver of this machine runs.")
+@RunsInside
 public record TaskSpec(
         @Doc("The Driver that runs it.")
         @Matches(value = "[A-Za-z0-9][A-Za-z0-9._-]{0,62}", words = "the name of a Driver")

@@ -9,7 +9,6 @@ import com.google.common.collect.ImmutableMap;
 import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.model.Calendar;
 import io.homeostat.desired.model.Config;
-import io.homeostat.desired.model.ContainerSpec;
 import io.homeostat.desired.model.Lifecycle.Execution;
 import io.homeostat.desired.model.Lifecycle.Limits;
 import io.homeostat.desired.model.Lifecycle.Restart;
@@ -21,8 +20,8 @@ import io.homeostat.desired.model.Program;
 import io.homeostat.desired.model.Reload;
 import io.homeostat.desired.model.RolloutSpec;
 import io.homeostat.desired.model.Source;
-import io.homeostat.desired.model.TaskSpec;
 import io.homeostat.desired.model.schema.Fields.NeverOver;
+import io.homeostat.desired.model.schema.Fields.RunsInside;
 import io.homeostat.desired.model.schema.Notation;
 import io.homeostat.desired.model.schema.Portion;
 import io.homeostat.desired.model.schema.Size;
@@ -68,8 +67,6 @@ final class Constraints {
                             Execution.class,
                             new Needs("type", Execution.Type.ONE_SHOT, "triggers", "without one it would never run"))
                     .put(Triggers.class, new AnyTrigger())
-                    .put(TaskSpec.class, new UserInside())
-                    .put(ContainerSpec.class, new UserInside())
                     .put(Restart.class, new DelaysInOrder())
                     .put(Config.class, new ExactlyOne(ImmutableList.of("string", "struct")))
                     .put(Probe.class, new ExactlyOne(ImmutableList.of("http", "tcp", "exec", "grpc")))
@@ -104,13 +101,16 @@ final class Constraints {
     private Constraints() {}
 
     static ImmutableList<Constraint> of(Class<?> record) {
+        ImmutableList.Builder<Constraint> all =
+                ImmutableList.<Constraint>builder().addAll(ALL.get(record));
         NeverOver never = record.getAnnotation(NeverOver.class);
-        return never == null
-                ? ALL.get(record)
-                : ImmutableList.<Constraint>builder()
-                        .addAll(ALL.get(record))
-                        .add(new NoOneShot(never.value()))
-                        .build();
+        if (never != null) {
+            all.add(new NoOneShot(never.value()));
+        }
+        if (record.isAnnotationPresent(RunsInside.class)) {
+            all.add(new UserInside());
+        }
+        return all.build();
     }
 
     /** When one field has a value, by default or in writing, another has to be written. */

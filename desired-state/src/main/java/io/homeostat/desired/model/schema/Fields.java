@@ -108,6 +108,11 @@ public final class Fields {
         String value();
     }
 
+    /** A kind whose workloads run inside something else, which starts their commands: none of these can be run as this machine's root. */
+    @Retention(RetentionPolicy.RUNTIME)
+    @Target(ElementType.TYPE)
+    public @interface RunsInside {}
+
     /** The value never appears in plans, status, events, logs or errors. */
     @Retention(RetentionPolicy.RUNTIME)
     @Target(ElementType.RECORD_COMPONENT)
