@@ -1,6 +1,8 @@
 package io.homeostat.desired.state.sqlite;
 
 import com.google.common.collect.ImmutableSet;
+import io.homeostat.desired.platform.OwnDirectory;
+import io.homeostat.desired.platform.TrustedPath;
 import io.homeostat.desired.state.StoreException;
 import java.io.IOException;
 import java.nio.channels.ClosedByInterruptException;
@@ -17,6 +19,7 @@ import java.nio.file.attribute.BasicFileAttributes;
 import java.nio.file.attribute.FileAttribute;
 import java.nio.file.attribute.PosixFilePermission;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.util.Optional;
 import java.util.Set;
 
 /** Creates what belongs to the state directory so that nobody else can read it, not even for an instant. */
@@ -48,6 +51,12 @@ final class StateDirectory {
                 Files.createDirectories(parent, OPEN_DIRECTORY);
             }
             Files.createDirectories(directory, PRIVATE_DIRECTORY);
+            // Where others may create what they like, somebody may have been faster.
+            Optional<String> objection = OwnDirectory.objection(directory.toAbsolutePath(), TrustedPath.isRoot());
+            if (objection.isPresent()) {
+                throw new StoreException("the state directory " + directory + " can't be used: " + objection.get()
+                        + ", or choose another with --state-dir");
+            }
         } catch (NoSuchFileException e) {
             // All above it is there, or was made a moment ago.
             throw new StoreException(

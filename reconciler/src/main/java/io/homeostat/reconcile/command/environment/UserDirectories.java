@@ -2,10 +2,9 @@ package io.homeostat.reconcile.command.environment;
 
 import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.AgentConfig;
-import io.homeostat.desired.platform.FileOwner;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.platform.MachineIdentity;
-import io.homeostat.desired.platform.TrustedPath;
+import io.homeostat.desired.platform.OwnDirectory;
 import io.homeostat.desired.state.StoreException;
 import io.homeostat.desired.state.sqlite.MachineState;
 import io.homeostat.desired.yaml.AgentConfigReader;
@@ -33,7 +32,6 @@ public final class UserDirectories {
     public static final String CONFIG_HOME = "XDG_CONFIG_HOME";
 
     static final Path MACHINE_ID = Path.of("/etc/machine-id");
-    private static final int STICKY = 01000;
     private static final Pattern HEX_ID = Pattern.compile("[0-9a-f]{32}");
 
     /** In agent.yaml: find out. */
@@ -85,51 +83,11 @@ public final class UserDirectories {
         return layout.of(instanceId.equals(AUTO) ? lastKnown(layout) : instanceId);
     }
 
-    /**
-     * What is in these directories decides what is run, signalled and deleted: whoever else could change it would have all that done as
-     * this user.
-     */
     private void requireOurs(Path directory, String what, String option) {
-        Optional<FileOwner> other = other(directory);
-        Optional<String> objection = other.isPresent()
-                ? other.map(owner -> "it belongs to " + owner.words() + "; run it as that user: sudo -u "
-                        + (owner.isNamed() ? owner.name() : "'#" + owner.uid() + "'") + " homeostat ...")
-                : environment.isRoot()
-                        ? trusted(directory).map(found -> found.why() + "; " + found.remedy())
-                        : Optional.empty();
-        if (objection.isPresent()) {
-            throw new CommandFailure(what + " " + directory + " can't be used: " + objection.get()
-                    + ", or choose another with " + option);
-        }
-    }
-
-    /** To whom a directory belongs that is not this process's user's. */
-    private static Optional<FileOwner> other(Path directory) {
-        try {
-            Optional<FileOwner> owner = FileOwner.of(directory);
-            return owner.isPresent() && owner.get().isOurs() ? Optional.empty() : owner;
-        } catch (IOException e) {
-            return Optional.empty();
-        }
-    }
-
-    /** Of one that is not there yet, what is above it. */
-    private static Optional<TrustedPath.Objection> trusted(Path directory) {
-        TrustedPath rule = TrustedPath.ofThisProcess(ImmutableList.of());
-        Path there = directory;
-        while (there.getParent() != null && Files.notExists(there, LinkOption.NOFOLLOW_LINKS)) {
-            there = there.getParent();
-        }
-        // Others may create what they like in one with the sticky bit; that it is ours is seen once it is made.
-        return there.equals(directory) || !isSticky(there) ? rule.objection(there) : Optional.empty();
-    }
-
-    private static boolean isSticky(Path directory) {
-        try {
-            return ((int) Files.getAttribute(directory, "unix:mode") & STICKY) != 0;
-        } catch (IOException e) {
-            return false;
-        }
+        OwnDirectory.objection(directory, environment.isRoot()).ifPresent(objection -> {
+            throw new CommandFailure(
+                    what + " " + directory + " can't be used: " + objection + ", or choose another with " + option);
+        });
     }
 
     /** For commands that only look: the last known machine. Those that change something claim the directory, see {@link MachineClaim}. */
