@@ -183,14 +183,20 @@ final class ServerFaultsTest extends DownloadTestBed {
     @Test
     void redirectsDoNotLeadToMetadataServers() {
         // The address of metadata servers in other words, too: whatever the name, its address counts.
-        for (String host : new String[] {"169.254.169.254", "[fe80::1]", "[::ffff:169.254.169.254]", "2852039166"}) {
+        for (String host : List.of(
+                "169.254.169.254",
+                "[fe80::1]",
+                "[::ffff:169.254.169.254]",
+                "2852039166",
+                "[fd00:ec2::254]",
+                "100.100.100.200")) {
             serve(redirect("http://" + host + "/computeMetadata/v1/?sesame"));
 
             ActuationFailure failure = failure(source());
 
             assertFalse(failure.fatal());
             assertEquals(FailureCause.of(FailureCause.Kind.REDIRECT), failure.failureCause());
-            assertMessage(failure, "which is the link-local address ");
+            assertMessage(failure, "no redirect to it is followed");
             assertNothingLeft();
         }
     }

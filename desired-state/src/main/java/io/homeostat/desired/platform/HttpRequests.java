@@ -2,6 +2,8 @@ package io.homeostat.desired.platform;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import com.google.common.collect.ImmutableSet;
+import com.google.common.net.InetAddresses;
 import java.net.InetAddress;
 import java.net.URI;
 import java.net.UnknownHostException;
@@ -9,9 +11,16 @@ import java.net.http.HttpRequest;
 import java.util.Arrays;
 import java.util.Base64;
 import java.util.Optional;
+import java.util.stream.Stream;
 
 /** Requests to URLs that may name a user: what quotes a request's URL can't quote a password. */
 public final class HttpRequests {
+    /** Those that are not link-local: of Alibaba Cloud, Azure, AWS and Google Cloud. */
+    private static final ImmutableSet<InetAddress> METADATA_SERVERS = Stream.of(
+                    "100.100.100.200", "168.63.129.16", "fd00:ec2::254", "fd20:ce::254")
+            .map(InetAddresses::forString)
+            .collect(ImmutableSet.toImmutableSet());
+
     private HttpRequests() {}
 
     /**
@@ -41,8 +50,8 @@ public final class HttpRequests {
     }
 
     /**
-     * Returns why a redirect to a host is not followed: a link-local address, at which clouds have metadata servers that tell secrets to
-     * whoever asks from the machine. Empty when it may be followed; an address that is declared is meant.
+     * Returns why a redirect to a host is not followed: at a link-local address, and some others, clouds have metadata servers that tell
+     * secrets to whoever asks from the machine. Empty when it may be followed; an address that is declared is meant.
      *
      * @param declared host of the URL that somebody declared
      */
@@ -52,11 +61,12 @@ public final class HttpRequests {
         }
         try {
             return Arrays.stream(InetAddress.getAllByName(host))
-                    .filter(InetAddress::isLinkLocalAddress)
+                    .filter(address -> address.isLinkLocalAddress() || METADATA_SERVERS.contains(address))
                     .findFirst()
-                    .map(address -> "the server redirects to " + host + ", which is the link-local address "
+                    .map(address -> "the server redirects to " + host + ", which is "
+                            + (address.isLinkLocalAddress() ? "the link-local address " : "a cloud's metadata server at ")
                             + address.getHostAddress()
-                            + "; no redirect to one is followed, declare it in the URL itself if it is meant");
+                            + "; no redirect to it is followed, declare it in the URL itself if it is meant");
         } catch (UnknownHostException e) {
             // Whoever connects to it says so.
             return Optional.empty();

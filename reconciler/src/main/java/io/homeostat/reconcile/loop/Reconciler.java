@@ -53,6 +53,7 @@ public final class Reconciler implements AutoCloseable {
     private final BiFunction<WorkloadId, PassResult, Optional<Duration>> whenAgain;
     private final Runnable heartbeat;
     private final AtomicLong passes = new AtomicLong();
+
     /** How many passes of a workload have thrown since one came to its end. */
     private final ConcurrentMap<WorkloadId, Integer> broken = new ConcurrentHashMap<>();
 
