@@ -1,6 +1,7 @@
 package io.homeostat.desired.model;
 
 import com.google.common.base.CharMatcher;
+import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /** Takes out of a text what must not be shown. */
@@ -9,9 +10,12 @@ public final class Redaction {
     public static final String MASK = "(masked)";
 
     private static final Pattern USER_INFO = Pattern.compile("^([A-Za-z][A-Za-z0-9+.-]*://)[^/@]*@");
-    /** Schemes are short; without a bound a text of letters alone would take the square of its length. */
-    private static final Pattern QUERY_IN_TEXT =
-            Pattern.compile("([A-Za-z][A-Za-z0-9+.-]{0,30}://[^\\s?\"'<>]*)\\?[^\\s\"'<>)]*");
+    /**
+     * Schemes are short; without a bound a text of letters alone would take the square of its length. So would one of many URLs without a
+     * query, did each not match as a whole.
+     */
+    private static final Pattern URL_IN_TEXT =
+            Pattern.compile("([A-Za-z][A-Za-z0-9+.-]{0,30}://[^\\s?\"'<>]*+)(\\?[^\\s\"'<>)]*+)?");
 
     private static final Pattern USER_INFO_IN_TEXT =
             Pattern.compile("([A-Za-z][A-Za-z0-9+.-]{0,30}://)[^\\s/?#\"'<>@]*@");
@@ -27,7 +31,9 @@ public final class Redaction {
 
     /** A text in which every URL is without query and user information; for messages of libraries that may quote one. */
     public static String text(String text) {
-        String withoutQueries = QUERY_IN_TEXT.matcher(text).replaceAll("$1?...");
+        String withoutQueries = URL_IN_TEXT
+                .matcher(text)
+                .replaceAll(url -> Matcher.quoteReplacement(url.group(1) + (url.group(2) == null ? "" : "?...")));
         return USER_INFO_IN_TEXT.matcher(withoutQueries).replaceAll("$1");
     }
 }

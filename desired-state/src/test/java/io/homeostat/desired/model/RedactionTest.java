@@ -2,6 +2,8 @@ package io.homeostat.desired.model;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
@@ -28,5 +30,14 @@ class RedactionTest {
     })
     void everyUrlInATextIsShownWithoutWhatIsSecret(String text, String shown) {
         assertEquals(shown, Redaction.text(text));
+    }
+
+    /** In the square of its length this would take an hour. */
+    @Test
+    @Timeout(60)
+    void aLongTextOfUrlsTakesNoLongerThanAnother() {
+        String urls = "a://".repeat(1 << 20);
+
+        assertEquals(urls, Redaction.text(urls));
     }
 }
