@@ -23,8 +23,11 @@ final class HttpClients {
      * @throws IOException if one of the files can't be used
      */
     static HttpClient open(@Nullable Tls tls, String setting) throws IOException {
-        HttpClient.Builder client =
-                HttpClient.newBuilder().connectTimeout(CONNECTING).followRedirects(HttpClient.Redirect.NEVER);
+        HttpClient.Builder client = HttpClient.newBuilder()
+                // The client's HTTP/2 answers each PING, and keeps answers that the server does not read without end.
+                .version(HttpClient.Version.HTTP_1_1)
+                .connectTimeout(CONNECTING)
+                .followRedirects(HttpClient.Redirect.NEVER);
         if (tls != null) {
             client.sslContext(context(tls, setting));
         }
