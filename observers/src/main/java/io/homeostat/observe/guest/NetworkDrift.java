@@ -1,6 +1,7 @@
 package io.homeostat.observe.guest;
 
 import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSetMultimap;
 import com.google.common.collect.LinkedHashMultiset;
 import com.google.common.collect.Multiset;
 import com.google.common.net.InetAddresses;
@@ -201,9 +202,12 @@ public record NetworkDrift(
         for (GuestNetwork.Route route : declared.routes()) {
             (isTold(route) ? missing : untold).add(Key.of(route));
         }
+        ImmutableSetMultimap<String, IpPrefix> networks = links.stream()
+                .collect(ImmutableSetMultimap.flatteningToImmutableSetMultimap(
+                        Interface::getName, link -> addresses(link).stream().map(IpPrefix::network)));
         for (Route route : table) {
             Key.of(route)
-                    .filter(key -> !missing.remove(key) && !untold.contains(key) && !isMadeByKernel(key, links))
+                    .filter(key -> !missing.remove(key) && !untold.contains(key) && !isMadeByKernel(key, networks))
                     .ifPresent(key -> remarks.add(
                             key + " is not declared; the agent can't remove it, a new boot of the guest does"));
         }
@@ -217,15 +221,10 @@ public record NetworkDrift(
     }
 
     /** The kernel makes a route to the network of each address, and to what is local to a link. */
-    private static boolean isMadeByKernel(Key key, List<Interface> links) {
-        if (!(key instanceof Key.Direct(IpPrefix dest, String device))) {
-            return false;
-        }
-        return dest.address().isLinkLocalAddress()
-                || dest.address().isMulticastAddress()
-                || links.stream()
-                        .filter(link -> link.getName().equals(device))
-                        .flatMap(link -> addresses(link).stream())
-                        .anyMatch(address -> address.network().equals(dest));
+    private static boolean isMadeByKernel(Key key, ImmutableSetMultimap<String, IpPrefix> networks) {
+        return key instanceof Key.Direct(IpPrefix dest, String device)
+                && (dest.address().isLinkLocalAddress()
+                        || dest.address().isMulticastAddress()
+                        || networks.containsEntry(device, dest));
     }
 }
