@@ -42,11 +42,16 @@ public final class ConnectionLimit {
         }
     }
 
-    /** Returns the connection that has to go. */
+    /** Returns the connection that has to go. It counts as idle no more: others may come before it is known to be closed. */
     private synchronized @Nullable Channel opened(Channel connection) {
         open++;
         idle.add(connection);
-        return open > most ? idle.iterator().next() : null;
+        if (open <= most) {
+            return null;
+        }
+        Channel superfluous = idle.iterator().next();
+        idle.remove(superfluous);
+        return superfluous;
     }
 
     private synchronized void closed(Channel connection) {

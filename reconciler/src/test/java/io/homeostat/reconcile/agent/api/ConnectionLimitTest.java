@@ -1,9 +1,17 @@
 package io.homeostat.reconcile.agent.api;
 
+import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.netty.channel.Channel;
+import io.netty.channel.ChannelHandler;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.ChannelOutboundHandlerAdapter;
+import io.netty.channel.ChannelPromise;
 import io.netty.channel.embedded.EmbeddedChannel;
+import java.util.ArrayList;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 
 class ConnectionLimitTest {
@@ -21,6 +29,30 @@ class ConnectionLimitTest {
 
         assertFalse(first.isOpen());
         assertTrue(second.isOpen() && third.isOpen());
+    }
+
+    @Test
+    void manyAtOnceTakeThePlacesOfAsMany() {
+        List<Channel> told = new ArrayList<>();
+        // That one is closed becomes known after others were accepted.
+        ChannelHandler slow = new ChannelOutboundHandlerAdapter() {
+            @Override
+            public boolean isSharable() {
+                return true;
+            }
+
+            @Override
+            public void close(ChannelHandlerContext context, ChannelPromise promise) {
+                told.add(context.channel());
+            }
+        };
+        Channel first = new EmbeddedChannel(slow, limit.handler());
+        Channel second = new EmbeddedChannel(slow, limit.handler());
+
+        connect();
+        connect();
+
+        assertEquals(List.of(first, second), told);
     }
 
     @Test
