@@ -49,11 +49,13 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.FileTime;
 import java.time.Duration;
-import java.util.ArrayList;
-import java.util.List;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
+import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
@@ -467,20 +469,20 @@ public final class EtcdKeyValues implements KeyValues {
             if (over || response.getEvents().isEmpty()) {
                 return;
             }
-            List<Entry> put = new ArrayList<>();
-            List<String> deleted = new ArrayList<>();
+            Map<String, Entry> put = new LinkedHashMap<>();
+            Set<String> deleted = new LinkedHashSet<>();
             for (WatchEvent event : response.getEvents()) {
                 String key = text(event.getKeyValue().getKey());
                 if (event.getEventType() == WatchEvent.EventType.DELETE) {
-                    put.removeIf(entry -> entry.key().equals(key));
+                    put.remove(key);
                     deleted.add(key);
                 } else {
                     deleted.remove(key);
-                    put.add(entry(event.getKeyValue()));
+                    put.put(key, entry(event.getKeyValue()));
                 }
             }
             listener.changed(
-                    ImmutableList.copyOf(put),
+                    ImmutableList.copyOf(put.values()),
                     ImmutableList.copyOf(deleted),
                     // The header has the store's own, of which a watcher that is behind has not heard yet.
                     response.getEvents().getLast().getKeyValue().getModRevision());
