@@ -18,6 +18,8 @@ import io.netty.handler.codec.http2.Http2FrameListenerDecorator;
 import io.netty.handler.codec.http2.Http2Stream;
 import io.netty.util.ReferenceCountUtil;
 import java.io.IOException;
+import java.util.ArrayDeque;
+import java.util.Queue;
 
 /**
  * Closes a connection of gRPC whose peer makes this process keep more than a limit: answers that the peer does not read (acknowledgements of
@@ -117,10 +119,7 @@ public final class FloodGuard extends ChannelDuplexHandler {
         }
     }
 
-    /**
-     * Counts the frames that each message comes in. Until a message is complete gRPC keeps them all, also empty ones, which cost the sender
-     * nothing of its flow control window.
-     */
+    /** Counts the frames that gRPC keeps: of a message until it is complete, and of complete ones until somebody wants them. */
     private final class PieceCounter extends Http2FrameListenerDecorator {
         private final Http2Connection connection;
         private final Http2Connection.PropertyKey key;
@@ -137,9 +136,14 @@ public final class FloodGuard extends ChannelDuplexHandler {
         public int onDataRead(ChannelHandlerContext context, int streamId, ByteBuf data, int padding, boolean last)
                 throws Http2Exception {
             Http2Stream stream = connection.stream(streamId);
-            if (stream != null && !pieces(stream).add(data)) {
-                close(guard, "a message came in too many pieces");
+            if (stream != null
+                    && !pieces(stream).add(data, connection.local().flowController().unconsumedBytes(stream))) {
+                close(guard, "messages came in too many pieces");
                 return data.readableBytes() + padding;
+            }
+            if (!data.isReadable() && !last) {
+                // It says nothing, and gRPC would keep it.
+                return padding;
             }
             return super.onDataRead(context, streamId, data, padding, last);
         }
@@ -154,23 +158,47 @@ public final class FloodGuard extends ChannelDuplexHandler {
         }
     }
 
-    /** Frames of the message that a stream has begun. */
+    /** Frames of a stream that are kept. */
     static final class Pieces {
         /** A byte that tells whether it is compressed, and the length. */
         private static final int PREFIX = 5;
 
         private static final int LENGTH = 4;
 
-        /** Bytes that the pieces of a message may cost beside its content. */
-        private static final long MOST = 1 << 20;
+        /** Bytes that the pieces may cost beside their content. Small messages, one in a frame, fill their window before. */
+        private static final long MOST = 4 << 20;
 
+        /** Sizes of those that nobody has wanted yet, the oldest first. */
+        private final Queue<Integer> waiting = new ArrayDeque<>();
+
+        private long waitingBytes;
+
+        /** Frames without any bytes. They cost the sender nothing of its flow control window, and nobody has a reason to send many. */
+        private int empty;
+
+        /** Of the message that has begun. */
         private int frames;
+
         private long bytes;
         private int prefix;
         private long length;
 
-        /** Returns false when the message came in too many frames. */
-        boolean add(ByteBuf data) {
+        /**
+         * Counts a frame.
+         *
+         * @param unconsumed bytes of this and earlier frames that nobody has wanted yet
+         * @return false when there are too many
+         */
+        boolean add(ByteBuf data, long unconsumed) {
+            if (!data.isReadable()) {
+                empty++;
+                return (long) empty * OVERHEAD <= MOST;
+            }
+            waiting.add(data.readableBytes());
+            waitingBytes += data.readableBytes();
+            while (waitingBytes - waiting.element() >= unconsumed && waiting.size() > 1) {
+                waitingBytes -= waiting.remove();
+            }
             frames++;
             int at = data.readerIndex();
             while (at < data.writerIndex()) {
@@ -191,7 +219,7 @@ public final class FloodGuard extends ChannelDuplexHandler {
                     prefix = 0;
                 }
             }
-            return (long) frames * OVERHEAD <= MOST + bytes;
+            return (long) (frames + waiting.size()) * OVERHEAD <= MOST + bytes + waitingBytes;
         }
     }
 }

@@ -195,24 +195,49 @@ class FloodGuardTest {
 
         for (int i = 0; i < 100_000; i++) {
             // In two frames, of which the second has the beginning of the next message.
-            assertTrue(pieces.add(Unpooled.wrappedBuffer(message, 0, 6)));
-            assertTrue(pieces.add(Unpooled.wrappedBuffer(message, 6, 2)));
+            assertTrue(pieces.add(Unpooled.wrappedBuffer(message, 0, 6), 6));
+            assertTrue(pieces.add(Unpooled.wrappedBuffer(message, 6, 2), 2));
         }
     }
 
     @Test
     void theFramesOfOneMessageAreBounded() {
         FloodGuard.Pieces pieces = new FloodGuard.Pieces();
-        assertTrue(pieces.add(Unpooled.wrappedBuffer(new byte[] {0, 0, 1, 0, 0})));
+        assertTrue(pieces.add(Unpooled.wrappedBuffer(new byte[] {0, 0, 1, 0, 0}), 5));
         boolean allowed = true;
         int frames = 0;
         while (allowed && frames < 1 << 16) {
-            allowed = pieces.add(Unpooled.wrappedBuffer(new byte[1]));
+            allowed = pieces.add(Unpooled.wrappedBuffer(new byte[1]), 1);
             frames++;
         }
 
         assertFalse(allowed);
-        assertTrue(frames < 10_000, frames + " frames were allowed");
+        assertTrue(frames < 40_000, frames + " frames were allowed");
+    }
+
+    @Test
+    void framesOfMessagesThatNobodyWantsAreBounded() {
+        FloodGuard.Pieces pieces = new FloodGuard.Pieces();
+        boolean allowed = true;
+        int frames = 0;
+        while (allowed && frames < 1 << 16) {
+            frames++;
+            allowed = pieces.add(Unpooled.wrappedBuffer(new byte[5]), 5L * frames);
+        }
+
+        assertFalse(allowed);
+    }
+
+    @Test
+    void aSlowReaderOfSmallMessagesIsNotDisconnected() {
+        FloodGuard.Pieces pieces = new FloodGuard.Pieces();
+        byte[] message = new byte[32];
+        message[4] = 27;
+        // As many as fit into a window of 1 MiB wait all the time.
+        long window = 1 << 20;
+        for (long sent = message.length; sent < 1 << 24; sent += message.length) {
+            assertTrue(pieces.add(Unpooled.wrappedBuffer(message), Math.min(sent, window)));
+        }
     }
 
     private static final class Bytes implements MethodDescriptor.Marshaller<byte[]> {
