@@ -24,7 +24,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * What carries gRPC to plugins, probes, the control plane and etcd: Netty's NIO, which needs no native code. It is loaded, and its one
- * thread started, when the first channel is asked for. A {@link FloodGuard} bounds what the other side can make this process keep.
+ * thread started, when the first channel is asked for. {@link FloodGuard} and {@link BoundedMessages} bound what the other side can make this process keep.
  *
  * <p>A channel is shut down by its user, when its question is answered or its stream is over. Who keeps one gives it up as soon as its
  * connection breaks: after that it backs off and refuses calls although the next process may be listening already.
@@ -71,7 +71,8 @@ public final class GrpcTransport implements AutoCloseable {
                                 : FloodGuard.encrypted(new NioSocketChannel()),
                         InetSocketAddress.class)
                 .eventLoopGroup(loop())
-                .withOption(ChannelOption.ALLOCATOR, UnpooledByteBufAllocator.DEFAULT);
+                .withOption(ChannelOption.ALLOCATOR, UnpooledByteBufAllocator.DEFAULT)
+                .intercept(new BoundedMessages());
         return tls == null ? builder.usePlaintext() : builder.sslContext(tls);
     }
 
@@ -111,6 +112,7 @@ public final class GrpcTransport implements AutoCloseable {
     private NettyChannelBuilder configured(NettyChannelBuilder builder) {
         return builder.eventLoopGroup(loop())
                 .withOption(ChannelOption.ALLOCATOR, UnpooledByteBufAllocator.DEFAULT)
+                .intercept(new BoundedMessages())
                 .directExecutor()
                 .disableRetry();
     }

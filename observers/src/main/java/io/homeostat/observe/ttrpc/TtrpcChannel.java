@@ -14,6 +14,7 @@ import io.grpc.MethodDescriptor;
 import io.grpc.MethodDescriptor.MethodType;
 import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
+import io.homeostat.desired.platform.BoundedMessages;
 import io.homeostat.proto.ttrpc.Response;
 import java.io.IOException;
 import java.util.ArrayList;
@@ -78,7 +79,7 @@ public final class TtrpcChannel extends Channel implements AutoCloseable {
 
     @Override
     public <Q, A> ClientCall<Q, A> newCall(MethodDescriptor<Q, A> method, CallOptions options) {
-        return new Call<>(method, options);
+        return new Call<>(BoundedMessages.bounded(method), options);
     }
 
     @Override
@@ -379,7 +380,7 @@ public final class TtrpcChannel extends Channel implements AutoCloseable {
         private void answered(ByteString payload) {
             Response response;
             try {
-                response = Response.parseFrom(payload);
+                response = BoundedMessages.parse(Response.getDefaultInstance(), payload);
             } catch (InvalidProtocolBufferException e) {
                 finish(unreadable(e));
                 return;
