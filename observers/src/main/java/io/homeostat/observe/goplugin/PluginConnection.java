@@ -21,6 +21,8 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BiConsumer;
 import org.slf4j.Logger;
@@ -35,7 +37,9 @@ public final class PluginConnection implements AutoCloseable {
      * The longest message that is taken. Plugins allow 2 GiB, of which one alone would be our end; a task with all of its environment has
      * at most 6 MiB.
      */
-    private static final int LONGEST_MESSAGE = 32 << 20;
+    private static final int LONGEST_MESSAGE = 8 << 20;
+
+    private static final Executor AFTER_A_PAUSE = CompletableFuture.delayedExecutor(1, TimeUnit.SECONDS);
 
     private static final Logger LOG = LoggerFactory.getLogger(PluginConnection.class);
 
@@ -160,7 +164,8 @@ public final class PluginConnection implements AutoCloseable {
         switch (channel.getState(false)) {
             case SHUTDOWN -> {}
             case READY -> channel.notifyWhenStateChanged(ConnectivityState.READY, this::readAgain);
-            case IDLE, CONNECTING, TRANSIENT_FAILURE -> read();
+            // One that connects and is cut off at once is not connected to again without a pause.
+            case IDLE, CONNECTING, TRANSIENT_FAILURE -> AFTER_A_PAUSE.execute(this::read);
         }
     }
 
