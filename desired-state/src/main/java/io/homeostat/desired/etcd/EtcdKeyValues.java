@@ -56,6 +56,7 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
@@ -81,12 +82,18 @@ public final class EtcdKeyValues implements KeyValues {
 
     private static final Duration KEEPALIVE_ANSWER = Duration.ofSeconds(5);
 
-    /** Reports of a few kilobytes each: a page is far from what fits into a message. */
-    private static final int PAGE = 1_000;
+    /** Reports of a few kilobytes each, so that a page is far from what fits into a message. */
+    private static final int PAGE = 250;
 
-    private static final int MOST_BYTES = 64 << 20;
+    /** Bytes of a message. While it is read there are three copies of it: 16 MiB in an agent. */
+    private static final int MOST_BYTES =
+            (int) Math.min(64 << 20, Runtime.getRuntime().maxMemory() / 16);
+
+    /** Bytes that a key takes beside itself and its value, about. */
+    private static final int OVERHEAD = 200;
 
     private final Etcd config;
+    private final long mostListed;
     private final GrpcTransport transport = new GrpcTransport();
     private @Nullable ManagedChannel channel;
     private @Nullable Client client;
@@ -94,7 +101,13 @@ public final class EtcdKeyValues implements KeyValues {
     private boolean closed;
 
     public EtcdKeyValues(Etcd config) {
+        this(config, Runtime.getRuntime().maxMemory() / 4);
+    }
+
+    /** @param mostListed bytes that a listing may take, about */
+    EtcdKeyValues(Etcd config, long mostListed) {
         this.config = config;
+        this.mostListed = mostListed;
     }
 
     @Override
@@ -106,10 +119,11 @@ public final class EtcdKeyValues implements KeyValues {
 
     @Override
     public Listing list(String prefix) throws KeyValuesException, InterruptedException {
-        ImmutableSortedMap.Builder<String, Entry> entries = ImmutableSortedMap.naturalOrder();
+        Map<String, Entry> entries = new TreeMap<>();
         ByteSequence end = endOf(prefix);
         ByteSequence from = bytes(prefix);
         long revision = 0;
+        long room = mostListed;
         while (true) {
             // It comes in the order of keys. Were it asked to sort, etcd would read all that is left for each page.
             GetOption page = GetOption.builder()
@@ -123,9 +137,18 @@ public final class EtcdKeyValues implements KeyValues {
                     connected -> connected.getKVClient().get(first, page));
             // The first page says as of when all of them are.
             revision = revision == 0 ? answer.getHeader().getRevision() : revision;
-            answer.getKvs().forEach(found -> entries.put(text(found.getKey()), entry(found)));
+            for (KeyValue found : answer.getKvs()) {
+                room -= found.getKey().size() + found.getValue().size() + OVERHEAD;
+                entries.put(text(found.getKey()), entry(found));
+            }
+            if (room < 0) {
+                throw new KeyValuesException(
+                        KeyValuesException.Kind.FAILED,
+                        "could not list " + prefix + where() + ": it takes more memory than there is for it",
+                        null);
+            }
             if (!answer.isMore() || answer.getKvs().isEmpty()) {
-                return new Listing(revision, entries.buildOrThrow());
+                return new Listing(revision, ImmutableSortedMap.copyOf(entries));
             }
             from = after(Iterables.getLast(answer.getKvs()).getKey());
         }
@@ -478,6 +501,8 @@ public final class EtcdKeyValues implements KeyValues {
                     deleted.add(key);
                 } else {
                     deleted.remove(key);
+                    // In the order of its last changes.
+                    put.remove(key);
                     put.put(key, entry(event.getKeyValue()));
                 }
             }

@@ -108,7 +108,7 @@ public interface KeyValues extends AutoCloseable {
         /**
          * What has changed up to and with a revision.
          *
-         * @param put in the order of its changes; of a key that changed twice maybe both
+         * @param put in the order of their last changes; of a key that changed twice maybe both
          * @param deleted keys
          */
         void changed(ImmutableList<Entry> put, ImmutableList<String> deleted, long revision);

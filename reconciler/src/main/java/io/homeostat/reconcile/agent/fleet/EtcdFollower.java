@@ -17,6 +17,7 @@ import java.util.TreeMap;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
 import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
@@ -28,6 +29,11 @@ final class EtcdFollower implements Runnable {
     private static final Logger LOG = LoggerFactory.getLogger(EtcdFollower.class);
     private static final Backoff BACKOFF = Backoff.doubling(Duration.ofSeconds(1), Duration.ofMinutes(1));
     private static final Duration FLOOR = Duration.ofMillis(200);
+
+    /** Bytes of changes that were told and not taken yet, about. When there are more, all is listed again. */
+    static final long MOST_WAITING = 16 << 20;
+
+    private static final int OVERHEAD = 200;
 
     /** How often it is asked whether it is still there, and nothing was missed. */
     static final Duration LOOK = Duration.ofMinutes(1);
@@ -68,8 +74,8 @@ final class EtcdFollower implements Runnable {
                 failures = followed.answered ? 1 : failures + 1;
                 if (!problem.isEmpty()) {
                     failed(problem);
-                    Thread.sleep(BACKOFF.delay(failures, FLOOR, random));
                 }
+                Thread.sleep(BACKOFF.delay(failures, FLOOR, random));
             }
         } catch (InterruptedException e) {
             LOG.debug("{} is not followed any more", source.name());
@@ -103,7 +109,9 @@ final class EtcdFollower implements Runnable {
 
     /** What a watch has told. */
     private sealed interface Told {
-        record Changed(ImmutableList<Entry> put, ImmutableList<String> deleted, long revision) implements Told {}
+        /** @param bytes that it takes, about */
+        record Changed(ImmutableList<Entry> put, ImmutableList<String> deleted, long revision, long bytes)
+                implements Told {}
 
         record Ended(KeyValuesException failure) implements Told {}
     }
@@ -111,6 +119,7 @@ final class EtcdFollower implements Runnable {
     /** One listing and what came after it. */
     private final class Followed implements KeyValues.Listener {
         private final BlockingQueue<Told> told = new LinkedBlockingQueue<>();
+        private final AtomicLong waiting = new AtomicLong();
         private final TreeMap<String, Entry> states = new TreeMap<>();
         private @Nullable Entry set;
         private boolean answered;
@@ -153,6 +162,7 @@ final class EtcdFollower implements Runnable {
         }
 
         private void changed(Told.Changed changed) {
+            waiting.addAndGet(-changed.bytes());
             boolean setChanged = false;
             boolean statesChanged = false;
             for (Entry entry : changed.put()) {
@@ -206,7 +216,17 @@ final class EtcdFollower implements Runnable {
 
         @Override
         public void changed(ImmutableList<Entry> put, ImmutableList<String> deleted, long revision) {
-            told.add(new Told.Changed(put, deleted, revision));
+            long bytes = put.stream()
+                            .mapToLong(entry -> entry.value().size() + OVERHEAD)
+                            .sum()
+                    + (long) deleted.size() * OVERHEAD;
+            if (waiting.addAndGet(bytes) <= MOST_WAITING) {
+                told.add(new Told.Changed(put, deleted, revision, bytes));
+            } else {
+                told.clear();
+                ended(new KeyValuesException(
+                        KeyValuesException.Kind.UNAVAILABLE, "it tells of changes faster than they can be taken", null));
+            }
         }
 
         @Override

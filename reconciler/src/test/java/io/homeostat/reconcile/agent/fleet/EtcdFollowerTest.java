@@ -185,6 +185,18 @@ final class EtcdFollowerTest {
                 () -> store.events(0, 1000).toString());
     }
 
+    @Test
+    void changesThatTakeTooMuchMemoryAreListedInstead() {
+        follow(EtcdFollower.LOOK);
+        await().atMost(PATIENCE).until(() -> etcd.watches() == 2);
+        int looks = etcd.looks.get();
+
+        etcd.put(KEYS.rollout("web"), ByteString.copyFrom(new byte[(int) EtcdFollower.MOST_WAITING]));
+
+        await().atMost(PATIENCE).until(() -> etcd.looks.get() == looks + 2 && etcd.watches() == 2);
+        assertTrue(states.getLast().containsKey("web"));
+    }
+
     private void awaitProblem(String words) {
         await().atMost(PATIENCE)
                 .until(() -> store.problems().stream()
