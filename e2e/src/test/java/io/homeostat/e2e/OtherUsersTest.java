@@ -69,11 +69,11 @@ final class OtherUsersTest {
             for (String command : List.of(
                     "status",
                     "plan",
-                    "verify",
+                    "verify " + WEB + " --revision 1",
                     "describe " + WEB,
                     "history " + WEB,
                     "logs " + WEB,
-                    "diagnostics",
+                    "diagnostics -",
                     "pause " + WEB + " --reason r",
                     "stop " + WEB,
                     "restart " + WEB,
@@ -118,10 +118,10 @@ final class OtherUsersTest {
         assertTrue(environment(WEB).contains("TOKEN=a-token"));
 
         DAEMON.does("ln -sf " + secret + " " + token);
-        eventually().until(() -> reasons(WEB).contains("FILE_UNUSABLE"));
+        eventually().until(() -> reasons(WEB).contains("FileUnusable"));
         homeostat.kill(WEB);
 
-        eventually().until(() -> homeostat.processes(WEB).isEmpty() && reasons(WEB).contains("FILE_UNUSABLE"));
+        eventually().until(() -> homeostat.processes(WEB).isEmpty() && reasons(WEB).contains("FileUnusable"));
         DAEMON.does("rm " + token + "; echo another > " + token);
         homeostat.awaitRunning(WEB);
         assertTrue(environment(WEB).contains("TOKEN=another"));
@@ -142,7 +142,7 @@ final class OtherUsersTest {
         DAEMON.does("mkfifo " + fifo);
         homeostat.declare(
                 "web.yaml",
-                web.with("reload.signal", "HUP").with("reload.watch", List.of(fifo.toString(), "/proc/kmsg")));
+                web.with("reload.signal", "SIGHUP").with("reload.watch", List.of(fifo.toString(), "/proc/kmsg")));
         homeostat.declare("other.yaml", Document.script("other", "exec sleep 1000"));
         Agent agent = homeostat.agent();
         homeostat.awaitRunning("process/other");
