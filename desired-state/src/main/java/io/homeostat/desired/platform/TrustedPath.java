@@ -6,7 +6,8 @@ import com.google.common.primitives.Ints;
 import com.google.common.primitives.Longs;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.FileSystemLoopException;
+import java.nio.file.AccessDeniedException;
+import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
@@ -42,7 +43,7 @@ public final class TrustedPath {
     private static final int MOST_LINKS = 40;
 
     /** Has no objection to any path. */
-    public static final TrustedPath ANY = new TrustedPath(new Unseen(), ImmutableSet.of(), ImmutableSet.of());
+    public static final TrustedPath ANY = new TrustedPath(new OnlyOurs(), ImmutableSet.of(0L), ImmutableSet.of());
 
     private final Machine machine;
     private final ImmutableSet<Long> numbers;
@@ -63,11 +64,11 @@ public final class TrustedPath {
         /** The name of its group, or the number again. */
         String group(Path path) throws IOException;
 
-        /** Whether nothing on the file system can be changed by anybody here. */
-        boolean isReadOnly(Path path) throws IOException;
+        /** Whether nothing on the file system can be changed by anybody here; false when that can't be found out. */
+        boolean isReadOnly(Path path);
 
-        /** Whether a group has nobody in it but the user of the same name. */
-        boolean isOfOneUser(String group) throws IOException;
+        /** Whether a group has nobody in it but the user of the same name; false when that can't be found out. */
+        boolean isOfOneUser(String group);
     }
 
     /**
@@ -131,9 +132,20 @@ public final class TrustedPath {
         return LocalMachine.ourUid().filter(uid -> uid == 0).isPresent();
     }
 
-    /** What is wrong with a path; empty when nothing is, or it can't be seen, as where there is nothing. */
+    /**
+     * What is wrong with obeying what is at a path. Nothing may be there: whoever else could put something there, or has taken it away for
+     * a moment, is an objection.
+     */
     public Optional<Objection> objection(Path path) {
         return new Walk().objection(path);
+    }
+
+    /**
+     * What is wrong with a path at which something may have yet to be made. It may be in a directory with the sticky bit, where others can
+     * be faster: once it is there, {@link #objection} tells.
+     */
+    public Optional<Objection> objectionToMaking(Path path) {
+        return new Walk().objection(path, true);
     }
 
     /** One look at many paths, each directory of which is looked at once. */
@@ -150,14 +162,19 @@ public final class TrustedPath {
 
         /** See {@link TrustedPath#objection}. */
         public Optional<Objection> objection(Path path) {
+            return objection(path, false);
+        }
+
+        private Optional<Objection> objection(Path path, boolean isToBeMade) {
             try {
-                return follow(path.toAbsolutePath());
+                return follow(path.toAbsolutePath(), isToBeMade);
             } catch (IOException e) {
-                return Optional.empty();
+                String why = (e instanceof AccessDeniedException ? "permission denied: " : "") + e.getMessage();
+                return Optional.of(new Objection(path, path + " can't be looked at: " + why, "name another path"));
             }
         }
 
-        private Optional<Objection> follow(Path path) throws IOException {
+        private Optional<Objection> follow(Path path, boolean isToBeMade) throws IOException {
             Deque<Path> names = new ArrayDeque<>();
             path.forEach(names::addLast);
             Path at = path.getRoot();
@@ -165,9 +182,9 @@ public final class TrustedPath {
             Entry directory = look(at);
             while (true) {
                 Path next = names.isEmpty() ? null : child(at, names.removeFirst());
-                Entry entry = next == null ? null : look(next);
+                // Before what is in it: whoever can change it can take that away for as long as it is looked for.
                 if (!trusted.contains(at)) {
-                    Optional<Objection> found = objection(at, directory, next);
+                    Optional<Objection> found = objection(at, directory, next, isToBeMade);
                     if (found.isPresent()) {
                         return found;
                     }
@@ -175,20 +192,21 @@ public final class TrustedPath {
                         trusted.add(at);
                     }
                 }
-                if (next == null || entry == null) {
+                Optional<Entry> entry = next == null ? Optional.empty() : find(next);
+                if (next == null || entry.isEmpty()) {
                     return Optional.empty();
                 }
-                Path target = entry.target();
+                Path target = entry.get().target();
                 if (target == null) {
                     at = next;
-                    directory = entry;
+                    directory = entry.get();
                     continue;
                 }
-                if (!isOurs(next, entry) && !machine.isReadOnly(at)) {
+                if (!isOurs(next, entry.get()) && !machine.isReadOnly(at)) {
                     return Optional.of(foreign(next));
                 }
                 if (++links > MOST_LINKS) {
-                    throw new FileSystemLoopException(path.toString());
+                    throw new FileSystemException(path.toString(), null, "more links than the kernel follows");
                 }
                 for (int i = target.getNameCount() - 1; i >= 0; i--) {
                     names.addFirst(target.getName(i));
@@ -197,6 +215,15 @@ public final class TrustedPath {
                     at = target.getRoot();
                     directory = look(at);
                 }
+            }
+        }
+
+        /** Empty when nothing is there. */
+        private Optional<Entry> find(Path path) throws IOException {
+            try {
+                return Optional.of(look(path));
+            } catch (NoSuchFileException e) {
+                return Optional.empty();
             }
         }
 
@@ -218,32 +245,42 @@ public final class TrustedPath {
         }
 
         /** @param below what in it leads to the path; null when it is the path */
-        private Optional<Objection> objection(Path place, Entry entry, @Nullable Path below) throws IOException {
+        private Optional<Objection> objection(Path place, Entry entry, @Nullable Path below, boolean isToBeMade)
+                throws IOException {
             Optional<Objection> found =
-                    isOurs(place, entry) ? writable(place, entry, below) : Optional.of(foreign(place));
+                    isOurs(place, entry) ? writable(place, entry, below, isToBeMade) : Optional.of(foreign(place));
             return found.isPresent() && machine.isReadOnly(place) ? Optional.empty() : found;
         }
 
-        private Optional<Objection> writable(Path place, Entry entry, @Nullable Path below) throws IOException {
+        private Optional<Objection> writable(Path place, Entry entry, @Nullable Path below, boolean isToBeMade)
+                throws IOException {
             boolean byOthers = (entry.mode() & WRITABLE_BY_OTHERS) != 0;
             boolean byGroup = (entry.mode() & WRITABLE_BY_GROUP) != 0 && !isOfOneOfUs(machine.group(place));
             if (!byOthers && !byGroup) {
                 return Optional.empty();
             }
+            String why = place + " may be written to by " + (byOthers ? "everybody" : "the group " + machine.group(place));
             if (below != null && (entry.mode() & STICKY) != 0) {
-                return isOurs(below, look(below)) ? Optional.empty() : Optional.of(foreign(below));
+                Optional<Entry> there = find(below);
+                if (there.isEmpty()) {
+                    return isToBeMade
+                            ? Optional.empty()
+                            : Optional.of(new Objection(
+                                    place,
+                                    below + " is not there, and " + why,
+                                    "name a path that nobody else can put anything at"));
+                }
+                return isOurs(below, there.get()) ? Optional.empty() : Optional.of(foreign(below));
             }
             return Optional.of(new Objection(
-                    place,
-                    place + " may be written to by " + (byOthers ? "everybody" : "the group " + machine.group(place)),
-                    "chmod " + (byOthers ? byGroup ? "go-w " : "o-w " : "g-w ") + place));
+                    place, why, "chmod " + (byOthers ? byGroup ? "go-w " : "o-w " : "g-w ") + place));
         }
 
         private boolean isOurs(Path path, Entry entry) throws IOException {
             return numbers.contains(entry.uid()) || (!names.isEmpty() && names.contains(machine.owner(path)));
         }
 
-        private boolean isOfOneOfUs(String group) throws IOException {
+        private boolean isOfOneOfUs(String group) {
             return (names.contains(group) || group.equals("root")) && machine.isOfOneUser(group);
         }
 
@@ -252,11 +289,11 @@ public final class TrustedPath {
         }
     }
 
-    /** Of which nothing can be seen. */
-    private static final class Unseen implements Machine {
+    /** Where all belongs to root alone. */
+    private static final class OnlyOurs implements Machine {
         @Override
-        public Entry look(Path path) throws IOException {
-            throw new NoSuchFileException(path.toString());
+        public Entry look(Path path) {
+            return new Entry(0, 0, null);
         }
 
         @Override
@@ -333,14 +370,27 @@ public final class TrustedPath {
                     .getName();
         }
 
+        /** Without a table of mounts, as in a change root, nothing is known to be read-only. */
         @Override
-        public boolean isReadOnly(Path path) throws IOException {
-            return Files.getFileStore(path).isReadOnly();
+        public boolean isReadOnly(Path path) {
+            try {
+                return Files.getFileStore(path).isReadOnly();
+            } catch (IOException e) {
+                return false;
+            }
+        }
+
+        @Override
+        public boolean isOfOneUser(String group) {
+            try {
+                return isOnlyKnownMember(group);
+            } catch (IOException e) {
+                return false;
+            }
         }
 
         /** Who is in other databases of users is not known: a group that is there only has others in it. */
-        @Override
-        public boolean isOfOneUser(String group) throws IOException {
+        private static boolean isOnlyKnownMember(String group) throws IOException {
             Optional<List<String>> known = lines(GROUP)
                     .filter(fields -> fields.getFirst().equals(group))
                     .findFirst();

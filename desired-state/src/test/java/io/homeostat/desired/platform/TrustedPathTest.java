@@ -7,6 +7,7 @@ import io.homeostat.desired.platform.TrustedPath.Entry;
 import io.homeostat.desired.platform.TrustedPath.Machine;
 import io.homeostat.desired.platform.TrustedPath.Objection;
 import java.io.IOException;
+import java.nio.file.AccessDeniedException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
@@ -25,11 +26,15 @@ class TrustedPathTest {
 
     private final Map<Path, Entry> entries = new HashMap<>();
     private final Map<Path, String> groups = new HashMap<>();
+    private final Map<Path, IOException> failures = new HashMap<>();
     private final Set<String> readOnly = new HashSet<>();
     private final Set<String> groupsOfOne = new HashSet<>(Set.of("root", "agent"));
     private final Machine machine = new Machine() {
         @Override
         public Entry look(Path path) throws IOException {
+            if (failures.containsKey(path)) {
+                throw failures.get(path);
+            }
             Entry entry = entries.get(path);
             if (entry == null) {
                 throw new NoSuchFileException(path.toString());
@@ -144,8 +149,48 @@ class TrustedPathTest {
         link("/tmp/link", 1000, FILE.toString());
         assertObjection("/tmp/link", Path.of("/tmp/link"));
 
+    }
+
+    @Test
+    void whatSomebodyElseCanTakeAwayForAMomentIsNotTrusted() {
+        assertObjection("/home/alice", Path.of("/home/alice/gone"));
+        assertObjection("/home/alice", Path.of("/home/alice/gone/web.yaml"));
+        link("/etc/link", 0, "/home/alice/gone/web.yaml");
+        assertObjection("/home/alice", Path.of("/etc/link"));
+
+        put("/srv", 0, 0777);
+        assertObjection("/srv", Path.of("/srv/gone"));
+        assertEquals(
+                Optional.of(Path.of("/srv")),
+                trusted().objectionToMaking(Path.of("/srv/gone")).map(Objection::place));
+    }
+
+    @Test
+    void whatAnybodyCanMakeInADirectoryWithTheStickyBitIsSeenOnceItIsMade() {
+        Path missing = Path.of("/tmp/gone/web.yaml");
+        assertObjection("/tmp", missing);
+        assertEquals(Optional.empty(), trusted().objectionToMaking(missing));
+
+        put("/tmp/gone", 1000, 0755);
+        assertEquals(
+                Optional.of(Path.of("/tmp/gone")),
+                trusted().objectionToMaking(missing).map(Objection::place));
+        put("/home/alice", 1000, 01777);
+        assertEquals(
+                Optional.of(Path.of("/home/alice")),
+                trusted().objectionToMaking(Path.of("/home/alice/gone")).map(Objection::place));
+    }
+
+    @Test
+    void whatCannotBeLookedAtIsNotTrusted() {
         link("/etc/loop", 0, "loop");
-        assertTrusted(Path.of("/etc/loop"));
+        assertObjection("/etc/loop", Path.of("/etc/loop"));
+
+        Path denied = Path.of("/etc/denied");
+        failures.put(denied, new AccessDeniedException(denied.toString()));
+        assertObjection("/etc/denied/web.yaml", Path.of("/etc/denied/web.yaml"));
+        link("/tmp/link", 0, "/etc/denied");
+        assertObjection("/tmp/link", Path.of("/tmp/link"));
     }
 
     @Test
@@ -177,6 +222,15 @@ class TrustedPathTest {
 
         Files.setPosixFilePermissions(file, PosixFilePermissions.fromString("rw-rw-rw-"));
         assertEquals(Optional.of(file), trusted.objection(file).map(Objection::place));
+    }
+
+    @Test
+    void anOrdinaryUserHasNoObjection(@TempDir Path directory) throws IOException {
+        Path file = Files.createFile(directory.resolve("file"));
+        Files.setPosixFilePermissions(file, PosixFilePermissions.fromString("rw-rw-rw-"));
+
+        assertEquals(Optional.empty(), TrustedPath.of(false, Set.of()).objection(file));
+        assertEquals(Optional.empty(), TrustedPath.of(false, Set.of()).objection(Path.of("/proc/gone/x")));
     }
 
     private TrustedPath trusted() {

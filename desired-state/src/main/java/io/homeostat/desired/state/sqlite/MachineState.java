@@ -50,12 +50,16 @@ public final class MachineState {
     /**
      * Whose state this is; empty when nobody has claimed it, or the note is damaged and nothing else tells.
      *
-     * @throws StoreException when the note can't be read
+     * @throws StoreException when the note can't be read, or somebody else can write it
      */
     public Optional<MachineIdentity> owner() {
         try {
+            if (!Files.exists(note)) {
+                return Optional.empty();
+            }
+            StateDirectory.requireOurs(stateDir);
             Optional<MachineIdentity> noted = noted();
-            return noted.isPresent() || !Files.exists(note) ? noted : inferred();
+            return noted.isPresent() ? noted : inferred();
         } catch (IOException e) {
             throw StateDirectory.failure("read", note, e);
         }

@@ -66,6 +66,7 @@ final class ReadOnlyState {
                     StateDirectory.requireOneOrNone(directory);
                     return Optional.empty();
                 }
+                StateDirectory.requireOurs(directory);
                 Optional<StateReader> reader = attempt(before);
                 if (reader.isPresent()) {
                     return reader;

@@ -19,7 +19,6 @@ import java.nio.file.attribute.BasicFileAttributes;
 import java.nio.file.attribute.FileAttribute;
 import java.nio.file.attribute.PosixFilePermission;
 import java.nio.file.attribute.PosixFilePermissions;
-import java.util.Optional;
 import java.util.Set;
 
 /** Creates what belongs to the state directory so that nobody else can read it, not even for an instant. */
@@ -51,12 +50,7 @@ final class StateDirectory {
                 Files.createDirectories(parent, OPEN_DIRECTORY);
             }
             Files.createDirectories(directory, PRIVATE_DIRECTORY);
-            // Where others may create what they like, somebody may have been faster.
-            Optional<String> objection = OwnDirectory.objection(directory.toAbsolutePath(), TrustedPath.isRoot());
-            if (objection.isPresent()) {
-                throw new StoreException("the state directory " + directory + " can't be used: " + objection.get()
-                        + ", or choose another with --state-dir");
-            }
+            requireOurs(directory);
         } catch (NoSuchFileException e) {
             // All above it is there, or was made a moment ago.
             throw new StoreException(
@@ -66,6 +60,20 @@ final class StateDirectory {
         } catch (IOException e) {
             throw failure("create the state directory", directory, e);
         }
+    }
+
+    /**
+     * Where others may create what they like, somebody may have been faster than whoever makes a directory, or have shown it only after it
+     * was looked for.
+     *
+     * @throws StoreException when what is there is not this user's alone
+     */
+    static void requireOurs(Path directory) {
+        OwnDirectory.objectionToContent(directory.toAbsolutePath(), TrustedPath.isRoot())
+                .ifPresent(objection -> {
+                    throw new StoreException("the state directory " + directory + " can't be used: " + objection
+                            + ", or choose another with --state-dir");
+                });
     }
 
     /** @throws StoreException when something else is there, or it can't be seen whether there is anything */

@@ -4,15 +4,20 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.homeostat.desired.platform.Layout;
+import io.homeostat.desired.platform.MachineIdentity;
 import io.homeostat.desired.platform.TrustedPath;
 import io.homeostat.desired.state.StoreException;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.time.Clock;
+import java.util.Optional;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.function.Executable;
 import org.junit.jupiter.api.io.TempDir;
 
 class StateDirectoryTest {
@@ -52,9 +57,28 @@ class StateDirectoryTest {
         assertRefused(parent.resolve("a") + " belongs to ");
     }
 
+    /** It was not there when it was decided where to work, and somebody has put it back since. */
+    @Test
+    void nothingIsReadThatSomebodyElseCanChange() throws IOException {
+        Layout layout = Samples.layout(directory);
+        StateStores.openForWriting(layout, Clock.systemUTC()).store().close();
+        MachineState machine = new MachineState(layout);
+        assertEquals(Optional.empty(), machine.claim("i", new MachineIdentity("i", "", "", ""), "news"));
+        assertTrue(machine.owner().isPresent());
+        StateStores.openForReading(layout).orElseThrow().close();
+
+        Files.setAttribute(directory.getParent(), "unix:uid", 65534);
+
+        assertRefused(parent.resolve("a") + " belongs to ", () -> StateStores.openForReading(layout));
+        assertRefused(parent.resolve("a") + " belongs to ", machine::owner);
+    }
+
     private void assertRefused(String why) {
-        String message = assertThrows(StoreException.class, () -> StateDirectory.create(directory))
-                .getMessage();
+        assertRefused(why, () -> StateDirectory.create(directory));
+    }
+
+    private static void assertRefused(String why, Executable use) {
+        String message = assertThrows(StoreException.class, use).getMessage();
         assertTrue(message.contains(why), message);
     }
 }

@@ -6,6 +6,8 @@ import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.core.JsonToken;
 import io.homeostat.desired.platform.Layout;
+import io.homeostat.desired.platform.OwnDirectory;
+import io.homeostat.desired.platform.TrustedPath;
 import io.homeostat.desired.state.Identity.ProcessIdentity;
 import io.homeostat.observe.process.ProcFs;
 import java.io.IOException;
@@ -42,6 +44,10 @@ public record AgentFile(ProcessIdentity identity, Path socket, String version) {
         Path file = layout.agentFile();
         if (!Files.exists(file)) {
             return Optional.empty();
+        }
+        Optional<String> objection = OwnDirectory.objectionToContent(layout.stateDir(), TrustedPath.isRoot());
+        if (objection.isPresent()) {
+            throw new IOException(objection.get());
         }
         Optional<AgentFile> noted;
         try {

@@ -40,6 +40,8 @@ public final class UserDirectories {
     /** For a machine that has no id: state that is kept on it is its own all the same. */
     private static final String NO_ID = "local";
 
+    private static final String RUN_DIRECTORY = "the run directory";
+
     private final Environment environment;
 
     public UserDirectories(Environment environment) {
@@ -77,16 +79,16 @@ public final class UserDirectories {
                 .map(path -> absolute("--run-dir", path))
                 .or(() -> Optional.ofNullable(runDir).map(Path::of))
                 .orElseGet(this::defaultRun);
-        requireOurs(state, "the state directory", "--state-dir");
-        requireOurs(run, "the run directory", "--run-dir");
+        requireOurs(OwnDirectory.objection(state, environment.isRoot()), state, "the state directory", "--state-dir");
+        requireOurs(OwnDirectory.objection(run, environment.isRoot()), run, RUN_DIRECTORY, "--run-dir");
         Layout layout = new Layout(state, run, instanceId(MACHINE_ID));
         return layout.of(instanceId.equals(AUTO) ? lastKnown(layout) : instanceId);
     }
 
-    private void requireOurs(Path directory, String what, String option) {
-        OwnDirectory.objection(directory, environment.isRoot()).ifPresent(objection -> {
+    private static void requireOurs(Optional<String> objection, Path directory, String what, String option) {
+        objection.ifPresent(why -> {
             throw new CommandFailure(
-                    what + " " + directory + " can't be used: " + objection + ", or choose another with " + option);
+                    what + " " + directory + " can't be used: " + why + ", or choose another with " + option);
         });
     }
 
@@ -177,7 +179,11 @@ public final class UserDirectories {
             }
             Files.createDirectories(
                     directory, PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
-            requireOurs(directory, "the run directory", "--run-dir");
+            requireOurs(
+                    OwnDirectory.objectionToContent(directory, environment.isRoot()),
+                    directory,
+                    RUN_DIRECTORY,
+                    "--run-dir");
         } catch (FileAlreadyExistsException e) {
             throw new CommandFailure(
                     directory + " is in the way of the run directory; choose another with --run-dir", e);

@@ -1,8 +1,11 @@
 package io.homeostat.reconcile.command.environment;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.homeostat.desired.platform.Layout;
+import io.homeostat.desired.platform.TrustedPath;
 import io.homeostat.observe.process.ProcFs;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -33,6 +36,17 @@ class AgentFileTest {
         Layout moved = at("moved");
         Files.move(layout.stateDir(), moved.stateDir());
         assertEquals(Optional.of(agent), AgentFile.running(moved, PROC));
+    }
+
+    @Test
+    void noneIsLookedForWhereSomebodyElseCouldSayThatOneRuns() throws IOException {
+        assumeTrue(TrustedPath.isRoot(), "only root can give files away");
+        Layout layout = at("state");
+        Files.createDirectory(layout.stateDir());
+        AgentFile.ofThisProcess(directory.resolve("agent.sock"), "1", PROC).write(layout);
+        Files.setAttribute(layout.stateDir(), "unix:uid", 65534);
+
+        assertThrows(IOException.class, () -> AgentFile.running(layout, PROC));
     }
 
     private Layout at(String name) {
