@@ -42,6 +42,8 @@ public final class TrustedPath {
     /** As many as the kernel follows. */
     private static final int MOST_LINKS = 40;
 
+    private static final Splitter BLANKS = Splitter.on(' ').omitEmptyStrings();
+
     /** Has no objection to any path. */
     public static final TrustedPath ANY = new TrustedPath(new OnlyOurs(), ImmutableSet.of(0L), ImmutableSet.of());
 
@@ -130,6 +132,22 @@ public final class TrustedPath {
     /** Whether this process is one of root. */
     public static boolean isRoot() {
         return LocalMachine.ourUid().filter(uid -> uid == 0).isPresent();
+    }
+
+    /**
+     * The owner, in a user namespace, of all that belongs to nobody in it, as whom nobody in it can act. Empty where the namespace has a user
+     * with that number, as most have: nobody.
+     *
+     * @param map user_namespaces(7), of this process
+     * @param overflow as whose it is shown
+     */
+    static Optional<Long> unmappedUid(String map, long overflow) {
+        return map.lines()
+                        .map(BLANKS::splitToList)
+                        .anyMatch(range -> Long.parseLong(range.getFirst()) <= overflow
+                                && overflow < Long.parseLong(range.getFirst()) + Long.parseLong(range.getLast()))
+                ? Optional.empty()
+                : Optional.of(overflow);
     }
 
     /**
@@ -333,15 +351,11 @@ public final class TrustedPath {
             }
         }
 
-        /** In a user namespace the owner of all that belongs to nobody in it, as whom nobody in it can act. */
         static Optional<Long> unmappedUid() {
             try {
-                List<String> map = Splitter.onPattern("\\s+")
-                        .omitEmptyStrings()
-                        .splitToList(Files.readString(Path.of("/proc/self/uid_map")));
-                return map.equals(List.of("0", "0", Long.toString((1L << 32) - 1)))
-                        ? Optional.empty()
-                        : Optional.of(Long.parseLong(Files.readString(Path.of("/proc/sys/kernel/overflowuid"))
+                return TrustedPath.unmappedUid(
+                        Files.readString(Path.of("/proc/self/uid_map")),
+                        Long.parseLong(Files.readString(Path.of("/proc/sys/kernel/overflowuid"))
                                 .strip()));
             } catch (IOException e) {
                 return Optional.empty();

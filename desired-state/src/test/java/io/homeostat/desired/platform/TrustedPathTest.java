@@ -20,6 +20,8 @@ import java.util.Set;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 class TrustedPathTest {
     private static final Path FILE = Path.of("/etc/homeostat/desired.d/web.yaml");
@@ -231,6 +233,21 @@ class TrustedPathTest {
 
         assertEquals(Optional.empty(), TrustedPath.of(false, Set.of()).objection(file));
         assertEquals(Optional.empty(), TrustedPath.of(false, Set.of()).objection(Path.of("/proc/gone/x")));
+    }
+
+    /** The files of an image may belong to nobody in the namespace; those of the user nobody do not. */
+    @ParameterizedTest
+    @CsvSource({
+        "'0 0 4294967295', false",
+        "'         0     100000      65536', false",
+        "'0 1000 1|1 100000 65536', false",
+        "'0 1000 1', true",
+        "'0 100000 65534|65535 200000 10', true"
+    })
+    void nobodyIsTrustedOnlyWhereNobodyCanBeHim(String map, boolean trusted) {
+        assertEquals(
+                trusted ? Optional.of(65534L) : Optional.empty(),
+                TrustedPath.unmappedUid(map.replace('|', '\n') + "\n", 65534));
     }
 
     private TrustedPath trusted() {
