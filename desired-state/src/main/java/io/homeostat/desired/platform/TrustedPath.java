@@ -30,7 +30,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <ul>
  *   <li>In a directory with the sticky bit others may create files, but not replace ours.
- *   <li>A group may write that has the name of such a user and nobody else in it, as on systems where each user has a group.
+ *   <li>A group may write that has the name of such a user and nobody else in it, as on systems where each user has a group. Not so where
+ *       an access control list may name others: what the mode says of the group it says of all of them then.
  *   <li>What is on a file system that is mounted read-only is as whoever has mounted it wants it.
  * </ul>
  */
@@ -71,6 +72,9 @@ public final class TrustedPath {
 
         /** Whether a group has nobody in it but the user of the same name; false when that can't be found out. */
         boolean isOfOneUser(String group);
+
+        /** Whether an access control list may say more than the mode, acl(5). */
+        boolean mayHaveAccessList(Path path);
     }
 
     /**
@@ -272,26 +276,41 @@ public final class TrustedPath {
 
         private Optional<Objection> writable(Path place, Entry entry, @Nullable Path below, boolean isToBeMade)
                 throws IOException {
-            boolean byOthers = (entry.mode() & WRITABLE_BY_OTHERS) != 0;
-            boolean byGroup = (entry.mode() & WRITABLE_BY_GROUP) != 0 && !isOfOneOfUs(machine.group(place));
-            if (!byOthers && !byGroup) {
+            Optional<String> others = writers(place, entry.mode());
+            if (others.isEmpty()) {
                 return Optional.empty();
             }
-            String why = place + " may be written to by " + (byOthers ? "everybody" : "the group " + machine.group(place));
-            if (below != null && (entry.mode() & STICKY) != 0) {
-                Optional<Entry> there = find(below);
-                if (there.isEmpty()) {
-                    return isToBeMade
-                            ? Optional.empty()
-                            : Optional.of(new Objection(
-                                    place,
-                                    below + " is not there, and " + why,
-                                    "name a path that nobody else can put anything at"));
-                }
+            String why = place + " may be written to by " + others.get();
+            if (below == null || (entry.mode() & STICKY) == 0) {
+                return Optional.of(new Objection(place, why, "chmod go-w " + place));
+            }
+            Optional<Entry> there = find(below);
+            if (there.isPresent()) {
                 return isOurs(below, there.get()) ? Optional.empty() : Optional.of(foreign(below));
             }
-            return Optional.of(new Objection(
-                    place, why, "chmod " + (byOthers ? byGroup ? "go-w " : "o-w " : "g-w ") + place));
+            return isToBeMade
+                    ? Optional.empty()
+                    : Optional.of(new Objection(
+                            place,
+                            below + " is not there, and " + why,
+                            "name a path that nobody else can put anything at"));
+        }
+
+        /** Who else may write to it, for people; empty when nobody may. */
+        private Optional<String> writers(Path place, int mode) throws IOException {
+            if ((mode & WRITABLE_BY_OTHERS) != 0) {
+                return Optional.of("everybody");
+            }
+            if ((mode & WRITABLE_BY_GROUP) == 0) {
+                return Optional.empty();
+            }
+            String group = machine.group(place);
+            if (!isOfOneOfUs(group)) {
+                return Optional.of("the group " + group);
+            }
+            return machine.mayHaveAccessList(place)
+                    ? Optional.of("whom its access control list names")
+                    : Optional.empty();
         }
 
         private boolean isOurs(Path path, Entry entry) throws IOException {
@@ -332,6 +351,11 @@ public final class TrustedPath {
         @Override
         public boolean isOfOneUser(String group) {
             return true;
+        }
+
+        @Override
+        public boolean mayHaveAccessList(Path path) {
+            return false;
         }
     }
 
@@ -421,6 +445,11 @@ public final class TrustedPath {
                     && lines(PASSWD)
                             .filter(fields -> fields.size() > 3 && fields.get(3).equals(number))
                             .allMatch(fields -> fields.getFirst().equals(group));
+        }
+
+        @Override
+        public boolean mayHaveAccessList(Path path) {
+            return AccessList.mayExist(path);
         }
 
         private static Stream<List<String>> lines(Path file) throws IOException {

@@ -29,6 +29,7 @@ class TrustedPathTest {
     private final Map<Path, Entry> entries = new HashMap<>();
     private final Map<Path, String> groups = new HashMap<>();
     private final Map<Path, IOException> failures = new HashMap<>();
+    private final Set<Path> accessLists = new HashSet<>();
     private final Set<String> readOnly = new HashSet<>();
     private final Set<String> groupsOfOne = new HashSet<>(Set.of("root", "agent"));
     private final Machine machine = new Machine() {
@@ -62,6 +63,11 @@ class TrustedPathTest {
         @Override
         public boolean isOfOneUser(String group) {
             return groupsOfOne.contains(group);
+        }
+
+        @Override
+        public boolean mayHaveAccessList(Path path) {
+            return accessLists.contains(path);
         }
     };
 
@@ -121,6 +127,13 @@ class TrustedPathTest {
     void aGroupOfWhichOnlyThatUserIsAMemberIsNoOther() {
         put(FILE.toString(), 0, 0664, "root");
         assertTrusted(FILE);
+
+        accessLists.add(FILE);
+        assertObjection(FILE.toString(), FILE);
+        put(FILE.toString(), 0, 0644, "root");
+        assertTrusted(FILE);
+        accessLists.clear();
+        put(FILE.toString(), 0, 0664, "root");
 
         groupsOfOne.remove("root");
         assertObjection(FILE.toString(), FILE);
