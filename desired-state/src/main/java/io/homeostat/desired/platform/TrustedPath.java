@@ -9,6 +9,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.AccessDeniedException;
 import java.nio.file.FileSystemException;
 import java.nio.file.Files;
+import java.nio.file.InvalidPathException;
 import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
@@ -32,7 +33,7 @@ import org.jspecify.annotations.Nullable;
  *   <li>In a directory with the sticky bit others may create files, but not replace ours.
  *   <li>A group may write that has the name of such a user and nobody else in it, as on systems where each user has a group. Not so where
  *       an access control list may name others: what the mode says of the group it says of all of them then.
- *   <li>What is on a file system that is mounted read-only is as whoever has mounted it wants it.
+ *   <li>What is mounted read-only for everybody is as whoever has mounted it wants it.
  * </ul>
  */
 public final class TrustedPath {
@@ -67,7 +68,9 @@ public final class TrustedPath {
         /** The name of its group, or the number again. */
         String group(Path path) throws IOException;
 
-        /** Whether nothing on the file system can be changed by anybody here; false when that can't be found out. */
+        /**
+         * Whether nobody here can change anything on the mount of a path, which leads through no links; false when that can't be found out.
+         */
         boolean isReadOnly(Path path);
 
         /** Whether a group has nobody in it but the user of the same name; false when that can't be found out. */
@@ -152,6 +155,16 @@ public final class TrustedPath {
                                 && overflow < Long.parseLong(range.getFirst()) + Long.parseLong(range.getLast()))
                 ? Optional.empty()
                 : Optional.of(overflow);
+    }
+
+    /**
+     * Whether the mount of a path is read-only for everybody: the file system is, or the first process sees the same mount. What is mounted in
+     * a namespace of this process, as by systemd for a service, keeps nobody else from writing.
+     */
+    static boolean isReadOnly(Path path, MountTable ours, MountTable ofInit) {
+        return ours.of(path)
+                .filter(mount -> mount.fileSystemReadOnly() || (mount.readOnly() && ofInit.has(mount)))
+                .isPresent();
     }
 
     /**
@@ -408,12 +421,14 @@ public final class TrustedPath {
                     .getName();
         }
 
-        /** Without a table of mounts, as in a change root, nothing is known to be read-only. */
         @Override
         public boolean isReadOnly(Path path) {
             try {
-                return Files.getFileStore(path).isReadOnly();
-            } catch (IOException e) {
+                return TrustedPath.isReadOnly(
+                        path,
+                        MountTable.read(Path.of("/proc/self/mountinfo")),
+                        MountTable.read(Path.of("/proc/1/mountinfo")));
+            } catch (IOException | InvalidPathException e) {
                 return false;
             }
         }
