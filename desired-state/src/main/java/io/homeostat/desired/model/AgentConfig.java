@@ -69,6 +69,25 @@ public record AgentConfig(
         @Key("notify") @Doc("Who is told when something happens to a workload, each by a command or a web server.")
         ImmutableList<Hook> hooks) {
 
+    /** The files that say whom this agent believes: keys that sign, and authorities of servers. */
+    public ImmutableList<Path> trustAnchors() {
+        Stream<String> signers = Stream.of(
+                        signatures.keys().stream(),
+                        signatures.documents().keys().stream(),
+                        Stream.ofNullable(sources.git()).flatMap(git -> git.signedBy().stream()))
+                .flatMap(files -> files);
+        Stream<Tls> connections = Stream.of(
+                        Stream.ofNullable(sources.controlPlane()).flatMap(plane -> Stream.ofNullable(plane.tls())),
+                        Stream.ofNullable(sources.etcd()).flatMap(etcd -> Stream.ofNullable(etcd.tls())),
+                        Stream.ofNullable(sources.https()).flatMap(https -> Stream.ofNullable(https.tls())),
+                        Stream.ofNullable(sources.git()).flatMap(git -> Stream.ofNullable(git.tls())))
+                .flatMap(tls -> tls);
+        return Stream.concat(signers, connections.flatMap(tls -> Stream.ofNullable(tls.ca())))
+                .map(Path::of)
+                .distinct()
+                .collect(ImmutableList.toImmutableList());
+    }
+
     /** Somebody who is told of events of workloads. */
     public record Hook(
             @Doc(

@@ -6,6 +6,7 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /** The certificates of a connection as agent.yaml names them. Read each time, since they are replaced while agents run. */
@@ -16,12 +17,17 @@ public final class ClientTls {
      * Has a context go by these certificates; by the system's authorities, and without a certificate of our own, when there are none.
      *
      * @param setting in agent.yaml that names them, for errors
-     * @throws IOException if a file can't be used; the message names it and has nothing of a key
+     * @throws IOException if a file can't be used, or others can change whom root believes; the message names it and has nothing of a key
      */
     public static SslContextBuilder configure(SslContextBuilder builder, @Nullable Tls tls, String setting)
             throws IOException {
         String ca = tls == null ? null : tls.ca();
         if (ca != null) {
+            Optional<TrustedPath.Objection> objection = TrustedPath.objectionOfRoot(Path.of(ca));
+            if (objection.isPresent()) {
+                throw new IOException("could not use the authorities in " + ca + " (" + setting + ".ca): "
+                        + objection.get().ofConfiguration());
+            }
             try {
                 builder.trustManager(readable(ca, setting).toFile());
             } catch (IllegalArgumentException e) {

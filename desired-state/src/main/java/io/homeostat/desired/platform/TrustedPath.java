@@ -96,6 +96,11 @@ public final class TrustedPath {
      * @param remedy a command that makes it better
      */
     public record Objection(Path place, String why, String remedy) {
+        /** What is said of a file that says what root does, or whom it believes, and is not used for it. */
+        public String ofConfiguration() {
+            return "root goes by it, and " + why + "; " + remedy;
+        }
+
         /** What is said of documents that are not read for it. */
         public String ofDocuments() {
             return "not read: what is declared here is done as root, and " + why + "; " + remedy
@@ -134,6 +139,11 @@ public final class TrustedPath {
      */
     public static TrustedPath of(boolean root, Iterable<String> owners) {
         return root ? ofThisProcess(owners) : ANY;
+    }
+
+    /** What is wrong with a file that this process obeys, or that says whom it believes; nothing for a user other than root. */
+    public static Optional<Objection> objectionOfRoot(Path file) {
+        return of(isRoot(), ImmutableSet.of()).objection(file);
     }
 
     /** Whether this process is one of root. */

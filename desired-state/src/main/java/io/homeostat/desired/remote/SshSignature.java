@@ -3,6 +3,7 @@ package io.homeostat.desired.remote;
 import com.google.common.base.Splitter;
 import com.google.common.collect.ImmutableSet;
 import com.google.protobuf.ByteString;
+import io.homeostat.desired.platform.TrustedPath;
 import java.io.IOException;
 import java.nio.BufferUnderflowException;
 import java.nio.ByteBuffer;
@@ -18,6 +19,7 @@ import java.security.spec.X509EncodedKeySpec;
 import java.util.Base64;
 import java.util.HexFormat;
 import java.util.List;
+import java.util.Optional;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
@@ -110,7 +112,7 @@ record SshSignature(ByteString key, String namespace, String hash, ByteString si
     /**
      * The keys in files with one a line, as authorized_keys has them.
      *
-     * @throws FetchFailure when a file can't be read, or has something else
+     * @throws FetchFailure when a file can't be read, or has something else, or others can change whom root believes
      */
     static ImmutableSet<ByteString> keys(List<String> files, String setting) throws FetchFailure {
         ImmutableSet.Builder<ByteString> keys = ImmutableSet.builder();
@@ -125,6 +127,12 @@ record SshSignature(ByteString key, String namespace, String hash, ByteString si
     }
 
     private static List<String> lines(String file, String setting) throws FetchFailure {
+        Optional<TrustedPath.Objection> objection = TrustedPath.objectionOfRoot(Path.of(file));
+        if (objection.isPresent()) {
+            throw new FetchFailure(
+                    "could not use " + file + " (" + setting + "): "
+                            + objection.get().ofConfiguration());
+        }
         try {
             return Files.readAllLines(Path.of(file));
         } catch (IOException e) {

@@ -4,6 +4,7 @@ import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
 import com.google.common.hash.Hashing;
 import com.google.common.io.BaseEncoding;
+import io.homeostat.desired.platform.TrustedPath;
 import java.nio.file.Path;
 import java.security.GeneralSecurityException;
 import java.security.KeyFactory;
@@ -35,12 +36,17 @@ public final class TrustedKeys {
      * Reads PEM files with at least one key each.
      *
      * @param setting where the files are named, for failures: {@code signatures.keys}
-     * @throws KeyFailure when one of them cannot be read or contains anything else
+     * @throws KeyFailure when one of them cannot be read or contains anything else, or others can change whom root believes
      */
     public static TrustedKeys read(List<Path> files, String setting) throws KeyFailure {
         ImmutableList.Builder<PublicKey> keys = ImmutableList.builder();
         for (Path file : files) {
-            keys.addAll(read(new Pem(file, "what " + setting + " names")));
+            Pem pem = new Pem(file, "what " + setting + " names");
+            Optional<TrustedPath.Objection> objection = TrustedPath.objectionOfRoot(file);
+            if (objection.isPresent()) {
+                throw pem.unusable(objection.get().ofConfiguration());
+            }
+            keys.addAll(read(pem));
         }
         return new TrustedKeys(keys.build());
     }

@@ -76,10 +76,7 @@ public final class AgentConfigReader {
         }
         Optional<TrustedPath.Objection> found = DocumentFiles.isOpen(file) ? Optional.empty() : trusted.objection(file);
         if (found.isPresent()) {
-            report.error(
-                    Problem.Kind.UNTRUSTED,
-                    "not read: root goes by it, and " + found.get().why() + "; "
-                            + found.get().remedy());
+            report.error(Problem.Kind.UNTRUSTED, "not read: " + found.get().ofConfiguration());
             return Result.unreadable(report);
         }
         try (InputStream in = Files.newInputStream(file)) {

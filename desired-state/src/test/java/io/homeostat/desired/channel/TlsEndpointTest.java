@@ -2,14 +2,17 @@ package io.homeostat.desired.channel;
 
 import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.homeostat.controlplane.FakeControlPlane;
 import io.homeostat.controlplane.TestAuthority;
 import io.homeostat.desired.model.AgentConfig.Tls;
 import io.homeostat.desired.platform.KeyPemTest;
+import io.homeostat.desired.platform.TrustedPath;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.security.interfaces.ECPrivateKey;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -91,6 +94,17 @@ class TlsEndpointTest {
         assertFileError(
                 new Tls(null, garbage.toString(), garbage.toString()),
                 "could not use the certificate " + garbage + " with the key " + garbage);
+    }
+
+    @Test
+    void authoritiesThatOthersCanChangeAreNotTrustedByRoot() throws Exception {
+        assumeTrue(TrustedPath.isRoot(), "an ordinary user has no objection");
+        Path ca = authority.writeCertificate(directory.resolve("ca.pem"));
+        Files.setPosixFilePermissions(ca, PosixFilePermissions.fromString("rw-rw-rw-"));
+
+        assertFileError(
+                new Tls(ca.toString(), null, null),
+                "could not use the authorities in " + ca + " (sources.controlPlane.tls.ca): root goes by it");
     }
 
     @Test

@@ -15,6 +15,7 @@ import com.sun.net.httpserver.HttpsServer;
 import io.homeostat.controlplane.TestAuthority;
 import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.model.AgentConfig.Tls;
+import io.homeostat.desired.platform.TrustedPath;
 import io.homeostat.desired.remote.SetFetcher.Fetched;
 import java.io.IOException;
 import java.net.ServerSocket;
@@ -22,6 +23,7 @@ import java.net.URI;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.ZoneOffset;
@@ -242,6 +244,16 @@ final class GitFetcherTest {
         assertEquals(
                 keys + " (sources.git.signedBy) has a key that is not base64; copy it again",
                 failure(config(null, null, "", keys.toString())));
+    }
+
+    @Test
+    void keysThatOthersCanChangeAreNotTrustedByRoot() throws Exception {
+        assumeTrue(TrustedPath.isRoot(), "an ordinary user has no objection");
+        Path keys = Files.writeString(directory.resolve("keys"), "# ours\n");
+        Files.setPosixFilePermissions(keys, PosixFilePermissions.fromString("rw-rw-rw-"));
+
+        String failure = failure(config(null, null, "", keys.toString()));
+        assertTrue(failure.startsWith("could not use " + keys + " (sources.git.signedBy): "), failure);
     }
 
     @Test

@@ -4,10 +4,13 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import io.homeostat.desired.platform.TrustedPath;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.util.List;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -89,6 +92,17 @@ class TrustedKeysTest {
         String message = String.valueOf(failure.getMessage());
         assertTrue(message.startsWith("cannot use the key: " + key + ": "), message);
         assertTrue(message.endsWith(" openssl pkey -inform DER -in " + key + " -out key.pem"), message);
+    }
+
+    @Test
+    void keysThatOthersCanChangeAreNotTrustedByRoot() throws Exception {
+        assumeTrue(TrustedPath.isRoot(), "an ordinary user has no objection");
+        Path key = Files.writeString(directory.resolve("key.pem"), signer.publicKeyPem());
+        Files.setPosixFilePermissions(key, PosixFilePermissions.fromString("rw-rw-rw-"));
+
+        assertRefused(
+                key,
+                "root goes by it, and " + key + " may be written to by everybody; chmod go-w " + key);
     }
 
     private static void assertRefused(Path file, String reason) {

@@ -199,6 +199,9 @@ class AgentConfigReaderTest {
                                 "https://example.com/T0",
                                 Duration.ofSeconds(30))));
         assertEquals(valid(expected), read(yaml));
+        assertEquals(
+                List.of("/k.pub", "/s.pub", "/signers", "/ca.pem"),
+                expected.trustAnchors().stream().map(Path::toString).toList());
     }
 
     @Test

@@ -84,8 +84,7 @@ public final class UserSwitch {
         if (Account.ourUid() != 0) {
             return Optional.of("asRoot is true, and the agent is not root; run it as root or remove asRoot");
         }
-        return TrustedPath.of(TrustedPath.isRoot(), ImmutableList.of())
-                .objection(program)
+        return TrustedPath.objectionOfRoot(program)
                 .map(found -> found.why() + "; " + found.remedy() + ", or remove asRoot");
     }
 

@@ -5,7 +5,6 @@ import com.google.common.base.Splitter;
 import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.platform.Layout;
-import io.homeostat.desired.platform.TrustedPath;
 import io.homeostat.desired.yaml.AgentConfigReader;
 import io.homeostat.reconcile.command.diagnostics.ControlPlaneCheck;
 import io.homeostat.reconcile.command.diagnostics.Doctor;
@@ -83,11 +82,8 @@ record DoctorReport(Invocation typed) {
         if (controlPlane != null) {
             findings.add(ControlPlaneCheck.look(controlPlane));
         }
-        findings.addAll(TrustChecks.look(
-                file.path(),
-                all,
-                TrustedPath.ofThisProcess(config.sources().owners()),
-                typed.environment().isRoot()));
+        findings.addAll(
+                TrustChecks.look(file.path(), all, config, typed.environment().isRoot()));
         findings.addAll(SetChecks.look(config, layout));
         findings.addAll(ListenChecks.look(config, layout));
         findings.addAll(ReceiverChecks.look(config, Path.of(typed.environment().journalSocket())));

@@ -64,8 +64,7 @@ sealed interface HookCall extends AutoCloseable {
             Path file = Executables.find(program)
                     .orElseThrow(() -> new IOException(
                             program + " is not there, or may not be executed; install it or correct exec"));
-            Optional<Objection> objection =
-                    TrustedPath.of(TrustedPath.isRoot(), ImmutableList.of()).objection(file);
+            Optional<Objection> objection = TrustedPath.objectionOfRoot(file);
             if (objection.isPresent()) {
                 throw new IOException(program + " is not run as root: "
                         + objection.get().why() + "; " + objection.get().remedy());
