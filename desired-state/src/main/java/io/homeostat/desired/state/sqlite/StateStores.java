@@ -59,6 +59,15 @@ public final class StateStores {
     }
 
     /**
+     * Creates a state directory that is missing, for nobody else to enter.
+     *
+     * @throws StoreException when it can't be created, or is not this user's alone
+     */
+    public static void createDirectory(Path directory) {
+        StateDirectory.create(directory);
+    }
+
+    /**
      * An open database.
      *
      * @param setAside for people: what could not be read, why, and where it is now; empty when all was well

@@ -8,6 +8,8 @@ import com.google.protobuf.ByteString;
 import io.homeostat.actuate.LocalDisk;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
+import io.homeostat.desired.state.StoreException;
+import io.homeostat.desired.state.sqlite.StateStores;
 import io.homeostat.desired.yaml.Problem;
 import io.homeostat.observe.driver.DriverSession;
 import io.homeostat.observe.goplugin.HostEnvironment;
@@ -31,7 +33,6 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
-import java.nio.file.attribute.PosixFilePermissions;
 import java.security.CodeSource;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -138,8 +139,7 @@ public final class AgentLink implements FrontEndAgent {
 
     /** Writes the configuration of an agent for which nothing but by this front end is declared, and returns its path. */
     public static Path configOfItsOwn(FrontEnd frontEnd, Path stateDir) throws IOException {
-        Files.createDirectories(
-                stateDir, PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
+        create(stateDir);
         Path file = stateDir.resolve(frontEnd.command() + "-agent.yaml");
         byte[] content = NOTHING_ELSE.getBytes(StandardCharsets.UTF_8);
         // An agent may be reading it.
@@ -147,6 +147,15 @@ public final class AgentLink implements FrontEndAgent {
             new LocalDisk().replace(file, content);
         }
         return file;
+    }
+
+    /** Before anything is written there: somebody else could have put links in the places of our files. */
+    private static void create(Path stateDir) {
+        try {
+            StateStores.createDirectory(stateDir);
+        } catch (StoreException e) {
+            throw new CommandFailure(e.getMessage(), e);
+        }
     }
 
     /** The start script of the distribution that this runs from. */
@@ -202,8 +211,7 @@ public final class AgentLink implements FrontEndAgent {
     }
 
     private Process start() throws IOException {
-        Files.createDirectories(
-                layout.stateDir(), PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
+        create(layout.stateDir());
         List<String> command = new ArrayList<>(List.of(
                 "setsid",
                 program.toString(),

@@ -125,17 +125,23 @@ final class DriverService extends DriverImplBase {
     @Override
     public void fingerprint(FingerprintRequest request, StreamObserver<FingerprintResponse> response) {
         ((ServerCallStreamObserver<FingerprintResponse>) response).setOnCancelHandler(() -> {});
-        response.onNext(FingerprintResponse.newBuilder()
-                .setHealth(FingerprintResponse.HealthState.HEALTHY)
-                .setHealthDescription("Healthy")
+        FingerprintResponse.Builder driver = FingerprintResponse.newBuilder()
                 .putAttributes("driver.homeostat", attribute("1"))
                 .putAttributes("driver.homeostat.version", attribute(PluginService.version()))
                 .putAttributes(
                         "driver.homeostat.java", attribute(Runtime.version().toString()))
-                .putAttributes("driver.homeostat.kernel", attribute(System.getProperty("os.version", "")))
-                .putAttributes(
-                        "driver.homeostat.state_dir", attribute(stateDir.get().toString()))
-                .build());
+                .putAttributes("driver.homeostat.kernel", attribute(System.getProperty("os.version", "")));
+        try {
+            driver.putAttributes(
+                            "driver.homeostat.state_dir",
+                            attribute(stateDir.get().toString()))
+                    .setHealth(FingerprintResponse.HealthState.HEALTHY)
+                    .setHealthDescription("Healthy");
+        } catch (CommandFailure e) {
+            driver.setHealth(FingerprintResponse.HealthState.UNHEALTHY)
+                    .setHealthDescription(String.valueOf(e.getMessage()));
+        }
+        response.onNext(driver.build());
         // Stays open, as clients expect: it changes with another configuration only, which takes another launch.
     }
 

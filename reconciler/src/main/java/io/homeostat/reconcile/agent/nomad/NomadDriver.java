@@ -112,13 +112,17 @@ public final class NomadDriver {
         settings = given;
     }
 
+    /** The directories that the host has configured, else the usual ones; fails when others can change them. */
     private synchronized Layout layout() {
-        UserDirectories directories = new UserDirectories(environment);
-        Layout usual = directories.layout(options);
-        Path state = settings.stateDir().orElse(usual.stateDir());
-        Path run = settings.runDir()
-                .orElse(settings.stateDir().map(path -> path.resolve("run")).orElse(usual.runDir()));
-        return new Layout(state, run, usual.instanceId());
+        Optional<Path> run =
+                settings.runDir().or(() -> settings.stateDir().map(path -> path.resolve("run")));
+        return new UserDirectories(environment)
+                .layout(new GlobalOptions(
+                        options.format(),
+                        settings.stateDir().map(Path::toString).or(options::stateDir),
+                        run.map(Path::toString).or(options::runDir),
+                        options.logLevel(),
+                        options.noColor()));
     }
 
     private synchronized NomadTasks tasks() {

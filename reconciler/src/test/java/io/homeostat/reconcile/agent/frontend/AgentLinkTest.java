@@ -4,11 +4,13 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import com.google.common.collect.ImmutableList;
 import com.google.protobuf.ByteString;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
+import io.homeostat.desired.platform.TrustedPath;
 import io.homeostat.desired.state.Identity.ProcessIdentity;
 import io.homeostat.proto.agent.CommandRequest;
 import io.homeostat.proto.agent.Format;
@@ -170,6 +172,24 @@ class AgentLinkTest {
         assertEquals(1, said.size());
         assertTrue(said.getFirst().contains("77"), said::toString);
         assertEquals(Duration.ofMillis(40), machine.slept);
+    }
+
+    @Test
+    void nothingIsWrittenOrStartedInADirectoryOfSomebodyElse() throws IOException {
+        assumeTrue(TrustedPath.isRoot(), "only root can give files away");
+        machine.runs = false;
+        Files.createDirectory(layout.stateDir());
+        Path target = Files.writeString(directory.resolve("target"), "root's\n");
+        Files.createSymbolicLink(layout.stateDir().resolve("nomad-driver-agent.yaml"), target);
+        Files.setAttribute(layout.stateDir(), "unix:uid", 65534);
+
+        assertThrows(CommandFailure.class, () -> link().ensure());
+        assertThrows(
+                CommandFailure.class, () -> AgentLink.configOfItsOwn(FrontEnd.NOMAD_DRIVER, layout.stateDir()));
+
+        assertEquals(List.of(), machine.started);
+        assertEquals("root's\n", Files.readString(target));
+        assertTrue(Files.isSymbolicLink(layout.stateDir().resolve("nomad-driver-agent.yaml")));
     }
 
     @Test

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import com.github.benmanes.caffeine.cache.Ticker;
 import com.google.common.collect.ImmutableMap;
@@ -16,6 +17,7 @@ import io.grpc.health.v1.HealthCheckRequest;
 import io.grpc.health.v1.HealthCheckResponse.ServingStatus;
 import io.grpc.health.v1.HealthGrpc;
 import io.homeostat.desired.platform.GrpcTransport;
+import io.homeostat.desired.platform.TrustedPath;
 import io.homeostat.observe.driver.DriverSession;
 import io.homeostat.proto.goplugin.Empty;
 import io.homeostat.proto.goplugin.GRPCControllerGrpc;
@@ -27,6 +29,8 @@ import io.homeostat.proto.nomad.base.PluginType;
 import io.homeostat.proto.nomad.base.SetConfigRequest;
 import io.homeostat.proto.nomad.driver.DriverGrpc;
 import io.homeostat.proto.nomad.driver.FingerprintRequest;
+import io.homeostat.proto.nomad.driver.FingerprintResponse;
+import io.homeostat.proto.nomad.driver.InitRequest;
 import io.homeostat.reconcile.command.environment.CommandFailure;
 import io.homeostat.reconcile.command.environment.DocumentFormat;
 import io.homeostat.reconcile.command.environment.Environment;
@@ -47,6 +51,7 @@ import java.time.Duration;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -196,6 +201,28 @@ class NomadDriverTest {
             configure(channel, config("run_dir", "/run/elsewhere"));
             assertEquals(root.resolve("usual").toString(), stateDir(channel));
         });
+    }
+
+    @Test
+    void itIsNotHealthyWithTheStateDirectoryOfSomebodyElse() throws Exception {
+        assumeTrue(TrustedPath.isRoot(), "only root can give files away");
+        Path theirs = Files.createDirectory(root.resolve("theirs"));
+        Files.setAttribute(theirs, "unix:uid", 65534);
+        serving(channel -> {
+            configure(channel, config("state_dir", theirs.toString()));
+
+            FingerprintResponse found = DriverGrpc.newBlockingStub(channel)
+                    .fingerprint(FingerprintRequest.getDefaultInstance())
+                    .next();
+            assertEquals(FingerprintResponse.HealthState.UNHEALTHY, found.getHealth());
+            assertTrue(found.getHealthDescription().contains(theirs.toString()), found::getHealthDescription);
+            assertEquals(
+                    Status.Code.UNKNOWN, code(() -> DriverGrpc.newBlockingStub(channel)
+                            .init(InitRequest.getDefaultInstance())));
+        });
+        try (Stream<Path> files = Files.list(theirs)) {
+            assertEquals(0, files.count());
+        }
     }
 
     @Test
