@@ -44,6 +44,9 @@ public final class TrustedPath {
     /** As many as the kernel follows. */
     private static final int MOST_LINKS = 40;
 
+    private static final String ELSEWHERE = "below a directory that nobody else can change";
+    private static final String LOOK = "look at what is in it, then ";
+
     private static final Splitter BLANKS = Splitter.on(' ').omitEmptyStrings();
 
     /** Has no objection to any path. */
@@ -92,10 +95,15 @@ public final class TrustedPath {
      * Why a path can't be trusted.
      *
      * @param place the first thing on the way to it that others can change
-     * @param why for people, beginning with the place
-     * @param remedy a command that makes it better
+     * @param why for people
+     * @param remedy what to do, without an end mark
+     * @param writer the user or group that can change it, which may be named as one that may; null where that would not help
      */
-    public record Objection(Path place, String why, String remedy) {
+    public record Objection(
+            Path place,
+            String why,
+            String remedy,
+            @Nullable String writer) {
         /** What is said of a file that says what root does, or whom it believes, and is not used for it. */
         public String ofConfiguration() {
             return "root goes by it, and " + why + "; " + remedy;
@@ -104,7 +112,7 @@ public final class TrustedPath {
         /** What is said of documents that are not read for it. */
         public String ofDocuments() {
             return "not read: what is declared here is done as root, and " + why + "; " + remedy
-                    + ", or name who may change it in sources.owners of agent.yaml";
+                    + (writer == null ? "" : ", or name " + writer + " in sources.owners of agent.yaml");
         }
     }
 
@@ -215,7 +223,8 @@ public final class TrustedPath {
                 return follow(path.toAbsolutePath(), isToBeMade);
             } catch (IOException e) {
                 String why = (e instanceof AccessDeniedException ? "permission denied: " : "") + e.getMessage();
-                return Optional.of(new Objection(path, path + " can't be looked at: " + why, "name another path"));
+                return Optional.of(
+                        new Objection(path, path + " can't be looked at: " + why, "name another path", null));
             }
         }
 
@@ -229,7 +238,7 @@ public final class TrustedPath {
                 Path next = names.isEmpty() ? null : child(at, names.removeFirst());
                 // Before what is in it: whoever can change it can take that away for as long as it is looked for.
                 if (!trusted.contains(at)) {
-                    Optional<Objection> found = objection(at, directory, next, isToBeMade);
+                    Optional<Objection> found = objection(at, directory, next == null);
                     if (found.isPresent()) {
                         return found;
                     }
@@ -237,9 +246,12 @@ public final class TrustedPath {
                         trusted.add(at);
                     }
                 }
-                Optional<Entry> entry = next == null ? Optional.empty() : find(next);
-                if (next == null || entry.isEmpty()) {
+                if (next == null) {
                     return Optional.empty();
+                }
+                Optional<Entry> entry = find(next);
+                if (entry.isEmpty()) {
+                    return isToBeMade ? Optional.empty() : missing(next, at, directory);
                 }
                 Path target = entry.get().target();
                 if (target == null) {
@@ -248,7 +260,7 @@ public final class TrustedPath {
                     continue;
                 }
                 if (!isOurs(next, entry.get()) && !machine.isReadOnly(at)) {
-                    return Optional.of(foreign(next));
+                    return Optional.of(foreign(next, "see where it leads, then chown -h root " + next));
                 }
                 if (++links > MOST_LINKS) {
                     throw new FileSystemException(path.toString(), null, "more links than the kernel follows");
@@ -289,63 +301,54 @@ public final class TrustedPath {
             };
         }
 
-        /** @param below what in it leads to the path; null when it is the path */
-        private Optional<Objection> objection(Path place, Entry entry, @Nullable Path below, boolean isToBeMade)
-                throws IOException {
-            Optional<Objection> found =
-                    isOurs(place, entry) ? writable(place, entry, below, isToBeMade) : Optional.of(foreign(place));
-            return found.isPresent() && machine.isReadOnly(place) ? Optional.empty() : found;
+        /** @param isEnd whether it is what the path leads to */
+        private Optional<Objection> objection(Path place, Entry entry, boolean isEnd) throws IOException {
+            Optional<Objection> found = Optional.empty();
+            if (!isOurs(place, entry)) {
+                found = Optional.of(foreign(place, isEnd ? LOOK + "chown root " + place : "move it " + ELSEWHERE));
+            } else if (isEnd) {
+                found = writable(place, entry, "", LOOK + "chmod go-w " + place);
+            } else if ((entry.mode() & STICKY) == 0) {
+                found = writable(place, entry, "", "chmod go-w " + place + ", or move it " + ELSEWHERE);
+            }
+            return found.filter(objection -> !machine.isReadOnly(place));
         }
 
-        private Optional<Objection> writable(Path place, Entry entry, @Nullable Path below, boolean isToBeMade)
-                throws IOException {
-            Optional<String> others = writers(place, entry.mode());
-            if (others.isEmpty()) {
-                return Optional.empty();
-            }
-            String why = place + " may be written to by " + others.get();
-            if (below == null || (entry.mode() & STICKY) == 0) {
-                return Optional.of(new Objection(place, why, "chmod go-w " + place));
-            }
-            Optional<Entry> there = find(below);
-            if (there.isPresent()) {
-                return isOurs(below, there.get()) ? Optional.empty() : Optional.of(foreign(below));
-            }
-            return isToBeMade
-                    ? Optional.empty()
-                    : Optional.of(new Objection(
-                            place,
-                            below + " is not there, and " + why,
-                            "name a path that nobody else can put anything at"));
+        /** What is wrong with a directory in which something is missing, and only that. */
+        private Optional<Objection> missing(Path name, Path directory, Entry entry) throws IOException {
+            return writable(directory, entry, name + " is not there, and ", "name a path " + ELSEWHERE)
+                    .filter(objection -> !machine.isReadOnly(directory));
         }
 
-        /** Who else may write to it, for people; empty when nobody may. */
-        private Optional<String> writers(Path place, int mode) throws IOException {
-            if ((mode & WRITABLE_BY_OTHERS) != 0) {
-                return Optional.of("everybody");
+        private Optional<Objection> writable(Path place, Entry entry, String what, String remedy) throws IOException {
+            if ((entry.mode() & WRITABLE_BY_OTHERS) != 0) {
+                return Optional.of(
+                        new Objection(place, what + place + " may be written to by everybody", remedy, null));
             }
-            if ((mode & WRITABLE_BY_GROUP) == 0) {
+            if ((entry.mode() & WRITABLE_BY_GROUP) == 0) {
                 return Optional.empty();
             }
             String group = machine.group(place);
-            if (!isOfOneOfUs(group)) {
-                return Optional.of("the group " + group);
+            boolean ofOneUser = machine.isOfOneUser(group);
+            boolean listed = ofOneUser && machine.mayHaveAccessList(place);
+            if (ofOneUser && !listed && (names.contains(group) || group.equals("root"))) {
+                return Optional.empty();
             }
-            return machine.mayHaveAccessList(place)
-                    ? Optional.of("whom its access control list names")
-                    : Optional.empty();
+            return Optional.of(new Objection(
+                    place,
+                    what + place + " may be written to by "
+                            + (listed ? "whom its access control list names" : "the group " + group),
+                    remedy,
+                    ofOneUser && !listed ? group : null));
         }
 
         private boolean isOurs(Path path, Entry entry) throws IOException {
             return numbers.contains(entry.uid()) || (!names.isEmpty() && names.contains(machine.owner(path)));
         }
 
-        private boolean isOfOneOfUs(String group) {
-            return (names.contains(group) || group.equals("root")) && machine.isOfOneUser(group);
-        }
-
-        private Objection foreign(Path place) throws IOException {
-            return new Objection(place, place + " belongs to " + machine.owner(place), "chown -h root " + place);
+        private Objection foreign(Path place, String remedy) throws IOException {
+            String owner = machine.owner(place);
+            return new Objection(place, place + " belongs to " + owner, remedy, owner);
         }
     }
 

@@ -98,8 +98,49 @@ class TrustedPathTest {
     void whatBelongsToAnotherIsNot() {
         put(FILE.toString(), 1000, 0644);
         assertEquals(
-                Optional.of(new Objection(FILE, FILE + " belongs to user-1000", "chown -h root " + FILE)),
+                Optional.of(new Objection(
+                        FILE,
+                        FILE + " belongs to user-1000",
+                        "look at what is in it, then chown root " + FILE,
+                        "user-1000")),
                 trusted().objection(FILE));
+    }
+
+    /** To give root the home of somebody, or what somebody has planted, would be worse. */
+    @Test
+    void theRemedyHarmsNobody() {
+        assertEquals("move it below a directory that nobody else can change", remedy("/home/alice/web.yaml"));
+        put("/srv", 0, 0777);
+        put("/srv/web.yaml", 0, 0666);
+        assertEquals(
+                "chmod go-w /srv, or move it below a directory that nobody else can change", remedy("/srv/web.yaml"));
+        put("/srv", 0, 0755);
+        assertEquals("look at what is in it, then chmod go-w /srv/web.yaml", remedy("/srv/web.yaml"));
+        link("/tmp/link", 1000, FILE.toString());
+        assertEquals("see where it leads, then chown -h root /tmp/link", remedy("/tmp/link"));
+        assertEquals("name a path below a directory that nobody else can change", remedy("/tmp/gone"));
+    }
+
+    @Test
+    void whoCouldBeNamedAsOneWhoMayChangeItIsSaid() {
+        assertEquals(Optional.of("user-1000"), writer("/home/alice/web.yaml"));
+        put("/srv", 0, 0777);
+        assertEquals(Optional.empty(), writer("/srv/web.yaml"));
+        put("/srv", 0, 0775, "staff");
+        assertEquals(Optional.empty(), writer("/srv/web.yaml"), "it has several members");
+        groupsOfOne.add("staff");
+        assertEquals(Optional.of("staff"), writer("/srv/web.yaml"));
+        accessLists.add(Path.of("/srv"));
+        assertEquals(Optional.empty(), writer("/srv/web.yaml"));
+        assertEquals(Optional.empty(), writer("/tmp/gone"));
+    }
+
+    private String remedy(String path) {
+        return trusted().objection(Path.of(path)).orElseThrow().remedy();
+    }
+
+    private Optional<String> writer(String path) {
+        return Optional.ofNullable(trusted().objection(Path.of(path)).orElseThrow().writer());
     }
 
     @Test

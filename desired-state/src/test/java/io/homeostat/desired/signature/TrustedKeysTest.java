@@ -102,7 +102,8 @@ class TrustedKeysTest {
 
         assertRefused(
                 key,
-                "root goes by it, and " + key + " may be written to by everybody; chmod go-w " + key);
+                "root goes by it, and " + key
+                        + " may be written to by everybody; look at what is in it, then chmod go-w " + key);
     }
 
     private static void assertRefused(Path file, String reason) {
