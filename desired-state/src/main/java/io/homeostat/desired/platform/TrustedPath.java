@@ -1,8 +1,8 @@
 package io.homeostat.desired.platform;
 
 import com.google.common.base.Splitter;
+import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
-import com.google.common.primitives.Ints;
 import com.google.common.primitives.Longs;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -22,7 +22,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -31,8 +30,9 @@ import org.jspecify.annotations.Nullable;
  *
  * <ul>
  *   <li>In a directory with the sticky bit others may create files, but not replace ours.
- *   <li>A group may write that has the name of such a user and nobody else in it, as on systems where each user has a group. Not so where
- *       an access control list may name others: what the mode says of the group it says of all of them then.
+ *   <li>A group may write that has the name of such a user and nobody else in it, as on systems where each user has a group; one without a
+ *       name that has that user's number, too. Not so where an access control list may name others: what the mode says of the group it
+ *       says of all of them then.
  *   <li>What is mounted read-only for everybody is as whoever has mounted it wants it.
  * </ul>
  */
@@ -47,6 +47,7 @@ public final class TrustedPath {
     private static final String ELSEWHERE = "below a directory that nobody else can change";
     private static final String LOOK = "look at what is in it, then ";
 
+    private static final Splitter FIELDS = Splitter.on(':');
     private static final Splitter BLANKS = Splitter.on(' ').omitEmptyStrings();
 
     /** Has no objection to any path. */
@@ -183,6 +184,31 @@ public final class TrustedPath {
         return ours.of(path)
                 .filter(mount -> mount.fileSystemReadOnly() || (mount.readOnly() && ofInit.has(mount)))
                 .isPresent();
+    }
+
+    /**
+     * Whether a group has nobody in it but the user of the same name. Who is in other databases of users is not known: a group that has a name
+     * only there has others in it. One without any name, which has its number for one, is that of the user with this number: Kubernetes gives
+     * such a group (fsGroup) the right to write to all of a volume.
+     *
+     * @param groups the lines of group(5)
+     * @param users the lines of passwd(5)
+     */
+    static boolean isOfOneUser(String group, List<String> groups, List<String> users) {
+        Optional<List<String>> known = groups.stream()
+                .map(FIELDS::splitToList)
+                .filter(fields -> fields.size() > 3 && fields.getFirst().equals(group))
+                .findFirst();
+        if (known.isEmpty() && Longs.tryParse(group) == null) {
+            return false;
+        }
+        String number = known.map(fields -> fields.get(2)).orElse(group);
+        String members = known.map(fields -> fields.get(3)).orElse("");
+        return Splitter.on(',').omitEmptyStrings().splitToStream(members).allMatch(group::equals)
+                && users.stream()
+                        .map(FIELDS::splitToList)
+                        .filter(fields -> fields.size() > 3 && fields.get(3).equals(number))
+                        .allMatch(fields -> fields.get(0).equals(group) || fields.get(2).equals(group));
     }
 
     /**
@@ -391,7 +417,6 @@ public final class TrustedPath {
         private static final Path GROUP = Path.of("/etc/group");
         private static final int TYPE = 0170000;
         private static final int LINK = 0120000;
-        private static final Splitter FIELDS = Splitter.on(':');
 
         static Optional<Long> ourUid() {
             try {
@@ -449,30 +474,10 @@ public final class TrustedPath {
         @Override
         public boolean isOfOneUser(String group) {
             try {
-                return isOnlyKnownMember(group);
+                return TrustedPath.isOfOneUser(group, lines(GROUP), lines(PASSWD));
             } catch (IOException e) {
                 return false;
             }
-        }
-
-        /** Who is in other databases of users is not known: a group that is there only has others in it. */
-        private static boolean isOnlyKnownMember(String group) throws IOException {
-            Optional<List<String>> known = lines(GROUP)
-                    .filter(fields -> fields.getFirst().equals(group))
-                    .findFirst();
-            if (known.isEmpty()
-                    || known.get().size() < 4
-                    || Ints.tryParse(known.get().get(2)) == null) {
-                return false;
-            }
-            String number = known.get().get(2);
-            return Splitter.on(',')
-                            .omitEmptyStrings()
-                            .splitToStream(known.get().get(3))
-                            .allMatch(group::equals)
-                    && lines(PASSWD)
-                            .filter(fields -> fields.size() > 3 && fields.get(3).equals(number))
-                            .allMatch(fields -> fields.getFirst().equals(group));
         }
 
         @Override
@@ -480,9 +485,13 @@ public final class TrustedPath {
             return AccessList.mayExist(path);
         }
 
-        private static Stream<List<String>> lines(Path file) throws IOException {
-            return Files.readAllLines(file, StandardCharsets.ISO_8859_1).stream()
-                    .map(FIELDS::splitToList);
+        /** None in a change root or container without such a file: users and groups have numbers only there. */
+        private static List<String> lines(Path file) throws IOException {
+            try {
+                return Files.readAllLines(file, StandardCharsets.ISO_8859_1);
+            } catch (NoSuchFileException e) {
+                return ImmutableList.of();
+            }
         }
     }
 }

@@ -1,6 +1,7 @@
 package io.homeostat.desired.platform;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.platform.TrustedPath.Entry;
@@ -14,6 +15,7 @@ import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.HashMap;
 import java.util.HashSet;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
@@ -184,6 +186,24 @@ class TrustedPathTest {
         assertObjection(FILE.toString(), FILE);
     }
 
+    @ParameterizedTest
+    @CsvSource({
+        "alice, alice:x:1000:, true",
+        "alice, alice:x:1000:alice, true",
+        "alice, 'alice:x:1000:alice,bob', false",
+        "app, app:x:2000:, false",
+        "staff, alice:x:1000:, false",
+        "3000, alice:x:1000:, true",
+        "2000, alice:x:1000:, false",
+        "1000, staff:x:50:, true",
+    })
+    void aGroupIsOfOneUserWhenNobodyElseIsInIt(String group, String groups, boolean isOne) {
+        assertEquals(
+                isOne,
+                TrustedPath.isOfOneUser(
+                        group, List.of("", groups), List.of("", "alice:x:1000:1000:", "bob:x:1001:2000:")));
+    }
+
     @Test
     void inADirectoryWithTheStickyBitOursStaysOurs() {
         put("/tmp/ours", 0, 0700);
@@ -278,6 +298,21 @@ class TrustedPathTest {
 
         Files.setPosixFilePermissions(file, PosixFilePermissions.fromString("rw-rw-rw-"));
         assertEquals(Optional.of(file), trusted.objection(file).map(Objection::place));
+    }
+
+    /** As Kubernetes leaves each volume of a pod with an fsGroup, at each start anew. */
+    @Test
+    void aGroupWithoutANameCanBeNamedByItsNumber(@TempDir Path directory) throws IOException {
+        assumeTrue(TrustedPath.isRoot(), "only root can give files away");
+        Path file = Files.createFile(directory.resolve("file"));
+        Files.setAttribute(file, "unix:gid", 54321);
+        Files.setPosixFilePermissions(file, PosixFilePermissions.fromString("rw-rw-r--"));
+
+        assertEquals(
+                Optional.of("54321"),
+                TrustedPath.ofThisProcess(Set.of()).objection(file).map(Objection::writer));
+        assertEquals(
+                Optional.empty(), TrustedPath.ofThisProcess(Set.of("54321")).objection(file));
     }
 
     @Test
