@@ -1,10 +1,13 @@
 package io.homeostat.reconcile.cli;
 
 import com.google.common.base.Splitter;
+import com.google.common.collect.ImmutableSet;
+import com.google.common.collect.Sets;
 import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.yaml.AgentConfigReader;
 import io.homeostat.desired.yaml.DocumentCodec;
+import io.homeostat.desired.yaml.Problem;
 import io.homeostat.reconcile.command.DirectEnforcer;
 import io.homeostat.reconcile.command.Workspace;
 import io.homeostat.reconcile.command.diagnostics.DiagnosticsArchive;
@@ -135,6 +138,8 @@ record DiagnosticsFile(Invocation typed) {
      */
     private record RedactedConfig(@Nullable AgentConfig config, String text) {
         private static final int MOST_BYTES = 1 << 20;
+        private static final ImmutableSet<Problem.Kind> UNREAD =
+                Sets.immutableEnumSet(Problem.Kind.NO_FILE, Problem.Kind.UNTRUSTED, Problem.Kind.UNREADABLE);
 
         /** Reads a file and teaches the mask its secrets. */
         static RedactedConfig of(ConfigFile file, SecretMask mask) {
@@ -142,9 +147,13 @@ record DiagnosticsFile(Invocation typed) {
                 AgentConfig defaults = AgentConfigReader.defaults();
                 return new RedactedConfig(defaults, DocumentCodec.toJson(defaults) + "\n");
             }
-            AgentConfig config = file.look().config();
+            AgentConfigReader.Result read = file.look();
+            AgentConfig config = read.config();
             if (config == null) {
-                learnAll(file, mask);
+                // No message quotes what was not read, and to read it may be to wait for ever.
+                if (read.errors().stream().map(Problem::kind).noneMatch(UNREAD::contains)) {
+                    learnAll(file, mask);
+                }
                 return new RedactedConfig(null, file.path() + " is not valid, see doctor.txt\n");
             }
             AgentConfig.ControlPlane plane = config.sources().controlPlane();
