@@ -44,7 +44,7 @@ class FleetControlTest {
 
     @BeforeEach
     void start() throws IOException {
-        directory = Shell.userDirectory();
+        directory = Shell.shortDirectory();
         log = HeardLog.ofLines(
                 line -> line.contains(prefix) || line.contains(directory.toString()),
                 FleetControl.class,
@@ -83,7 +83,7 @@ class FleetControlTest {
                 ImmutableList.of(),
                 ImmutableList.of(new KeyValues.Write.Put(
                         prefix + "/set", ByteString.copyFromUtf8(FleetOperationTest.SET), KeyValues.NO_LEASE)));
-        Shell shell = new Shell(directory).signalled(new HangUps());
+        Shell shell = new Shell(directory).asOrdinaryUser().signalled(new HangUps());
         CompletableFuture<Integer> ended = new CompletableFuture<>();
         Thread controller = Thread.ofPlatform()
                 .start(() -> ended.complete(shell.fleet(directory.resolve("agent.yaml"), "controller")

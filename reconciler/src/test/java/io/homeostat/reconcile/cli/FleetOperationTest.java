@@ -57,10 +57,12 @@ class FleetOperationTest {
 
     @BeforeEach
     void start() throws IOException {
-        directory = Shell.userDirectory();
+        directory = Shell.shortDirectory();
         config = directory.resolve("agent.yaml");
         fleet = StoryFleet.start(directory);
-        shell = new Shell(directory).with(Map.of("XDG_CONFIG_HOME", directory + "/config", "USER", "ann"));
+        shell = new Shell(directory)
+                .asOrdinaryUser()
+                .with(Map.of("XDG_CONFIG_HOME", directory + "/config", "USER", "ann"));
     }
 
     @AfterEach

@@ -41,9 +41,9 @@ class PlacementTest {
 
     @BeforeEach
     void openShell() throws IOException {
-        directory = Shell.userDirectory();
+        directory = Shell.shortDirectory();
         declared = Files.createDirectory(directory.resolve("declared"));
-        shell = new Shell(directory).with(Map.of("XDG_CONFIG_HOME", directory + "/config"));
+        shell = new Shell(directory).asOrdinaryUser().with(Map.of("XDG_CONFIG_HOME", directory + "/config"));
         Path config = Files.createDirectories(directory.resolve("config/homeostat"));
         Files.writeString(
                 config.resolve("agent.yaml"), "labels: {role: web}\nsources: {files: [%s]}\n".formatted(declared));

@@ -48,10 +48,11 @@ class PublishTest {
 
     @BeforeEach
     void openShell() throws IOException {
-        directory = Shell.userDirectory();
+        directory = Shell.shortDirectory();
         documents = Files.createDirectory(directory.resolve("fleet"));
         target = directory.resolve("set.json");
         shell = new Shell(directory)
+                .asOrdinaryUser()
                 .with(Map.of("XDG_CONFIG_HOME", directory + "/config"))
                 .at(Clock.fixed(NOW, ZoneOffset.UTC));
     }

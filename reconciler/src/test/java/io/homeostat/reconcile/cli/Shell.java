@@ -73,7 +73,7 @@ public final class Shell {
     private static final int NOBODY = 65534;
 
     private final Path directory;
-    private final long uid;
+    private long uid;
     private ImmutableMap<String, String> variables;
     private String in = "";
     private boolean terminal;
@@ -82,19 +82,9 @@ public final class Shell {
     private Interrupts interrupts = Interrupts.none();
     private final DocumentCounter documents = new DocumentCounter();
 
-    /**
-     * A directory for the commands of an ordinary user: root's configuration has a fixed place. Not JUnit's: sockets need a short path.
-     */
-    static Path userDirectory() throws IOException {
-        Path directory = Files.createTempDirectory("hs").toRealPath();
-        giveToUser(directory);
-        return directory;
-    }
-
-    static void giveToUser(Path directory) throws IOException {
-        if (((Number) Files.getAttribute(directory, "unix:uid")).intValue() == 0) {
-            Files.setAttribute(directory, "unix:uid", NOBODY);
-        }
+    /** A directory for the commands of a test. Not JUnit's: sockets need a short path. */
+    static Path shortDirectory() throws IOException {
+        return Files.createTempDirectory("hs").toRealPath();
     }
 
     Shell(Path directory) {
@@ -105,6 +95,17 @@ public final class Shell {
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
+    }
+
+    /**
+     * Is typed by an ordinary user, also where root runs the tests: root's configuration has a fixed place. The directory stays root's then, as
+     * root's process works in no other.
+     */
+    Shell asOrdinaryUser() {
+        if (uid == 0) {
+            uid = NOBODY;
+        }
+        return this;
     }
 
     /** Has these variables, and a home directory unless they name another one. */

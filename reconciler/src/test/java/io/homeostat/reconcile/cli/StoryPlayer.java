@@ -274,10 +274,7 @@ final class StoryPlayer implements AutoCloseable {
                 environment.put(pair[0], pair[1]);
                 shell.with(environment);
             }
-            case "ordinaryUser" -> {
-                Shell.giveToUser(directory);
-                shell = new Shell(directory).with(environment);
-            }
+            case "ordinaryUser" -> shell.asOrdinaryUser();
             case "terminal" -> shell.onTerminal();
             case "keyboard" -> shell.atKeyboard(rest.replace("\\n", "\n"));
             case "input" -> shell.typing(rest.replace("\\n", "\n"));
