@@ -20,8 +20,9 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * Runs a command that does something for a program that runs: as its user unless it is to run as root, with its settings, in its environment and working directory,
- * but not in its control groups. It is waited for, and killed with its descendants at its timeout.
+ * Runs a command that does something for a program that runs: as its user, with its settings, in its environment and working directory,
+ * but not in its control groups. As root it has nothing of the program: whoever can write to the program's files could choose its
+ * variables and directory. It is waited for, and killed with its descendants at its timeout.
  */
 public final class ProgramCommand {
     private final LaunchRequest program;
@@ -31,7 +32,7 @@ public final class ProgramCommand {
     /**
      * Prepares a run.
      *
-     * @param exec the command's first word is searched along the PATH of the program
+     * @param exec the command's first word is searched along the PATH that it runs with
      */
     public ProgramCommand(LaunchRequest program, Probe.Exec exec) {
         this.program = program;
@@ -80,9 +81,10 @@ public final class ProgramCommand {
             }
         }
         Account user = Launcher.account(exec.asRoot() ? null : program.user());
-        Map<String, String> environment = program.environment(user);
+        ProcessSettings settings = exec.asRoot() ? ProcessSettings.NONE : program.settings();
+        Map<String, String> environment = exec.asRoot() ? user.environment() : program.environment(user);
         Path file = Executables.find(
-                        Executables.from(program.settings().directory(), command.getFirst()), environment.get("PATH"))
+                        Executables.from(settings.directory(), command.getFirst()), environment.get("PATH"))
                 .orElseThrow(() -> new ActuationFailure(
                         FailureCause.Kind.FILE_MISSING,
                         what + " is not there, or may not be executed; install it or correct spec.reload.exec.command",
@@ -94,14 +96,10 @@ public final class ProgramCommand {
         ProcessBuilder builder = new ProcessBuilder(ImmutableList.<String>builder()
                         .addAll(LaunchCommand.withoutIgnoredSignals())
                         .addAll(ProgramScript.command(
-                                new LaunchCommand(
-                                                program.instance().workload(),
-                                                user,
-                                                exec.asRoot() ? ProcessSettings.NONE : program.settings())
-                                        .prefix(),
+                                new LaunchCommand(program.instance().workload(), user, settings).prefix(),
                                 null,
                                 false,
-                                program.settings(),
+                                settings,
                                 file,
                                 command.subList(1, command.size())))
                         .build())

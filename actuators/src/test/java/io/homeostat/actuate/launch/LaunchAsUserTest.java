@@ -34,6 +34,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
 import java.util.Set;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
@@ -157,6 +158,37 @@ class LaunchAsUserTest {
                 assertEquals(uid, uid(file), file.toString());
             }
         }
+    }
+
+    @Test
+    void aCommandThatRunsAsRootHasNothingOfTheProgram() throws Exception {
+        onlyRoot();
+        Path theirs = Files.createDirectory(root.resolve("theirs"));
+        Files.copy(Path.of("/bin/false").toRealPath(), theirs.resolve("sh"));
+        Path done = root.resolve("done");
+        LaunchRequest program = new LaunchRequest(
+                bed.instance(TestBed.PROCESS),
+                installed("exit 0"),
+                ImmutableList.of(),
+                ImmutableMap.of("PATH", theirs.toString(), "LD_PRELOAD", theirs.resolve("lib.so").toString()),
+                USER,
+                new ProcessSettings(theirs.toString(), "0000", null, null, null, null, null));
+
+        new ProgramCommand(
+                        program,
+                        new Probe.Exec(
+                                ImmutableList.of(
+                                        "sh", "-c", "(id -u; pwd; umask; tr '\\0' '\\n' < /proc/$$/environ) > " + done),
+                                true))
+                .run(Duration.ofMinutes(1));
+
+        List<String> said = Files.readAllLines(done);
+        assertEquals(List.of("0", "/", "0022"), said.subList(0, 3));
+        assertEquals(
+                Account.ours().environment().entrySet().stream()
+                        .map(variable -> variable.getKey() + "=" + variable.getValue())
+                        .collect(Collectors.toSet()),
+                Set.copyOf(said.subList(3, said.size())));
     }
 
     @Test

@@ -43,7 +43,7 @@ public record Probe(
             ImmutableList<String> command,
 
             @Doc(
-                    "Run it as root, not as the workload's user. Refused where others than root could change the command or a directory above it.")
+                    "Run it as root, not as the workload's user, in / and with nothing of the workload's environment. Refused where others than root could change the command or a directory above it.")
             @Default("false")
             boolean asRoot) {}
 

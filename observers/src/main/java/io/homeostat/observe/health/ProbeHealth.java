@@ -250,11 +250,15 @@ public final class ProbeHealth implements InstanceHealth {
     }
 
     /**
-     * As the user of the program, who may be able to replace the command, and in its directory and with its groups and umask.
+     * As the user of the program, who may be able to replace the command, and in its directory and with its groups and umask; as root with
+     * nothing of the program.
      *
-     * @param user null: as we
+     * @param programUser null: as we
      */
-    private Health exec(Probe.Exec exec, Duration timeout, @Nullable String user, ProcessSettings settings) {
+    private Health exec(
+            Probe.Exec exec, Duration timeout, @Nullable String programUser, ProcessSettings programSettings) {
+        String user = exec.asRoot() ? null : programUser;
+        ProcessSettings settings = exec.asRoot() ? ProcessSettings.NONE : programSettings;
         ImmutableList<String> command = exec.command();
         String what = "the probe's command " + command.get(0);
         for (String argument : command) {
@@ -282,14 +286,14 @@ public final class ProbeHealth implements InstanceHealth {
             if (problem.isPresent()) {
                 return failed(Verdict.UNKNOWN, what + " is not run as root: " + problem.get());
             }
-            Optional<Account> account = user == null || exec.asRoot() ? Optional.of(ours()) : Account.find(user);
+            Optional<Account> account = user == null ? Optional.of(ours()) : Account.find(user);
             if (account.isEmpty()) {
                 return failed(
                         Verdict.UNKNOWN,
                         what + " can't run: there is no user " + user + "; create it or correct spec.user");
             }
             ProcessBuilder builder = new ProcessBuilder(ImmutableList.<String>builder()
-                            .addAll(UserSwitch.command(account.get(), exec.asRoot() ? ProcessSettings.NONE : settings))
+                            .addAll(UserSwitch.command(account.get(), settings))
                             .add("/bin/sh", "-c", BECOMING, "homeostat", settings.mask())
                             .add(program.get().toString())
                             .addAll(command.subList(1, command.size()))

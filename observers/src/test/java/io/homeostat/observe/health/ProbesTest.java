@@ -312,6 +312,18 @@ class ProbesTest {
         assertTrue(refused.problem().contains(directory + " may be written to by everybody"), refused.problem());
     }
 
+    @Test
+    void execAsRootHasNothingOfItsProgram() throws Exception {
+        Assumptions.assumeTrue(Account.ourUid() == 0, "only root can become another user");
+        ProcessSettings theirs =
+                settings(Files.createDirectory(root.resolve("work")).toString(), "0000");
+
+        assertUnhealthy(
+                execOf(asRoot("/bin/sh", ImmutableList.of("-c", "pwd; umask; exit 4")), "nobody", theirs),
+                "it said: / | 0022");
+        assertUnhealthy(execOf(asRoot("./bin/sh", ImmutableList.of("-c", "exit 4")), "nobody", theirs), "status 4");
+    }
+
     private static Probe asRoot(String program, ImmutableList<String> arguments) {
         return new Probe(
                 null,
