@@ -3,6 +3,7 @@ package io.homeostat.actuate.launch;
 import com.google.common.base.CharMatcher;
 import com.google.common.collect.ImmutableMap;
 import com.google.common.io.BaseEncoding;
+import io.homeostat.observe.process.Executables;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
@@ -26,9 +27,6 @@ import java.util.Optional;
  */
 final class ProgramFile {
     private static final Path BINARY_FORMATS = Path.of("/proc/sys/fs/binfmt_misc");
-
-    /** BINPRM_BUF_SIZE of Linux: so much of a file is looked at. */
-    private static final int HEAD = 256;
 
     private static final int ELF = 0x7f454c46;
     private static final int MACHINE = 18;
@@ -80,13 +78,14 @@ final class ProgramFile {
 
     private static byte[] head(Path file) throws IOException {
         try (InputStream content = Files.newInputStream(file)) {
-            return content.readNBytes(HEAD);
+            return content.readNBytes(Executables.HEAD);
         }
     }
 
     private Optional<String> problem() throws IOException {
-        if (head.length > 1 && head[0] == '#' && head[1] == '!') {
-            return script();
+        Optional<String> interpreter = Executables.interpreter(head);
+        if (interpreter.isPresent()) {
+            return script(interpreter.get());
         }
         if (head.length > MACHINE + 1 && ByteBuffer.wrap(head).getInt() == ELF) {
             return program();
@@ -101,17 +100,13 @@ final class ProgramFile {
                         + " spec.entryPoint");
     }
 
-    private Optional<String> script() {
-        String text = new String(head, 2, head.length - 2, StandardCharsets.UTF_8);
-        String line = CharMatcher.anyOf(" \t").trimLeadingFrom(text);
-        int end = CharMatcher.anyOf(" \t\n\0").indexIn(line);
-        String interpreter = end < 0 ? line : line.substring(0, end);
+    private static Optional<String> script(String interpreter) {
         if (interpreter.endsWith("\r")) {
             return Optional.of(
                     "has a bad interpreter: its first line ends with a carriage return, as on Windows; save it"
                             + " with the line ends of Unix");
         }
-        if (interpreter.isEmpty() || (end < 0 && head.length == HEAD)) {
+        if (interpreter.isEmpty()) {
             return Optional.of("has a bad interpreter: its first line names none that the kernel can read; correct it");
         }
         return missing(interpreter, "named in its first line");
@@ -145,7 +140,7 @@ final class ProgramFile {
     /** The segment PT_INTERP; empty when it is linked statically, or damaged. */
     private Optional<String> loader() throws IOException {
         boolean wide = head[4] == 2;
-        ByteBuffer header = ByteBuffer.wrap(Arrays.copyOf(head, HEAD)).order(order(head));
+        ByteBuffer header = ByteBuffer.wrap(Arrays.copyOf(head, Executables.HEAD)).order(order(head));
         long table = wide ? header.getLong(32) : Integer.toUnsignedLong(header.getInt(28));
         int size = Short.toUnsignedInt(header.getShort(wide ? 54 : 42));
         int count = Math.min(Short.toUnsignedInt(header.getShort(wide ? 56 : 44)), MOST_SEGMENTS);

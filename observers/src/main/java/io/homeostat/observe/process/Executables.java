@@ -1,7 +1,9 @@
 package io.homeostat.observe.process;
 
+import com.google.common.base.CharMatcher;
 import com.google.common.base.Splitter;
 import com.google.common.base.Strings;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Optional;
@@ -11,6 +13,9 @@ import org.jspecify.annotations.Nullable;
 public final class Executables {
     /** Where the system's programs are: PATH of every workload, and where we look first. */
     public static final String DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+    /** So much of a file says how the kernel executes it: BINPRM_BUF_SIZE of Linux, in bytes. */
+    public static final int HEAD = 256;
 
     private Executables() {}
 
@@ -35,6 +40,25 @@ public final class Executables {
     /** What a command names in a directory: a path with a slash is one from there. */
     public static String from(String directory, String command) {
         return command.contains("/") ? Path.of(directory).resolve(command).toString() : command;
+    }
+
+    /**
+     * The interpreter that the first line of a file names, execve(2); empty when it names none, and an empty text when the kernel can't read
+     * the name.
+     *
+     * @param head the first {@link #HEAD} bytes of the file
+     */
+    public static Optional<String> interpreter(byte[] head) {
+        if (head.length < 2 || head[0] != '#' || head[1] != '!') {
+            return Optional.empty();
+        }
+        String text = new String(head, 2, head.length - 2, StandardCharsets.UTF_8);
+        String line = CharMatcher.anyOf(" \t").trimLeadingFrom(text);
+        int end = CharMatcher.anyOf(" \t\n\0").indexIn(line);
+        if (end < 0) {
+            return Optional.of(head.length == HEAD ? "" : line);
+        }
+        return Optional.of(line.substring(0, end));
     }
 
     private static boolean isExecutable(Path file) {

@@ -5,15 +5,21 @@ import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.model.ProcessSettings;
 import io.homeostat.desired.platform.TrustedPath;
+import io.homeostat.desired.platform.TrustedPath.Objection;
 import io.homeostat.desired.state.history.FailureCause;
 import java.io.IOException;
+import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
 
 /** How a command is run as another user: by setpriv(1), which executes it. */
 public final class UserSwitch {
+    /** As many as the kernel follows, execve(2). */
+    private static final int MOST_INTERPRETERS = 5;
+
     private UserSwitch() {}
 
     /** Why a command can't be run as it is declared, as a sentence with its remedy. */
@@ -84,8 +90,42 @@ public final class UserSwitch {
         if (Account.ourUid() != 0) {
             return Optional.of("asRoot is true, and the agent is not root; run it as root or remove asRoot");
         }
-        return TrustedPath.objectionOfRoot(program)
-                .map(found -> found.why() + "; " + found.remedy() + ", or remove asRoot");
+        return objection(program).map(found -> found.why() + "; " + found.remedy() + ", or remove asRoot");
+    }
+
+    /**
+     * What lets others than root choose what is executed: they can change the program, or an interpreter that is named in its first line.
+     * Empty when nothing does, and always when this process is not one of root.
+     */
+    public static Optional<Objection> objection(Path program) throws IOException {
+        if (!TrustedPath.isRoot()) {
+            return Optional.empty();
+        }
+        Path file = program;
+        for (int followed = 0; followed <= MOST_INTERPRETERS; followed++) {
+            Optional<Objection> found = TrustedPath.objectionOfRoot(file);
+            Optional<Path> interpreter = found.isPresent() ? Optional.empty() : interpreter(file);
+            if (interpreter.isEmpty()) {
+                return found;
+            }
+            if (Executables.find(interpreter.get().toString()).isEmpty()) {
+                return Optional.of(new Objection(
+                        file,
+                        file + " has an interpreter in its first line that is not there, or may not be executed",
+                        "correct it",
+                        null));
+            }
+            file = interpreter.get();
+        }
+        return Optional.empty();
+    }
+
+    /** What executes a script that is started in /; empty when it is none. */
+    private static Optional<Path> interpreter(Path file) throws IOException {
+        try (InputStream content = Files.newInputStream(file)) {
+            return Executables.interpreter(content.readNBytes(Executables.HEAD))
+                    .map(name -> Path.of("/").resolve(name));
+        }
     }
 
     private static String gid(String field, String group) throws Refused, IOException, InterruptedException {

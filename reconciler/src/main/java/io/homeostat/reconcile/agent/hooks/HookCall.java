@@ -3,10 +3,10 @@ package io.homeostat.reconcile.agent.hooks;
 import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.platform.HttpRequests;
-import io.homeostat.desired.platform.TrustedPath;
 import io.homeostat.desired.platform.TrustedPath.Objection;
 import io.homeostat.observe.process.CommandOutput;
 import io.homeostat.observe.process.Executables;
+import io.homeostat.observe.process.UserSwitch;
 import io.homeostat.reconcile.secrets.DeclaredSecrets;
 import io.homeostat.reconcile.secrets.SecretMask;
 import java.io.File;
@@ -64,7 +64,7 @@ sealed interface HookCall extends AutoCloseable {
             Path file = Executables.find(program)
                     .orElseThrow(() -> new IOException(
                             program + " is not there, or may not be executed; install it or correct exec"));
-            Optional<Objection> objection = TrustedPath.objectionOfRoot(file);
+            Optional<Objection> objection = UserSwitch.objection(file);
             if (objection.isPresent()) {
                 throw new IOException(program + " is not run as root: "
                         + objection.get().why() + "; " + objection.get().remedy());
