@@ -128,6 +128,20 @@ final class OtherUsersTest {
     }
 
     @Test
+    void whatAProgramMayReadByItsGroupsIsReadForIt() throws IOException {
+        Path token = homeostat.file("token", "a-token");
+        Files.setAttribute(token, "unix:gid", 12_345);
+        Files.setPosixFilePermissions(token, PosixFilePermissions.fromString("rw-r-----"));
+        Document grouped = web.with("user", "daemon").with("env.TOKEN", Map.of("file", token.toString()));
+
+        homeostat.applied(grouped.with("supplementaryGroups", List.of("12345")));
+        homeostat.run("status", WEB).exits(0);
+
+        assertTrue(environment(WEB).contains("TOKEN=a-token"));
+        assertFalse(reasons(WEB).contains("FileUnusable"));
+    }
+
+    @Test
     void aProbeIsRunAsTheUserOfItsWorkload() throws IOException {
         Path who = home.resolve("who");
         homeostat.applied(web.with("user", "daemon")

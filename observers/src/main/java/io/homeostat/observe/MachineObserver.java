@@ -5,6 +5,7 @@ import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.model.Kind;
+import io.homeostat.desired.model.ProgramUser;
 import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
@@ -99,7 +100,7 @@ public final class MachineObserver implements Observer {
     }
 
     @Override
-    public ImmutableMap<String, FileContent> files(@Nullable String user, ImmutableSet<String> paths) {
+    public ImmutableMap<String, FileContent> files(@Nullable ProgramUser user, ImmutableSet<String> paths) {
         return files.look(user, paths);
     }
 

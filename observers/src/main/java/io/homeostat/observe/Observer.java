@@ -3,6 +3,7 @@ package io.homeostat.observe;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
+import io.homeostat.desired.model.ProgramUser;
 import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.model.WorkloadSpec;
@@ -35,7 +36,7 @@ public interface Observer {
      *
      * @param user with whose rights they are read; null: our own
      */
-    ImmutableMap<String, FileContent> files(@Nullable String user, ImmutableSet<String> paths);
+    ImmutableMap<String, FileContent> files(@Nullable ProgramUser user, ImmutableSet<String> paths);
 
     /** Keys of the complete archives in the cache. */
     Observation<ImmutableSet<String>> archives();

@@ -4,6 +4,7 @@ import com.google.common.collect.ImmutableMap;
 import io.homeostat.actuate.ActuationFailure;
 import io.homeostat.desired.model.EnvValue;
 import io.homeostat.desired.model.Program;
+import io.homeostat.desired.model.ProgramUser;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.history.FailureCause;
 import io.homeostat.observe.files.EnvironmentFile;
@@ -30,7 +31,7 @@ public record ProgramVariables(ImmutableMap<String, String> variables, Immutable
      * @throws ActuationFailure names the file that can't be read, and no value; not fatal, because files change
      */
     public static ProgramVariables read(WorkloadId id, Program program) throws ActuationFailure {
-        Reading reading = new Reading(id, program.user());
+        Reading reading = new Reading(id, program.runsAs());
         Map<String, String> variables = new LinkedHashMap<>();
         if (program.envFiles() != null) {
             for (String path : program.envFiles()) {
@@ -58,11 +59,11 @@ public record ProgramVariables(ImmutableMap<String, String> variables, Immutable
     /** Reads each file once, whatever for. */
     private static final class Reading {
         private final WorkloadId id;
-        private final @Nullable String user;
+        private final @Nullable ProgramUser user;
         private final Map<String, byte[]> bytes = new HashMap<>();
         private final Map<String, FileContent> contents = new LinkedHashMap<>();
 
-        Reading(WorkloadId id, @Nullable String user) {
+        Reading(WorkloadId id, @Nullable ProgramUser user) {
             this.id = id;
             this.user = user;
         }

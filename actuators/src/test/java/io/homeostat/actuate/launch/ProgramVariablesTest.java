@@ -15,9 +15,13 @@ import io.homeostat.desired.model.ProcessSettings;
 import io.homeostat.desired.model.Program;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.observe.files.FileContents;
+import io.homeostat.observe.process.Account;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.time.InstantSource;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -91,5 +95,35 @@ class ProgramVariablesTest {
         assertFalse(ProgramVariables.read(WEB, program(ImmutableList.of(file), ImmutableSortedMap.of()))
                 .toString()
                 .contains("hunter2"));
+    }
+
+    @Test
+    void whatTheProgramMayReadByItsGroupsIsRead() throws Exception {
+        Assumptions.assumeTrue(Account.ourUid() == 0, "only root reads as another user");
+        Files.setPosixFilePermissions(root, PosixFilePermissions.fromString("rwx--x--x"));
+        String token = file("token", "secret");
+        Files.setAttribute(Path.of(token), "unix:gid", 12_345);
+        Files.setPosixFilePermissions(Path.of(token), PosixFilePermissions.fromString("rw-r-----"));
+
+        assertEquals("secret", read(token, null, ImmutableList.of("12345")));
+        assertEquals("secret", read(token, "12345", null));
+        assertThrows(ActuationFailure.class, () -> read(token, null, null));
+    }
+
+    private static @Nullable String read(
+            String file, @Nullable String group, @Nullable ImmutableList<String> supplementaryGroups)
+            throws ActuationFailure {
+        Program program = new Program(
+                "1",
+                null,
+                "/bin/web",
+                ImmutableList.of(),
+                ImmutableSortedMap.of("TOKEN", new EnvValue.FromFile(file)),
+                null,
+                "nobody",
+                new ProcessSettings(null, null, group, supplementaryGroups, null, null, null),
+                null,
+                Program.Install.LOCAL);
+        return ProgramVariables.read(WEB, program).variables().get("TOKEN");
     }
 }

@@ -55,6 +55,14 @@ public record Program(
         @Doc("dynamic: fetched and unpacked from source. local: already on disk.") @Default("dynamic")
         Install install) {
 
+    /** The user to run as, with its groups; null for the user that Homeostat runs as. */
+    public @Nullable ProgramUser runsAs() {
+        ImmutableList<String> groups = settings.supplementaryGroups();
+        return user == null
+                ? null
+                : new ProgramUser(user, settings.group(), groups == null ? ImmutableList.of() : groups);
+    }
+
     /** How the files of a program come to this machine. */
     public enum Install {
         DYNAMIC,

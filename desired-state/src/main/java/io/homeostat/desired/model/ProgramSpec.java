@@ -7,8 +7,8 @@ public interface ProgramSpec extends WorkloadSpec {
     Program program();
 
     @Override
-    default @Nullable String user() {
-        return program().user();
+    default @Nullable ProgramUser runsAs() {
+        return program().runsAs();
     }
 
     @Override

@@ -12,8 +12,8 @@ public interface WorkloadSpec {
     @Nullable
     Source source();
 
-    /** The user of this machine that it runs as; null when that is the agent's, or not of this machine. */
-    default @Nullable String user() {
+    /** The user of this machine that it runs as, with its groups; null when that is the agent's, or not of this machine. */
+    default @Nullable ProgramUser runsAs() {
         return null;
     }
 

@@ -4,6 +4,7 @@ import com.github.benmanes.caffeine.cache.Cache;
 import com.github.benmanes.caffeine.cache.Caffeine;
 import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
+import io.homeostat.desired.model.ProgramUser;
 import io.homeostat.desired.yaml.IoReason;
 import io.homeostat.observe.process.PinnedFile;
 import java.io.IOException;
@@ -44,7 +45,7 @@ public final class FileContents {
         byte[] read(Path path) throws IOException;
     }
 
-    private record Question(@Nullable String user, String name) {}
+    private record Question(@Nullable ProgramUser user, String name) {}
 
     private record Known(Stat stat, FileContent content) {}
 
@@ -81,7 +82,7 @@ public final class FileContents {
      *
      * @param user with whose rights they are read, see {@link UserRights#with}
      */
-    public ImmutableMap<String, FileContent> look(@Nullable String user, ImmutableSet<String> paths) {
+    public ImmutableMap<String, FileContent> look(@Nullable ProgramUser user, ImmutableSet<String> paths) {
         ImmutableMap.Builder<String, FileContent> contents = ImmutableMap.builderWithExpectedSize(paths.size());
         for (String path : paths) {
             contents.put(path, look(user, path));
@@ -89,7 +90,7 @@ public final class FileContents {
         return contents.buildOrThrow();
     }
 
-    private FileContent look(@Nullable String user, String name) {
+    private FileContent look(@Nullable ProgramUser user, String name) {
         try {
             return UserRights.ofThisMachine().with(user, name, () -> look(new Question(user, name)));
         } catch (IOException e) {
@@ -118,7 +119,7 @@ public final class FileContents {
      * @param user with whose rights, see {@link UserRights#with}
      * @throws IOException {@link #problem} says why
      */
-    public static byte[] read(@Nullable String user, String name) throws IOException {
+    public static byte[] read(@Nullable ProgramUser user, String name) throws IOException {
         return UserRights.ofThisMachine().with(user, name, () -> read(path(name)));
     }
 

@@ -10,6 +10,7 @@ import io.grpc.health.v1.HealthGrpc;
 import io.homeostat.desired.model.Probe;
 import io.homeostat.desired.model.ProcessSettings;
 import io.homeostat.desired.model.ProgramSpec;
+import io.homeostat.desired.model.ProgramUser;
 import io.homeostat.desired.model.Redaction;
 import io.homeostat.desired.model.WorkloadSpec;
 import io.homeostat.desired.platform.GrpcTransport;
@@ -125,7 +126,7 @@ public final class ProbeHealth implements InstanceHealth {
         Health health = probe == null
                 ? Health.healthy(clock.instant())
                 : attributed(
-                        answer(probe, spec.lifecycle().health().timeout(), spec.user(), settings(spec)),
+                        answer(probe, spec.lifecycle().health().timeout(), spec.runsAs(), settings(spec)),
                         instance,
                         running);
         return Observation.seen(new Running(running.identity(), running.age(), true, health));
@@ -171,7 +172,7 @@ public final class ProbeHealth implements InstanceHealth {
         return answer(probe, timeout, null, ProcessSettings.NONE).health();
     }
 
-    private Answer answer(Probe probe, Duration timeout, @Nullable String user, ProcessSettings settings) {
+    private Answer answer(Probe probe, Duration timeout, @Nullable ProgramUser user, ProcessSettings settings) {
         if (probe.http() != null) {
             String url = probe.http().url();
             return within(timeout, "GET " + Redaction.url(url), () -> {
@@ -256,8 +257,8 @@ public final class ProbeHealth implements InstanceHealth {
      * @param programUser null: as we
      */
     private Health exec(
-            Probe.Exec exec, Duration timeout, @Nullable String programUser, ProcessSettings programSettings) {
-        String user = exec.asRoot() ? null : programUser;
+            Probe.Exec exec, Duration timeout, @Nullable ProgramUser programUser, ProcessSettings programSettings) {
+        ProgramUser user = exec.asRoot() ? null : programUser;
         ProcessSettings settings = exec.asRoot() ? ProcessSettings.NONE : programSettings;
         ImmutableList<String> command = exec.command();
         String what = "the probe's command " + command.get(0);
@@ -286,11 +287,11 @@ public final class ProbeHealth implements InstanceHealth {
             if (problem.isPresent()) {
                 return failed(Verdict.UNKNOWN, what + " is not run as root: " + problem.get());
             }
-            Optional<Account> account = user == null ? Optional.of(ours()) : Account.find(user);
+            Optional<Account> account = user == null ? Optional.of(ours()) : Account.find(user.name());
             if (account.isEmpty()) {
                 return failed(
                         Verdict.UNKNOWN,
-                        what + " can't run: there is no user " + user + "; create it or correct spec.user");
+                        what + " can't run: there is no user " + user.name() + "; create it or correct spec.user");
             }
             ProcessBuilder builder = new ProcessBuilder(ImmutableList.<String>builder()
                             .addAll(UserSwitch.command(account.get(), settings))

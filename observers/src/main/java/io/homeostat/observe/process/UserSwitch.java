@@ -14,6 +14,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 
 /** How a command is run as another user: by setpriv(1), which executes it. */
 public final class UserSwitch {
@@ -66,20 +67,31 @@ public final class UserSwitch {
                             + " is set, but only root can give a process other groups; run as root or leave it out",
                     true);
         }
-        ImmutableSet.Builder<String> groups = ImmutableSet.builder();
-        groups.addAll(Splitter.on(' ').split(said("id", "-G", "--", user.name())));
-        if (settings.supplementaryGroups() != null) {
-            for (String group : settings.supplementaryGroups()) {
-                groups.add(gid("supplementaryGroups", group));
-            }
-        }
-        String group = settings.group() == null ? Integer.toString(user.gid()) : gid("group", settings.group());
         return ImmutableList.of(
                 tool("setpriv"),
                 "--reuid=" + user.uid(),
-                "--regid=" + group,
-                "--groups=" + String.join(",", groups.build()),
+                "--regid=" + gid(user, settings.group()),
+                "--groups=" + String.join(",", groups(user, settings.supplementaryGroups())),
                 "--");
+    }
+
+    /** The number of a group that is declared, or else of that of the user. */
+    public static String gid(Account user, @Nullable String declared)
+            throws Refused, IOException, InterruptedException {
+        return declared == null ? Integer.toString(user.gid()) : gid("group", declared);
+    }
+
+    /** The numbers of all groups that a user is in, and of those that are declared. */
+    public static ImmutableSet<String> groups(Account user, @Nullable ImmutableList<String> declared)
+            throws Refused, IOException, InterruptedException {
+        ImmutableSet.Builder<String> groups = ImmutableSet.builder();
+        groups.addAll(Splitter.on(' ').omitEmptyStrings().split(said("id", "-G", "--", user.name())));
+        if (declared != null) {
+            for (String group : declared) {
+                groups.add(gid("supplementaryGroups", group));
+            }
+        }
+        return groups.build();
     }
 
     /**

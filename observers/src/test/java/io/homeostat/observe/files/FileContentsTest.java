@@ -5,7 +5,9 @@ import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
+import io.homeostat.desired.model.ProgramUser;
 import io.homeostat.observe.process.Account;
 import java.io.RandomAccessFile;
 import java.nio.charset.StandardCharsets;
@@ -183,12 +185,17 @@ class FileContentsTest {
 
         assertEquals(
                 new FileContent.Unusable("there is no user nowhere-to-be-found"),
-                contents.look("nowhere-to-be-found", ImmutableSet.of(file)).get(file));
+                look("nowhere-to-be-found", file));
     }
 
     private FileContent asNobody(Path file) {
-        return Objects.requireNonNull(contents.look(Integer.toString(UID_OF_NOBODY), ImmutableSet.of(file.toString()))
-                .get(file.toString()));
+        return look(Integer.toString(UID_OF_NOBODY), file.toString());
+    }
+
+    private FileContent look(String user, String file) {
+        return Objects.requireNonNull(
+                contents.look(new ProgramUser(user, null, ImmutableList.of()), ImmutableSet.of(file))
+                        .get(file));
     }
 
     @Test

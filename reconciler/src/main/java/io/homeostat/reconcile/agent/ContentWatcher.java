@@ -3,6 +3,7 @@ package io.homeostat.reconcile.agent;
 import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.model.Declaration;
+import io.homeostat.desired.model.ProgramUser;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.observe.Observer;
 import io.homeostat.observe.files.FileContent;
@@ -38,10 +39,10 @@ final class ContentWatcher implements PassListener, AutoCloseable {
     /** As {@link Observer#files}. */
     @FunctionalInterface
     interface Files {
-        ImmutableMap<String, FileContent> look(@Nullable String user, ImmutableSet<String> paths);
+        ImmutableMap<String, FileContent> look(@Nullable ProgramUser user, ImmutableSet<String> paths);
     }
 
-    private record Seen(@Nullable String user, ImmutableMap<String, FileContent> files) {}
+    private record Seen(@Nullable ProgramUser user, ImmutableMap<String, FileContent> files) {}
 
     /**
      * @param observer says what is at paths now
@@ -56,7 +57,8 @@ final class ContentWatcher implements PassListener, AutoCloseable {
     public void looked(Situation situation, WorkloadPlan plan) {
         ImmutableMap<String, FileContent> files = situation.seen().files();
         Declaration declared = situation.declared();
-        String user = declared == null ? null : declared.workload().spec().user();
+        ProgramUser user =
+                declared == null ? null : declared.workload().spec().runsAs();
         Seen before = files.isEmpty() ? seen.remove(situation.id()) : seen.put(situation.id(), new Seen(user, files));
         ImmutableSet<String> pathsBefore =
                 before == null ? ImmutableSet.of() : before.files().keySet();

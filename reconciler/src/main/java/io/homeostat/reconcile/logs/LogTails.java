@@ -2,6 +2,7 @@ package io.homeostat.reconcile.logs;
 
 import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.Declaration;
+import io.homeostat.desired.model.ProgramUser;
 import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.StateReader;
@@ -87,7 +88,8 @@ public interface LogTails {
                 return lines;
             }
             Optional<Workload> declared = desired.apply(id).map(Declaration::workload);
-            String user = declared.map(workload -> workload.spec().user()).orElse(null);
+            ProgramUser user =
+                    declared.map(workload -> workload.spec().runsAs()).orElse(null);
             Optional<String> changed = store.instances(id).stream()
                     .filter(instance -> !launched.knows(instance))
                     .flatMap(instance -> LaunchInputs.files(instance).entrySet().stream())
@@ -104,7 +106,7 @@ public interface LogTails {
             return mask.mask(lines);
         }
 
-        private static boolean holds(@Nullable String user, String path, String sha256) {
+        private static boolean holds(@Nullable ProgramUser user, String path, String sha256) {
             try {
                 return FileContent.of(FileContents.read(user, path)) instanceof FileContent.Present present
                         && present.sha256().equals(sha256);

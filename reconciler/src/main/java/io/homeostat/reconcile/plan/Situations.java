@@ -91,7 +91,7 @@ public final class Situations {
                         Stream.ofNullable(declared).map(Declaration::workload),
                         remembered.history().standIns().stream().map(LastKnownGood::workload))
                 .forEach(workload -> observer.files(
-                                workload.spec().user(),
+                                workload.spec().runsAs(),
                                 Sets.difference(Traits.of(workload).files(), files.keySet())
                                         .immutableCopy())
                         .forEach(files::put));

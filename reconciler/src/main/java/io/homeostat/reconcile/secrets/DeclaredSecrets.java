@@ -7,6 +7,7 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.google.common.base.Splitter;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.Streams;
+import io.homeostat.desired.model.ProgramUser;
 import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.schema.Fields.Location;
 import io.homeostat.desired.model.schema.Fields.Secret;
@@ -133,7 +134,7 @@ public final class DeclaredSecrets {
     /** Teaches the mask what the files that the program's environment is in hold now; what they held at its launch, {@link LaunchedValues} may know. */
     public static void learnFiles(Workload workload, SecretMask mask) {
         JsonNode spec = tree(workload).path("spec");
-        String user = workload.spec().user();
+        ProgramUser user = workload.spec().runsAs();
         spec.path("envFiles")
                 .forEach(path -> bytes(user, path).ifPresent(bytes -> {
                     text(new String(bytes, StandardCharsets.UTF_8), mask);
@@ -154,7 +155,7 @@ public final class DeclaredSecrets {
         }
     }
 
-    private static Optional<byte[]> bytes(@Nullable String user, JsonNode path) {
+    private static Optional<byte[]> bytes(@Nullable ProgramUser user, JsonNode path) {
         if (!path.isTextual()) {
             return Optional.empty();
         }

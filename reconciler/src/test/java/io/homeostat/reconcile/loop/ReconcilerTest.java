@@ -10,6 +10,7 @@ import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
 import com.google.common.collect.ImmutableSortedMap;
+import io.homeostat.desired.model.ProgramUser;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.history.FailureCause;
@@ -259,7 +260,7 @@ class ReconcilerTest {
         }
 
         @Override
-        public ImmutableMap<String, FileContent> files(@Nullable String user, ImmutableSet<String> paths) {
+        public ImmutableMap<String, FileContent> files(@Nullable ProgramUser user, ImmutableSet<String> paths) {
             return ImmutableMap.of();
         }
 

@@ -11,6 +11,7 @@ import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.model.DesiredState;
+import io.homeostat.desired.model.ProgramUser;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.Event;
 import io.homeostat.desired.state.Instance;
@@ -371,7 +372,7 @@ class WorkloadPassTest {
         }
 
         @Override
-        public ImmutableMap<String, FileContent> files(@Nullable String user, ImmutableSet<String> paths) {
+        public ImmutableMap<String, FileContent> files(@Nullable ProgramUser user, ImmutableSet<String> paths) {
             return ImmutableMap.of();
         }
 

@@ -5,6 +5,7 @@ import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
 import com.google.common.collect.ImmutableSortedSet;
 import io.homeostat.desired.model.Lifecycle.Limits;
+import io.homeostat.desired.model.ProgramUser;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.model.WorkloadSpec;
 import io.homeostat.desired.state.Identity;
@@ -271,7 +272,7 @@ final class FakeObserver implements Observer {
     }
 
     @Override
-    public ImmutableMap<String, FileContent> files(@Nullable String user, ImmutableSet<String> paths) {
+    public ImmutableMap<String, FileContent> files(@Nullable ProgramUser user, ImmutableSet<String> paths) {
         return disk.files(paths);
     }
 

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
+import io.homeostat.desired.model.ProgramUser;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.history.Exit;
@@ -263,7 +264,7 @@ class PlantedBugTest {
             }
 
             @Override
-            public ImmutableMap<String, FileContent> files(@Nullable String user, ImmutableSet<String> paths) {
+            public ImmutableMap<String, FileContent> files(@Nullable ProgramUser user, ImmutableSet<String> paths) {
                 return eyes.files(user, paths);
             }
 

@@ -4,6 +4,7 @@ import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.model.Declaration;
+import io.homeostat.desired.model.ProgramUser;
 import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.Instance;
@@ -121,7 +122,7 @@ final class World implements StepExecutor, Observer {
     }
 
     @Override
-    public ImmutableMap<String, FileContent> files(@Nullable String user, ImmutableSet<String> paths) {
+    public ImmutableMap<String, FileContent> files(@Nullable ProgramUser user, ImmutableSet<String> paths) {
         return machine.observer.files(user, paths);
     }
 
