@@ -11,6 +11,7 @@ import io.homeostat.observe.process.Libc;
 import io.homeostat.observe.process.UserSwitch;
 import java.io.IOException;
 import java.io.InterruptedIOException;
+import java.nio.file.AccessDeniedException;
 import java.nio.file.FileSystemException;
 import java.time.Duration;
 import java.util.concurrent.Callable;
@@ -38,8 +39,8 @@ public final class UserRights {
     private final Cache<ProgramUser, Rights> known;
     private final ConcurrentMap<Question, FutureTask<?>> hanging = new ConcurrentHashMap<>();
 
-    /** Numbers of a user, and of all groups that it is in. */
-    private record Rights(int uid, int gid, int[] groups) {}
+    /** A user by name, its number, and those of all groups that it is in. */
+    private record Rights(String name, int uid, int gid, int[] groups) {}
 
     private record Question(@Nullable ProgramUser user, String file) {}
 
@@ -73,7 +74,8 @@ public final class UserRights {
         Rights rights = user == null || Account.ourUid() != 0 ? null : rights(user, file);
         FutureTask<T> task = new FutureTask<>(() -> {
             if (rights != null && Libc.becomeForFiles(rights.uid(), rights.gid(), rights.groups()) < 0) {
-                throw new FileSystemException(file, null, "this machine does not let root look at it as " + user.name());
+                throw new FileSystemException(
+                        file, null, "this machine does not let root look at it as " + rights.name());
             }
             return work.call();
         });
@@ -85,6 +87,13 @@ public final class UserRights {
             hanging.put(question, task);
             throw new FileSystemException(file, null, "it can't be read within " + Notation.text(patience));
         } catch (ExecutionException e) {
+            if (rights != null && e.getCause() instanceof AccessDeniedException) {
+                throw new FileSystemException(
+                        file,
+                        null,
+                        "the user " + rights.name() + " may not read it; let it (chgrp, chmod, or"
+                                + " spec.supplementaryGroups), or leave out spec.user");
+            }
             if (e.getCause() instanceof IOException io) {
                 throw io;
             }
@@ -101,6 +110,7 @@ public final class UserRights {
             Account account = Account.find(user.name())
                     .orElseThrow(() -> new FileSystemException(file, null, "there is no user " + user.name()));
             Rights found = new Rights(
+                    user.name(),
                     account.uid(),
                     Integer.parseUnsignedInt(UserSwitch.gid(account, user.group())),
                     UserSwitch.groups(account, user.supplementaryGroups()).stream()

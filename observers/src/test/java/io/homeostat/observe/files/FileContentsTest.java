@@ -173,8 +173,8 @@ class FileContentsTest {
         Path link = Files.createSymbolicLink(root.resolve("link"), secret);
 
         assertInstanceOf(FileContent.Present.class, asNobody(theirs));
-        assertEquals(new FileContent.Unusable("permission denied"), asNobody(secret));
-        assertEquals(new FileContent.Unusable("permission denied"), asNobody(link));
+        assertInstanceOf(FileContent.Unusable.class, asNobody(secret));
+        assertInstanceOf(FileContent.Unusable.class, asNobody(link));
         assertInstanceOf(FileContent.Present.class, look(contents, link));
     }
 

@@ -5,18 +5,24 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.github.benmanes.caffeine.cache.Ticker;
+import com.google.common.collect.ImmutableList;
+import io.homeostat.desired.model.ProgramUser;
+import io.homeostat.observe.process.Account;
+import java.nio.file.AccessDeniedException;
 import java.nio.file.FileSystemException;
 import java.time.Duration;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.awaitility.Awaitility;
+import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 @Timeout(60)
 class UserRightsTest {
     private final UserRights rights = new UserRights(Duration.ofMillis(50), Ticker.systemTicker());
+    private final UserRights patient = new UserRights(Duration.ofMinutes(1), Ticker.systemTicker());
     private final CountDownLatch answers = new CountDownLatch(1);
     private final AtomicInteger looks = new AtomicInteger();
 
@@ -45,9 +51,29 @@ class UserRightsTest {
 
     @Test
     void itIsDoneOnAThreadThatEndsWithIt() throws Exception {
-        Thread thread = rights.with(null, "/f", Thread::currentThread);
+        Thread thread = patient.with(null, "/f", Thread::currentThread);
 
         thread.join();
         assertTrue(thread != Thread.currentThread() && !thread.isVirtual());
+    }
+
+    @Test
+    void whoMayNotReadAFileIsNamedWithTheRemedy() throws Exception {
+        Assumptions.assumeTrue(Account.ourUid() == 0, "only root reads as another user");
+        ProgramUser nobody = new ProgramUser("nobody", null, ImmutableList.of());
+
+        FileSystemException denied = assertThrows(
+                FileSystemException.class, () -> patient.with(nobody, "/f", () -> {
+                    throw new AccessDeniedException("/f");
+                }));
+
+        assertEquals(
+                "the user nobody may not read it; let it (chgrp, chmod, or spec.supplementaryGroups), or leave out"
+                        + " spec.user",
+                denied.getReason());
+        assertThrows(
+                AccessDeniedException.class, () -> patient.with(null, "/f", () -> {
+                    throw new AccessDeniedException("/f");
+                }));
     }
 }
