@@ -19,6 +19,7 @@ import io.homeostat.desired.state.Instance;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.ObservedInstance.Liveness.Running;
 import io.homeostat.observe.ProcessInstances.InstanceHealth;
+import io.homeostat.observe.files.UserRights;
 import io.homeostat.observe.health.Health.Verdict;
 import io.homeostat.observe.process.Account;
 import io.homeostat.observe.process.CommandOutput;
@@ -62,8 +63,9 @@ public final class ProbeHealth implements InstanceHealth {
     /** As long as a process without a probe has to stay alive to count as well. */
     private static final Duration LONG_ENOUGH_ALIVE = Duration.ofSeconds(1);
 
-    /** The variables are those that shells export of themselves. */
-    private static final String BECOMING = "umask \"$1\"; shift; unset PWD OLDPWD SHLVL; exec \"$@\"";
+    /** Enters the directory as the user, whom it may belong to. The variables are those that shells export of themselves. */
+    private static final String BECOMING =
+            "umask \"$1\"; cd \"$2\" || exit 126; shift 2; unset PWD OLDPWD SHLVL; exec \"$@\"";
 
     private final GrpcTransport transport;
     private final InstantSource clock;
@@ -261,6 +263,7 @@ public final class ProbeHealth implements InstanceHealth {
         ProgramUser user = exec.asRoot() ? null : programUser;
         ProcessSettings settings = exec.asRoot() ? ProcessSettings.NONE : programSettings;
         ImmutableList<String> command = exec.command();
+        String name = user == null ? "" : user.name();
         String what = "the probe's command " + command.get(0);
         for (String argument : command) {
             Optional<String> problem = SystemCharset.problem(argument);
@@ -268,38 +271,38 @@ public final class ProbeHealth implements InstanceHealth {
                 return failed(Verdict.UNKNOWN, what + " " + problem.get());
             }
         }
-        Path directory = Path.of(settings.directory());
-        if (!Files.isDirectory(directory) || !Files.isExecutable(directory)) {
-            return failed(
-                    Verdict.UNHEALTHY,
-                    "spec.workingDirectory " + directory + " is not there, or may not be entered; " + what
-                            + " can't run without it");
-        }
-        Optional<Path> program = Executables.find(Executables.from(settings.directory(), command.get(0)));
-        if (program.isEmpty()) {
-            return failed(
-                    Verdict.UNHEALTHY,
-                    what + " is not there, or may not be executed; install it or correct spec.probe.exec.command");
-        }
         Process process;
         try {
-            Optional<String> problem = exec.asRoot() ? UserSwitch.problemAsRoot(program.get()) : Optional.empty();
-            if (problem.isPresent()) {
-                return failed(Verdict.UNKNOWN, what + " is not run as root: " + problem.get());
-            }
             Optional<Account> account = user == null ? Optional.of(ours()) : Account.find(user.name());
             if (account.isEmpty()) {
                 return failed(
                         Verdict.UNKNOWN,
-                        what + " can't run: there is no user " + user.name() + "; create it or correct spec.user");
+                        what + " can't run: there is no user " + name + "; create it or correct spec.user");
+            }
+            if (!mayEnter(user, settings.directory())) {
+                return failed(
+                        Verdict.UNHEALTHY,
+                        "spec.workingDirectory " + settings.directory() + " is not there, or may not be entered"
+                                + (name.isEmpty() ? "" : " by the user " + name) + "; " + what
+                                + " can't run without it");
+            }
+            Optional<Path> program = Executables.find(Executables.from(settings.directory(), command.get(0)));
+            if (program.isEmpty()) {
+                return failed(
+                        Verdict.UNHEALTHY,
+                        what + " is not there, or may not be executed; install it or correct spec.probe.exec.command");
+            }
+            Optional<String> problem = exec.asRoot() ? UserSwitch.problemAsRoot(program.get()) : Optional.empty();
+            if (problem.isPresent()) {
+                return failed(Verdict.UNKNOWN, what + " is not run as root: " + problem.get());
             }
             ProcessBuilder builder = new ProcessBuilder(ImmutableList.<String>builder()
                             .addAll(UserSwitch.command(account.get(), settings))
-                            .add("/bin/sh", "-c", BECOMING, "homeostat", settings.mask())
+                            .add("/bin/sh", "-c", BECOMING, "homeostat", settings.mask(), settings.directory())
                             .add(program.get().toString())
                             .addAll(command.subList(1, command.size()))
                             .build())
-                    .directory(directory.toFile())
+                    .directory(new File("/"))
                     .redirectInput(ProcessBuilder.Redirect.from(new File("/dev/null")))
                     .redirectErrorStream(true);
             builder.environment().clear();
@@ -332,6 +335,12 @@ public final class ProbeHealth implements InstanceHealth {
         } finally {
             CommandOutput.kill(process);
         }
+    }
+
+    /** Whether a directory can be entered, which is more than that it is there. */
+    private static boolean mayEnter(@Nullable ProgramUser user, String directory) throws IOException {
+        return UserRights.ofThisMachine()
+                .with(user, directory, () -> Files.isDirectory(Path.of(directory).resolve(".")));
     }
 
     private static String said(CommandOutput output) {

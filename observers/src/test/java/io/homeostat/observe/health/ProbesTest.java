@@ -324,6 +324,24 @@ class ProbesTest {
         assertUnhealthy(execOf(asRoot("./bin/sh", ImmutableList.of("-c", "exit 4")), "nobody", theirs), "status 4");
     }
 
+    @Test
+    void execDoesNotEnterADirectoryThatItsUserMayNotEnter() throws Exception {
+        Assumptions.assumeTrue(Account.ourUid() == 0, "only root can become another user");
+        Path closed = Files.createDirectory(
+                root.resolve("closed"),
+                PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
+        Path theirs = Files.createSymbolicLink(root.resolve("theirs"), closed);
+        Files.setPosixFilePermissions(root, PosixFilePermissions.fromString("rwx--x--x"));
+        Probe where = exec("/bin/sh", "-c", "pwd -P; exit 4");
+        ProcessSettings settings = settings(theirs.toString(), null);
+
+        assertUnhealthy(execOf(where, settings), "it said: " + closed.toRealPath());
+        assertEquals(
+                unhealthy("spec.workingDirectory " + theirs + " is not there, or may not be entered by the user nobody;"
+                        + " the probe's command /bin/sh can't run without it"),
+                execOf(where, "nobody", settings));
+    }
+
     private static Probe asRoot(String program, ImmutableList<String> arguments) {
         return new Probe(
                 null,
