@@ -95,6 +95,8 @@ public final class ProgramCommand {
         }
         ProcessBuilder builder = new ProcessBuilder(ImmutableList.<String>builder()
                         .addAll(LaunchCommand.withoutIgnoredSignals())
+                        // Out of our session: at its terminal, another user could type what root's shell reads.
+                        .add(LaunchCommand.tool("setsid"))
                         .addAll(ProgramScript.command(
                                 new LaunchCommand(program.instance().workload(), user, settings).prefix(),
                                 null,

@@ -20,9 +20,11 @@ import io.homeostat.desired.model.ProcessSettings;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.StateStore;
+import io.homeostat.desired.state.history.FailureCause;
 import io.homeostat.desired.state.sqlite.StateStores;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.process.Account;
+import io.homeostat.observe.process.ProcFs;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
@@ -189,6 +191,58 @@ class LaunchAsUserTest {
                         .map(variable -> variable.getKey() + "=" + variable.getValue())
                         .collect(Collectors.toSet()),
                 Set.copyOf(said.subList(3, said.size())));
+    }
+
+    /** At a terminal of ours it could type what root's shell then reads. */
+    @Test
+    void aCommandForTheProgramHasASessionOfItsOwn() throws Exception {
+        onlyRoot();
+        Path traces = Files.createDirectory(root.resolve("traces"));
+        Files.setPosixFilePermissions(traces, PosixFilePermissions.fromString("rwxrwxrwx"));
+        Path done = traces.resolve("done");
+        LaunchRequest program = new LaunchRequest(
+                bed.instance(TestBed.PROCESS), installed("exit 0"), ImmutableList.of(), ImmutableMap.of(), USER);
+        ProgramCommand command = new ProgramCommand(
+                program,
+                new Probe.Exec(
+                        ImmutableList.of(
+                                "sh", "-c", "echo $$ $(cut -d ' ' -f 6 /proc/$$/stat) > " + done + "; exit 4"),
+                        false));
+
+        ActuationFailure failure =
+                assertThrows(ActuationFailure.class, () -> command.run(Duration.ofMinutes(1)));
+
+        assertEquals(new FailureCause(FailureCause.Kind.EXITED, 4), failure.failureCause());
+        String said = Files.readString(done).strip();
+        assertTrue(said.matches("([0-9]+) \\1"), said);
+    }
+
+    @Test
+    void aCommandForTheProgramIsKilledWithItsChildren() throws Exception {
+        onlyRoot();
+        Path traces = Files.createDirectory(root.resolve("traces"));
+        Files.setPosixFilePermissions(traces, PosixFilePermissions.fromString("rwxrwxrwx"));
+        Path pids = Files.createFile(traces.resolve("pids"));
+        Files.setPosixFilePermissions(pids, PosixFilePermissions.fromString("rw-rw-rw-"));
+        LaunchRequest program = new LaunchRequest(
+                bed.instance(TestBed.PROCESS), installed("exit 0"), ImmutableList.of(), ImmutableMap.of(), USER);
+        ProgramCommand command = new ProgramCommand(
+                program,
+                new Probe.Exec(
+                        ImmutableList.of("sh", "-c", "sleep 1000 & echo $! $$ > " + pids + "; wait"), false));
+
+        Thread running = Thread.ofVirtual()
+                .start(() -> assertThrows(InterruptedException.class, () -> command.run(Duration.ofMinutes(1))));
+        TestBed.soon().until(() -> Files.readString(pids).endsWith("\n"));
+        running.interrupt();
+        running.join();
+
+        for (String pid : Files.readString(pids).strip().split(" ", -1)) {
+            TestBed.soon().until(() -> bed.procFs
+                    .stat(Long.parseLong(pid))
+                    .filter(ProcFs.Stat::alive)
+                    .isEmpty());
+        }
     }
 
     @Test

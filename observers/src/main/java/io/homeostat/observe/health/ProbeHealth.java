@@ -296,8 +296,11 @@ public final class ProbeHealth implements InstanceHealth {
             if (problem.isPresent()) {
                 return failed(Verdict.UNKNOWN, what + " is not run as root: " + problem.get());
             }
+            ImmutableList<String> becoming = UserSwitch.command(account.get(), settings);
             ProcessBuilder builder = new ProcessBuilder(ImmutableList.<String>builder()
-                            .addAll(UserSwitch.command(account.get(), settings))
+                            // Out of our session: at its terminal, another user could type what root's shell reads.
+                            .addAll(becoming.isEmpty() ? becoming : ImmutableList.of(UserSwitch.tool("setsid")))
+                            .addAll(becoming)
                             .add("/bin/sh", "-c", BECOMING, "homeostat", settings.mask(), settings.directory())
                             .add(program.get().toString())
                             .addAll(command.subList(1, command.size()))

@@ -342,6 +342,35 @@ class ProbesTest {
                 execOf(where, "nobody", settings));
     }
 
+    @Test
+    void execOfAnotherUserHasASessionOfItsOwn() throws Exception {
+        Assumptions.assumeTrue(Account.ourUid() == 0, "only root can become another user");
+        Probe session = exec("sh", "-c", "echo $$ $(cut -d ' ' -f 6 /proc/$$/stat); exit 4");
+
+        Health health = Objects.requireNonNull(execOf(session, "nobody", ProcessSettings.NONE));
+
+        assertTrue(
+                health.problem().matches(".* exited with status 4; it said: ([0-9]+) \\1"), health.problem());
+    }
+
+    @Test
+    void execOfAnotherUserIsKilledWithItsChildren() throws Exception {
+        Assumptions.assumeTrue(Account.ourUid() == 0, "only root can become another user");
+        Files.setPosixFilePermissions(root, PosixFilePermissions.fromString("rwx--x--x"));
+        Path pids = Files.createFile(root.resolve("pids"));
+        Files.setPosixFilePermissions(pids, PosixFilePermissions.fromString("rw-rw-rw-"));
+        Probe lasting = exec("/bin/sh", "-c", "sleep 1000 & echo $! $$ > \"$1\"; wait", "sh", pids.toString());
+
+        Thread asking = Thread.ofVirtual().start(() -> {
+            Health _ = execOf(lasting, "nobody", ProcessSettings.NONE);
+        });
+        await().atMost(LONG).until(() -> Files.readString(pids).endsWith("\n"));
+        asking.interrupt();
+        asking.join();
+
+        assertGone(pids);
+    }
+
     private static Probe asRoot(String program, ImmutableList<String> arguments) {
         return new Probe(
                 null,
@@ -481,6 +510,10 @@ class ProbesTest {
 
         assertEquals(
                 Health.failed(Verdict.HUNG, "the probe's command /bin/sh did not end within 3000 ms", NOW), health);
+        assertGone(pids);
+    }
+
+    private static void assertGone(Path pids) throws IOException {
         ProcFs procFs = new ProcFs();
         for (String pid : Files.readString(pids).strip().split(" ", -1)) {
             await().atMost(LONG)
