@@ -47,6 +47,8 @@ public final class ProgramCommand {
      */
     public void run(Duration timeout) throws ActuationFailure, InterruptedException {
         String what = "the command " + command.getFirst();
+        String user = exec.asRoot() ? null : program.user();
+        String runAs = user == null ? "" : ", run as " + user;
         try {
             Process process = start(what);
             CommandOutput output = new CommandOutput();
@@ -54,8 +56,8 @@ public final class ProgramCommand {
                 if (!output.awaitEnd(process, timeout)) {
                     throw new ActuationFailure(
                             FailureCause.Kind.TIMED_OUT,
-                            what + " did not end within " + Notation.text(timeout) + " and was killed" + said(output)
-                                    + "; make it quicker, or raise spec.health.timeout",
+                            what + " did not end within " + Notation.text(timeout) + " and was killed" + runAs
+                                    + said(output) + "; make it quicker, or raise spec.health.timeout",
                             false);
                 }
             } finally {
@@ -64,7 +66,7 @@ public final class ProgramCommand {
             if (process.exitValue() != 0) {
                 throw new ActuationFailure(
                         new FailureCause(FailureCause.Kind.EXITED, process.exitValue()),
-                        what + " exited with status " + process.exitValue() + said(output),
+                        what + " exited with status " + process.exitValue() + runAs + said(output),
                         false,
                         null);
             }

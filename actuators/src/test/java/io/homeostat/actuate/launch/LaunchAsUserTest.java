@@ -209,10 +209,10 @@ class LaunchAsUserTest {
                                 "sh", "-c", "echo $$ $(cut -d ' ' -f 6 /proc/$$/stat) > " + done + "; exit 4"),
                         false));
 
-        ActuationFailure failure =
-                assertThrows(ActuationFailure.class, () -> command.run(Duration.ofMinutes(1)));
+        ActuationFailure failure = assertThrows(ActuationFailure.class, () -> command.run(Duration.ofMinutes(1)));
 
         assertEquals(new FailureCause(FailureCause.Kind.EXITED, 4), failure.failureCause());
+        assertEquals("the command sh exited with status 4, run as nobody", TestBed.message(failure));
         String said = Files.readString(done).strip();
         assertTrue(said.matches("([0-9]+) \\1"), said);
     }

@@ -264,6 +264,7 @@ public final class ProbeHealth implements InstanceHealth {
         ProcessSettings settings = exec.asRoot() ? ProcessSettings.NONE : programSettings;
         ImmutableList<String> command = exec.command();
         String name = user == null ? "" : user.name();
+        String runAs = user == null ? "" : ", run as " + name;
         String what = "the probe's command " + command.get(0);
         for (String argument : command) {
             Optional<String> problem = SystemCharset.problem(argument);
@@ -324,12 +325,14 @@ public final class ProbeHealth implements InstanceHealth {
         try {
             CommandOutput output = new CommandOutput();
             if (!output.awaitEnd(process, timeout)) {
-                return failed(Verdict.HUNG, what + " did not end within " + timeout.toMillis() + " ms" + said(output));
+                return failed(
+                        Verdict.HUNG,
+                        what + " did not end within " + timeout.toMillis() + " ms" + runAs + said(output));
             }
             int status = process.exitValue();
             return status == 0
                     ? Health.healthy(clock.instant())
-                    : failed(Verdict.UNHEALTHY, what + " exited with status " + status + said(output));
+                    : failed(Verdict.UNHEALTHY, what + " exited with status " + status + runAs + said(output));
         } catch (IOException e) {
             return failed(Verdict.UNKNOWN, what + " was not heard to its end: " + firstLine(e));
         } catch (InterruptedException e) {

@@ -2,6 +2,7 @@ package io.homeostat.observe.health;
 
 import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -289,9 +290,13 @@ class ProbesTest {
         ProcessSettings groups = new ProcessSettings(null, null, "7", ImmutableList.of("9"), null, null, null);
         Probe who = exec("sh", "-c", "echo $(id -u) $(id -G) $USER; exit 4");
 
-        assertUnhealthy(execOf(who, "nobody", ProcessSettings.NONE), "it said: 65534 65534 nobody");
+        assertUnhealthy(
+                execOf(who, "nobody", ProcessSettings.NONE),
+                "exited with status 4, run as nobody; it said: 65534 65534 nobody");
         assertUnhealthy(execOf(who, "nobody", groups), "it said: 65534 7 9 65534 nobody");
-        assertUnhealthy(execOf(who, null, ProcessSettings.NONE), " root");
+        Health ours = Objects.requireNonNull(execOf(who, null, ProcessSettings.NONE));
+        assertUnhealthy(ours, " root");
+        assertFalse(ours.problem().contains("run as"), ours.problem());
         Health none = execOf(who, "nowhere-to-be-found", ProcessSettings.NONE);
         assertEquals(Verdict.UNKNOWN, Objects.requireNonNull(none).verdict());
     }
@@ -350,7 +355,7 @@ class ProbesTest {
         Health health = Objects.requireNonNull(execOf(session, "nobody", ProcessSettings.NONE));
 
         assertTrue(
-                health.problem().matches(".* exited with status 4; it said: ([0-9]+) \\1"), health.problem());
+                health.problem().matches(".* exited with status 4, .*; it said: ([0-9]+) \\1"), health.problem());
     }
 
     @Test
