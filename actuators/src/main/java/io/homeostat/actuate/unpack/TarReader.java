@@ -5,6 +5,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import io.homeostat.actuate.Chunk;
 import io.homeostat.actuate.Interruption;
 import io.homeostat.actuate.unpack.UnpackLimits.UnpackBudget;
+import java.io.BufferedInputStream;
 import java.io.EOFException;
 import java.io.FilterInputStream;
 import java.io.IOException;
@@ -31,8 +32,7 @@ final class TarReader {
         try {
             // All members, like gzip; nothing else may follow the last one.
             decompressed = GzipCompressorInputStream.builder()
-                    .setInputStream(archive)
-                    .setBufferSize(INPUT_BUFFER)
+                    .setInputStream(new GzipSource(archive))
                     .setDecompressConcatenated(true)
                     .get();
         } catch (IOException e) {
@@ -106,6 +106,36 @@ final class TarReader {
             case TarConstants.LF_BLK -> throw RefusedArchive.entry(name, "is a block device");
             case TarConstants.LF_FIFO -> throw RefusedArchive.entry(name, "is a FIFO");
             default -> throw RefusedArchive.entry(name, "is of the unknown type " + (entry.getLinkFlag() & 0xff));
+        }
+    }
+
+    /**
+     * Passes the bytes of a gzip to its decompressor, and bounds its headers, because the names in them are kept in memory. The
+     * decompressor reads headers byte by byte, and compressed data in blocks.
+     */
+    private static final class GzipSource extends BufferedInputStream {
+        private static final int MAX_HEADER_BYTES = 64 << 10;
+
+        private int headerBytes;
+
+        GzipSource(InputStream in) {
+            super(in, INPUT_BUFFER);
+        }
+
+        @Override
+        public int read() throws IOException {
+            headerBytes++;
+            if (headerBytes > MAX_HEADER_BYTES) {
+                throw new DamagedArchive("a gzip header is longer than " + MAX_HEADER_BYTES
+                        + " bytes; compress it without names and comments, as gzip -n does");
+            }
+            return super.read();
+        }
+
+        @Override
+        public int read(byte[] into, int offset, int count) throws IOException {
+            headerBytes = 0;
+            return super.read(into, offset, count);
         }
     }
 

@@ -6,18 +6,25 @@ import static org.junit.jupiter.api.Assertions.assertTimeout;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.common.collect.ImmutableList;
+import com.google.common.primitives.Bytes;
 import io.homeostat.actuate.ActuationFailure;
 import io.homeostat.actuate.Machine;
 import io.homeostat.actuate.QuickDisk;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Arrays;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Small archives that would make a lot of work: of each kind of work there is a bound. */
 final class LaboriousArchivesTest {
+    /** Flags in the header of a gzip (RFC 1952). */
+    private static final int FNAME = 8;
+
+    private static final int FCOMMENT = 16;
+
     private static final UnpackLimits FEW = new UnpackLimits(1 << 20, 50, 0);
 
     @TempDir
@@ -80,8 +87,44 @@ final class LaboriousArchivesTest {
         assertTrue(Files.isExecutable(machine.install("greeter_1").resolve("lib/python/site-packages/agent/link499")));
     }
 
+    @Test
+    void namesInTheHeaderOfAGzipAreBounded() throws Exception {
+        byte[] tar = new TarBuilder().program("run").tar();
+        byte[] first = Arrays.copyOf(tar, 700);
+        byte[] rest = Arrays.copyOfRange(tar, 700, tar.length);
+        byte[] plain = TarBuilder.gzip(first);
+
+        for (int flag : new int[] {FNAME, FCOMMENT}) {
+            String expected = "a gzip header is longer than 65536 bytes";
+            assertRefused(withText(TarBuilder.gzip(tar), flag, 70_000), UnpackLimits.DEFAULT, expected);
+            // Of a later one of several.
+            assertRefused(
+                    Bytes.concat(plain, withText(TarBuilder.gzip(rest), flag, 70_000)),
+                    UnpackLimits.DEFAULT,
+                    expected);
+        }
+
+        String key = machine.cached(
+                Bytes.concat(withText(plain, FNAME, 60_000), withText(TarBuilder.gzip(rest), FCOMMENT, 60_000)));
+        new Unpacker(machine.layout(), () -> FEW).unpack(Machine.ID, key, "1", "greeter_1", "run");
+        assertEquals(1, machine.installations(Machine.ID).size());
+    }
+
+    /** A gzip with a name or a comment of that length. */
+    private static byte[] withText(byte[] gzip, int flag, int length) {
+        byte[] text = new byte[length + 1];
+        Arrays.fill(text, 0, length, (byte) 'x');
+        byte[] head = Arrays.copyOf(gzip, 10);
+        head[3] |= (byte) flag;
+        return Bytes.concat(head, text, Arrays.copyOfRange(gzip, 10, gzip.length));
+    }
+
     private void assertRefused(TarBuilder tar, UnpackLimits limits, String expected) throws Exception {
-        String key = machine.cached(tar.tarGz());
+        assertRefused(tar.tarGz(), limits, expected);
+    }
+
+    private void assertRefused(byte[] archive, UnpackLimits limits, String expected) throws Exception {
+        String key = machine.cached(archive);
         Unpacker unpacker = new Unpacker(machine.layout(), () -> limits, new QuickDisk());
 
         ActuationFailure failure =
