@@ -64,7 +64,7 @@ final class TarReader {
 
     private static void read(TarStream stream, StagedTree tree)
             throws IOException, RefusedArchive, InterruptedException {
-        TarArchiveInputStream tar = new TarArchiveInputStream(stream, UTF_8.name());
+        TarArchiveInputStream tar = new Headers(stream);
         byte[] buffer = new byte[64 << 10];
         stream.beginHeader();
         for (TarArchiveEntry entry; (entry = tar.getNextEntry()) != null; stream.beginHeader()) {
@@ -140,12 +140,55 @@ final class TarReader {
     }
 
     /**
+     * A parser that bounds the headers of headers: it reads each within the one before, and all of them have a copy of what global ones
+     * say, those of the whole archive so far.
+     */
+    private static final class Headers extends TarArchiveInputStream {
+        /** In a row. Of an entry there are at most a long name, a long link, an extended header and a global one. */
+        private static final int MOST = 16;
+
+        /** In the whole archive. Git writes the name of a commit, in 52 bytes; hardly anybody else writes any. */
+        private static final long MAX_GLOBAL_BYTES = 16 << 10;
+
+        private int depth;
+        private long globalBytes;
+
+        Headers(TarStream stream) {
+            super(stream, UTF_8.name());
+        }
+
+        /** Called by itself after each header of a header. */
+        @Override
+        public TarArchiveEntry getNextEntry() throws IOException {
+            TarArchiveEntry before = getCurrentEntry();
+            if (depth > 0 && before.isGlobalPaxHeader()) {
+                globalBytes += before.getSize();
+            }
+            if (globalBytes > MAX_GLOBAL_BYTES) {
+                throw new DamagedArchive("its global headers are longer than " + MAX_GLOBAL_BYTES
+                        + " bytes; pack it without global extended headers");
+            }
+            if (depth == MOST) {
+                throw new DamagedArchive("an entry has more than " + MOST + " headers");
+            }
+            depth++;
+            try {
+                return super.getNextEntry();
+            } finally {
+                depth--;
+            }
+        }
+    }
+
+    /**
      * Passes the bytes of a tar to its parser. Bounds the size of a single header, because the parser keeps headers of any length in
      * memory, and checks that the archive ends as it should.
      */
     private static final class TarStream extends FilterInputStream {
         private static final int BLOCK = 512;
-        private static final long MAX_HEADER_BYTES = 1 << 20;
+
+        /** Of an entry with all its headers. Parsed, short records take twenty times as much, and several archives are read at once. */
+        private static final long MAX_HEADER_BYTES = 256 << 10;
 
         private final long maxBytes;
         private long bytes;

@@ -56,6 +56,18 @@ public final class TarBuilder {
         return put(new TarArchiveEntry(name, type, true), new byte[0]);
     }
 
+    /** Adds a header of all entries that follow. */
+    public TarBuilder global(String key, String value) {
+        TarArchiveEntry header = new TarArchiveEntry("pax_global_header", TarConstants.LF_PAX_GLOBAL_EXTENDED_HEADER);
+        header.addPaxHeader(key, value);
+        try {
+            tar.putArchiveEntry(header);
+            return this;
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
     private TarBuilder link(String name, String target, byte type) {
         TarArchiveEntry entry = new TarArchiveEntry(name, type, true);
         entry.setLinkName(target);

@@ -168,6 +168,15 @@ final class UnpackedTreeTest extends UnpackTestBed {
     }
 
     @Test
+    void whatGitArchivesIsUnpacked() throws Exception {
+        TarBuilder tar = new TarBuilder().global("comment", "c".repeat(40)).program("run");
+
+        unpack(machine.cached(tar.tarGz()), "run");
+
+        assertTrue(Files.isExecutable(machine.install(DIRECTORY).resolve("run")));
+    }
+
+    @Test
     void severalGzipMembersAreOneArchive() throws Exception {
         byte[] tar = new TarBuilder().program("run").file("a", "a".repeat(5000)).tar();
         byte[] first = TarBuilder.gzip(Arrays.copyOf(tar, 700));
