@@ -33,8 +33,11 @@ import org.slf4j.LoggerFactory;
 final class EarlyTrees implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(EarlyTrees.class);
 
-    /** Each takes 2.5 MB of the heap as long as its download lasts, and a hundred may be downloaded at once. */
+    /** Each takes 2.5 MB of the heap, and more with its entries, until it is taken, and a hundred may be downloaded at once. */
     static final int AT_ONCE = 8;
+
+    /** Nobody vouches for an archive that is arriving. One with more entries, of which each takes some 500 bytes, is unpacked later. */
+    private static final int MAX_ENTRIES = 10_000;
 
     private final Layout layout;
     private final Disk disk;
@@ -116,7 +119,8 @@ final class EarlyTrees implements AutoCloseable {
             this.root = layout.downloads().resolve(archive.key() + "." + number.incrementAndGet() + ".tree");
             // The download comes first where there is not room for both, whatever is written between two looks.
             long reserve = limits.reserveBytes() + archive.total() + UnpackBudget.LOOK_EVERY;
-            UnpackLimits beside = new UnpackLimits(limits.maxBytes(), limits.maxEntries(), reserve);
+            UnpackLimits beside =
+                    new UnpackLimits(limits.maxBytes(), Math.min(limits.maxEntries(), MAX_ENTRIES), reserve);
             // Whoever serves a bomb may announce any length.
             this.budget = new UnpackBudget(beside, archive.total(), archive::present, () -> disk.usableBytes(root));
             this.thread = Thread.ofPlatform().daemon().name("early-unpack").unstarted(this::run);
@@ -135,6 +139,7 @@ final class EarlyTrees implements AutoCloseable {
                 LOG.debug("{} was not unpacked while it was downloaded: {}", archive.key(), e.toString());
                 tree.completeExceptionally(e);
             } finally {
+                room.release();
                 if (trees.remove(archive.key(), this)) {
                     delete();
                 }
@@ -142,14 +147,6 @@ final class EarlyTrees implements AutoCloseable {
         }
 
         private UnpackedTree unpacked() throws IOException, RefusedArchive, InterruptedException {
-            try {
-                return unpackedInRoom();
-            } finally {
-                room.release();
-            }
-        }
-
-        private UnpackedTree unpackedInRoom() throws IOException, RefusedArchive, InterruptedException {
             byte[] head = ArchiveFormat.head(archive.read());
             ArchiveFormat format = ArchiveFormat.of(head).orElseThrow(() -> UnpackedTree.noArchive(head));
             // Of somebody who was killed, if it could not be removed: it may be that of another archive.

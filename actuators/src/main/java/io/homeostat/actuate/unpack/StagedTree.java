@@ -148,6 +148,7 @@ final class StagedTree {
     void symlink(String raw, String target) throws RefusedArchive, IOException {
         String name = admitted(raw, 0);
         var _ = EntryName.target(raw, target);
+        budget.name(target);
         Node there = nodes.get(name);
         if (there == null) {
             parents(raw, name);
@@ -195,7 +196,7 @@ final class StagedTree {
     }
 
     private String admitted(String raw, int mode) throws RefusedArchive {
-        budget.entry();
+        budget.entry(raw);
         String name = EntryName.normal(raw);
         if ((mode & SETUID_OR_SETGID) != 0) {
             throw RefusedArchive.entry(raw, "has the setuid or setgid bit");
@@ -223,7 +224,7 @@ final class StagedTree {
         switch (nodes.get(parent)) {
             case null -> {
                 // Implied, but an entry all the same: names can be deep.
-                budget.entry();
+                budget.entry(parent);
                 parents(raw, parent);
                 make(parent);
             }

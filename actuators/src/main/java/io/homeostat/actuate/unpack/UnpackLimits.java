@@ -17,11 +17,20 @@ public record UnpackLimits(long maxBytes, int maxEntries, long reserveBytes) {
     /** ...beyond this many bytes; a small file of zeros is harmless. */
     static final long BOMB_BYTES = 64L << 20;
 
+    /** Characters of names for each possible entry, on average; one may have 2048. */
+    static final int NAME_CHARACTERS = 160;
+
+    static final long LEAST_NAME_CHARACTERS = 64 << 10;
+
     public UnpackLimits {
         if (maxBytes < 1 || maxEntries < 1 || reserveBytes < 0) {
             throw new IllegalArgumentException(
                     "bad unpack limits: " + maxBytes + " bytes, " + maxEntries + " entries, reserve " + reserveBytes);
         }
+    }
+
+    private long maxNameCharacters() {
+        return Math.max(LEAST_NAME_CHARACTERS, (long) maxEntries * NAME_CHARACTERS);
     }
 
     /** Counts what is unpacked against the limits. */
@@ -36,6 +45,7 @@ public record UnpackLimits(long maxBytes, int maxEntries, long reserveBytes) {
         private long bytes;
         private long nextLook = LOOK_EVERY;
         private int entries;
+        private long nameCharacters;
 
         /** @param usableBytes free bytes on the disk now */
         UnpackBudget(UnpackLimits limits, long archiveBytes, LongSupplier usableBytes) {
@@ -69,9 +79,19 @@ public record UnpackLimits(long maxBytes, int maxEntries, long reserveBytes) {
             }
         }
 
-        void entry() throws RefusedArchive {
+        void entry(String name) throws RefusedArchive {
             entries++;
             requireEntries(entries);
+            name(name);
+        }
+
+        /** A name or a target of a link, which is kept as long as the archive is unpacked. */
+        void name(String name) throws RefusedArchive {
+            nameCharacters += name.length();
+            if (nameCharacters > limits.maxNameCharacters()) {
+                throw new RefusedArchive("the names in it are longer than " + limits.maxNameCharacters()
+                        + " characters together, " + NAME_CHARACTERS + " for each entry that limits.entries allows");
+            }
         }
 
         void requireEntries(long count) throws RefusedArchive {

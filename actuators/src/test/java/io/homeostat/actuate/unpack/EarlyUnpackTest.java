@@ -184,6 +184,27 @@ final class EarlyUnpackTest extends UnpackTestBed {
     }
 
     @Test
+    void whatTakesMuchMemoryIsUnpackedFromTheCache() throws Exception {
+        TarBuilder tar = ordinary();
+        String deep = ("d".repeat(250) + "/").repeat(8);
+        for (int i = 0; i < 900; i++) {
+            tar.hardLink(deep + i, "share/text");
+        }
+        byte[] archive = tar.tarGz();
+        String key = machine.cached(archive);
+        Arrival arrival = new Arrival(key, archive.length);
+        arrival.append(archive, 0, archive.length);
+        unpacker.unpackEarly(ID, arrival.archive);
+        // It has been given up before it was complete.
+        await().atMost(LONG).until(arrival.archive::isClosed);
+        arrival.archive.complete();
+
+        unpack(key, "bin/greeter");
+
+        assertOrdinary();
+    }
+
+    @Test
     void aTreeThatNobodyTakesIsDeleted() throws Exception {
         byte[] archive = large();
         String key = Machine.sha256(archive);

@@ -88,6 +88,21 @@ final class LaboriousArchivesTest {
     }
 
     @Test
+    void namesAreBoundedTogether() throws Exception {
+        String expected = "the names in it are longer than 65536 characters together";
+        String deep = "d".repeat(250) + "/";
+        TarBuilder files = new TarBuilder().program("run");
+        TarBuilder links = new TarBuilder().program("run");
+        for (int i = 0; i < 35; i++) {
+            files.file(deep.repeat(8) + i, "");
+            links.symlink("link" + i, deep.repeat(8) + i);
+        }
+
+        assertRefused(files, FEW, expected);
+        assertRefused(links, FEW, expected);
+    }
+
+    @Test
     void namesInTheHeaderOfAGzipAreBounded() throws Exception {
         byte[] tar = new TarBuilder().program("run").tar();
         byte[] first = Arrays.copyOf(tar, 700);
