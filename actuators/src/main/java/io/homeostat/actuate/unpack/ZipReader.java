@@ -2,20 +2,25 @@ package io.homeostat.actuate.unpack;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import com.google.common.hash.Hashing;
 import io.homeostat.actuate.Interruption;
 import io.homeostat.actuate.unpack.UnpackLimits.UnpackBudget;
+import java.io.BufferedInputStream;
 import java.io.FilterInputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.nio.channels.Channels;
 import java.nio.channels.FileChannel;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
+import java.util.OptionalLong;
 import java.util.zip.CRC32;
+import org.apache.commons.compress.archivers.zip.UnicodePathExtraField;
 import org.apache.commons.compress.archivers.zip.ZipArchiveEntry;
 import org.apache.commons.compress.archivers.zip.ZipFile;
 
@@ -45,7 +50,7 @@ final class ZipReader {
     static void read(Path file, StagedTree tree, UnpackBudget budget)
             throws IOException, RefusedArchive, InterruptedException {
         try (FileChannel archive = FileChannel.open(file, StandardOpenOption.READ)) {
-            ZipEnd.read(archive).requireBounded(budget);
+            ZipDirectory.of(archive).requireBounded(archive, budget);
             try (ZipFile zip = open(archive)) {
                 List<ZipArchiveEntry> entries = Collections.list(zip.getEntriesInPhysicalOrder());
                 ZipReader reader = new ZipReader(archive, zip, tree);
@@ -62,9 +67,11 @@ final class ZipReader {
             return ZipFile.builder()
                     .setSeekableByteChannel(archive)
                     .setCharset(UTF_8)
+                    // What they add to the directory would be kept, and several of its entries may share one.
+                    .setIgnoreLocalFileHeader(true)
                     .get();
         } catch (IOException | RuntimeException | StackOverflowError | OutOfMemoryError e) {
-            throw DamagedArchive.of(ZipEnd.DAMAGED, e);
+            throw DamagedArchive.of(ZipDirectory.DAMAGED, e);
         }
     }
 
@@ -77,7 +84,7 @@ final class ZipReader {
     }
 
     private void take(ZipArchiveEntry entry) throws IOException, RefusedArchive {
-        String name = entry.getName();
+        String name = name(entry);
         if (entry.getGeneralPurposeBit().usesEncryption()) {
             throw RefusedArchive.entry(name, "is encrypted");
         }
@@ -103,6 +110,15 @@ final class ZipReader {
                     "is neither a file, a directory nor a symlink (mode " + Integer.toOctalString(entry.getUnixMode())
                             + ")");
         }
+    }
+
+    /** The name, in UTF-8, that older programs add to one in their own encoding (APPNOTE 4.6.9), as long as that is the same. */
+    private static String name(ZipArchiveEntry entry) {
+        return !entry.getGeneralPurposeBit().usesUTF8ForNames()
+                        && entry.getExtraField(UnicodePathExtraField.UPATH_ID) instanceof UnicodePathExtraField added
+                        && added.getNameCRC32() == Hashing.crc32().hashBytes(entry.getRawName()).padToLong()
+                ? new String(added.getUnicodeName(), UTF_8)
+                : entry.getName();
     }
 
     private String target(ZipArchiveEntry entry) throws IOException, RefusedArchive {
@@ -187,12 +203,12 @@ final class ZipReader {
     }
 
     /**
-     * The record at the end of a zip (APPNOTE 4.3.16), read first because the library keeps the whole central directory in memory.
+     * The directory at the end of a zip (APPNOTE 4.3), read first because the library keeps all of it in memory. It is where the library
+     * looks for it, whatever other places the archive names.
      *
-     * @param entries as recorded, or as many as 65535 can stand for
-     * @param directoryBytes from the start of the central directory to the end of the file
+     * @param start where its first entry begins
      */
-    private record ZipEnd(long entries, long directoryBytes) {
+    private record ZipDirectory(long start) {
         static final String DAMAGED = "the directory at its end is damaged";
 
         private static final int RECORD = 22;
@@ -202,11 +218,22 @@ final class ZipReader {
         private static final int ZIP64_LOCATOR_MAGIC = 0x07064b50;
         private static final int ZIP64_RECORD = 56;
         private static final int ZIP64_MAGIC = 0x06064b50;
+        private static final int ENTRY = 46;
+        private static final int ENTRY_MAGIC = 0x02014b50;
 
-        /** Enough for 200,000 entries with long names, and small enough for a small heap. */
-        private static final long MAX_DIRECTORY_BYTES = 48L << 20;
+        /** Of a small heap; enough for 100,000 entries. */
+        private static final long MAX_MEMORY = 96L << 20;
 
-        static ZipEnd read(FileChannel archive) throws IOException, RefusedArchive {
+        /** Bytes that the library keeps of an entry, of each of its extra fields, and of each byte in them and in its name. */
+        private static final int OF_ENTRY = 656;
+
+        private static final int OF_FIELD = 80;
+        private static final int OF_BYTE = 2;
+
+        /** Of an entry: the library looks through all of them for each. */
+        private static final int MAX_FIELDS = 1000;
+
+        static ZipDirectory of(FileChannel archive) throws IOException, RefusedArchive {
             long size = archive.size();
             int tail = (int) Math.min(size, RECORD + MAX_COMMENT);
             ByteBuffer end = bytes(archive, size - tail, tail);
@@ -216,42 +243,77 @@ final class ZipReader {
                     if (at + RECORD + comment != tail) {
                         throw new RefusedArchive("something comes after its end");
                     }
-                    long entries = end.getShort(at + 10) & 0xffff;
-                    long offset = end.getInt(at + 16) & 0xffffffffL;
-                    boolean zip64 = entries == 0xffff || offset == 0xffffffffL;
-                    return zip64 ? zip64(archive, size - tail + at, size) : of(entries, offset, size);
+                    long record = size - tail + at;
+                    long length = Integer.toUnsignedLong(end.getInt(at + 12));
+                    long offset = Integer.toUnsignedLong(end.getInt(at + 16));
+                    // Something may come before what the offsets count from.
+                    long before = Math.max(record - length - offset, 0);
+                    return of(zip64(archive, record, size).orElse(offset + before), size);
                 }
             }
             throw new DamagedArchive("it is truncated: the directory at its end is missing");
         }
 
-        private static ZipEnd zip64(FileChannel archive, long record, long size) throws IOException {
-            if (record >= ZIP64_LOCATOR) {
-                ByteBuffer locator = bytes(archive, record - ZIP64_LOCATOR, ZIP64_LOCATOR);
-                long at = locator.getLong(8);
-                if (locator.getInt(0) == ZIP64_LOCATOR_MAGIC && at >= 0 && at <= size - ZIP64_RECORD) {
-                    ByteBuffer big = bytes(archive, at, ZIP64_RECORD);
-                    if (big.getInt(0) == ZIP64_MAGIC) {
-                        return of(big.getLong(32), big.getLong(48), size);
-                    }
+        private static OptionalLong zip64(FileChannel archive, long record, long size) throws IOException {
+            if (record <= ZIP64_LOCATOR) {
+                return OptionalLong.empty();
+            }
+            ByteBuffer locator = bytes(archive, record - ZIP64_LOCATOR, ZIP64_LOCATOR);
+            if (locator.getInt(0) != ZIP64_LOCATOR_MAGIC) {
+                return OptionalLong.empty();
+            }
+            long at = locator.getLong(8);
+            if (at >= 0 && at <= size - ZIP64_RECORD) {
+                ByteBuffer big = bytes(archive, at, ZIP64_RECORD);
+                if (big.getInt(0) == ZIP64_MAGIC) {
+                    return OptionalLong.of(big.getLong(48));
                 }
             }
             throw new DamagedArchive(DAMAGED);
         }
 
-        private static ZipEnd of(long entries, long offset, long size) throws DamagedArchive {
-            if (offset < 0 || offset > size) {
+        private static ZipDirectory of(long start, long size) throws DamagedArchive {
+            if (start < 0 || start > size) {
                 throw new DamagedArchive(DAMAGED);
             }
-            return new ZipEnd(entries, size - offset);
+            return new ZipDirectory(start);
         }
 
-        void requireBounded(UnpackBudget budget) throws RefusedArchive {
-            budget.requireEntries(entries < 0 ? Long.MAX_VALUE : entries);
-            if (directoryBytes > MAX_DIRECTORY_BYTES) {
-                throw new RefusedArchive("its directory would take " + directoryBytes + " bytes of memory, at most "
-                        + MAX_DIRECTORY_BYTES + " are allowed");
+        /** Counts what is there: what the archive says of that need not be true, and nobody goes by it. */
+        void requireBounded(FileChannel archive, UnpackBudget budget) throws IOException, RefusedArchive {
+            InputStream in = new BufferedInputStream(Channels.newInputStream(archive.position(start)));
+            long count = 0;
+            long memory = 0;
+            for (byte[] read; (read = in.readNBytes(ENTRY)).length == ENTRY; ) {
+                ByteBuffer entry = ByteBuffer.wrap(read).order(ByteOrder.LITTLE_ENDIAN);
+                if (entry.getInt(0) != ENTRY_MAGIC) {
+                    break;
+                }
+                count++;
+                budget.requireEntries(count);
+                int name = entry.getShort(28) & 0xffff;
+                int extra = entry.getShort(30) & 0xffff;
+                int comment = entry.getShort(32) & 0xffff;
+                byte[] texts = in.readNBytes(name + extra + comment);
+                int fields = fields(texts, name, name + extra);
+                if (fields > MAX_FIELDS) {
+                    throw new RefusedArchive("an entry has more than " + MAX_FIELDS + " extra fields");
+                }
+                memory += OF_ENTRY + (long) OF_BYTE * texts.length + (long) OF_FIELD * fields;
+                if (memory > MAX_MEMORY) {
+                    throw new RefusedArchive("its directory would take more than the " + MAX_MEMORY
+                            + " bytes of memory that it may; pack it as a tar.gz, which has none");
+                }
             }
+        }
+
+        private static int fields(byte[] bytes, int start, int end) {
+            ByteBuffer lengths = ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN);
+            int fields = 0;
+            for (int at = start; at + 4 <= Math.min(end, bytes.length); at += 4 + (lengths.getShort(at + 2) & 0xffff)) {
+                fields++;
+            }
+            return fields;
         }
 
         private static ByteBuffer bytes(FileChannel archive, long at, int count) throws IOException {

@@ -15,6 +15,7 @@ import java.nio.ByteOrder;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.Random;
 import org.apache.commons.compress.archivers.tar.TarArchiveEntry;
 import org.apache.commons.compress.archivers.tar.TarConstants;
@@ -23,6 +24,9 @@ import org.junit.jupiter.api.Test;
 /** Archives that are not whole, or are not what they seem to be. */
 final class DamagedArchiveTest extends RefusalTestBed {
     private static final long MIB = 1 << 20;
+
+    /** By this a zip is recognised. */
+    private static final byte[] START = {'P', 'K', 3, 4};
 
     @Test
     void truncatedArchives() throws Exception {
@@ -98,12 +102,51 @@ final class DamagedArchiveTest extends RefusalTestBed {
     }
 
     @Test
-    void zipsWhoseDirectoryWouldFillTheMemory() throws Exception {
-        byte[] zip = zip().zip();
-        ByteBuffer end = ByteBuffer.wrap(zip).order(ByteOrder.LITTLE_ENDIAN);
-        end.putShort(zip.length - 22 + 10, (short) 50_000);
+    void zipsWithMoreEntriesThanTheySay() throws Exception {
+        String words = "more than the 100 ";
+        UnpackLimits limits = new UnpackLimits(MIB, 100, 0);
+        byte[] directory = repeated(directoryEntry(new byte[0]), 101);
 
-        refused(zip, "more than the 100 ", new UnpackLimits(MIB, 100, 0));
+        refused(endedZip(directory), words, limits);
+        // With another one, which has nothing wrong, where older programs look for it.
+        byte[] good = directoryEntry(new byte[0]);
+        int at = START.length + directory.length;
+        byte[] both = Bytes.concat(START, directory, good, zip64End(1, START.length, at + good.length));
+        refused(Bytes.concat(both, end(good.length, at)), words, limits);
+    }
+
+    @Test
+    void zipsWhoseDirectoryWouldFillTheMemory() throws Exception {
+        // Extra fields of the least length, each of which is an object when it is read.
+        byte[] directory = repeated(directoryEntry(new byte[4000]), 1200);
+
+        refused(endedZip(directory), "its directory would take more than the 100663296 bytes of memory that it may");
+        refused(endedZip(directoryEntry(new byte[4004])), "an entry has more than 1000 extra fields");
+    }
+
+    private static byte[] directoryEntry(byte[] extra) {
+        ByteBuffer entry = ByteBuffer.allocate(47 + extra.length).order(ByteOrder.LITTLE_ENDIAN);
+        entry.putInt(0, 0x02014b50)
+                .putShort(28, (short) 1)
+                .putShort(30, (short) extra.length)
+                .put(46, (byte) 'x')
+                .put(47, extra);
+        return entry.array();
+    }
+
+    private static byte[] repeated(byte[] entry, int times) {
+        return Bytes.concat(Collections.nCopies(times, entry).toArray(byte[][]::new));
+    }
+
+    /** A zip of a directory alone, which says that it has one entry. */
+    private static byte[] endedZip(byte[] directory) {
+        return Bytes.concat(START, directory, end(directory.length, START.length));
+    }
+
+    private static byte[] end(int length, int offset) {
+        ByteBuffer end = ByteBuffer.allocate(22).order(ByteOrder.LITTLE_ENDIAN);
+        end.putInt(0, 0x06054b50).putShort(8, (short) 1).putShort(10, (short) 1);
+        return end.putInt(12, length).putInt(16, offset).array();
     }
 
     @Test
@@ -120,18 +163,22 @@ final class DamagedArchiveTest extends RefusalTestBed {
     private static byte[] zip64(long entries, long offset) {
         byte[] zip = zip().zip();
         int end = zip.length - 22;
-        ByteBuffer zip64 = ByteBuffer.allocate(end + 56 + 20 + 22).order(ByteOrder.LITTLE_ENDIAN);
-        zip64.put(zip, 0, end);
-        zip64.putInt(0x06064b50)
+        ByteBuffer last = ByteBuffer.allocate(22).order(ByteOrder.LITTLE_ENDIAN);
+        last.putInt(0x06054b50).putInt(0).putInt(-1).putInt(-1).putInt(-1);
+        return Bytes.concat(Arrays.copyOf(zip, end), zip64End(entries, offset, end), last.array());
+    }
+
+    /** @param at where it is */
+    private static byte[] zip64End(long entries, long offset, int at) {
+        ByteBuffer end = ByteBuffer.allocate(56 + 20).order(ByteOrder.LITTLE_ENDIAN);
+        end.putInt(0x06064b50)
                 .putLong(44)
                 .putShort((short) 45)
                 .putShort((short) 45)
                 .putInt(0)
                 .putInt(0);
-        zip64.putLong(entries).putLong(entries).putLong(0).putLong(offset);
-        zip64.putInt(0x07064b50).putInt(0).putLong(end).putInt(1);
-        zip64.putInt(0x06054b50).putInt(0).putInt(-1).putInt(-1).putInt(-1).putShort((short) 0);
-        return zip64.array();
+        end.putLong(entries).putLong(entries).putLong(0).putLong(offset);
+        return end.putInt(0x07064b50).putInt(0).putLong(at).putInt(1).array();
     }
 
     @Test

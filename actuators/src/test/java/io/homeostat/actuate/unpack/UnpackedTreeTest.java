@@ -7,11 +7,15 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.google.common.collect.ImmutableList;
 import com.google.common.primitives.Bytes;
 import io.homeostat.observe.install.Installation;
+import java.io.ByteArrayOutputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.FileTime;
 import java.util.Arrays;
 import org.apache.commons.compress.archivers.tar.TarArchiveEntry;
+import org.apache.commons.compress.archivers.zip.ZipArchiveEntry;
+import org.apache.commons.compress.archivers.zip.ZipArchiveOutputStream;
+import org.apache.commons.compress.archivers.zip.ZipArchiveOutputStream.UnicodeExtraFieldPolicy;
 import org.junit.jupiter.api.Test;
 
 /** What becomes of the entries of an archive. */
@@ -44,6 +48,24 @@ final class UnpackedTreeTest extends UnpackTestBed {
         unpack(machine.cached(zip), "bin/greeter");
 
         assertOrdinary();
+    }
+
+    @Test
+    void aNameThatOlderProgramsAddToOneInTheirEncodingCounts() throws Exception {
+        ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+        try (ZipArchiveOutputStream zip = new ZipArchiveOutputStream(bytes)) {
+            zip.setEncoding("Cp437");
+            zip.setUseLanguageEncodingFlag(false);
+            zip.setCreateUnicodeExtraFields(UnicodeExtraFieldPolicy.ALWAYS);
+            ZipArchiveEntry entry = new ZipArchiveEntry("grüße");
+            entry.setUnixMode(0100755);
+            zip.putArchiveEntry(entry);
+            zip.closeArchiveEntry();
+        }
+
+        unpack(machine.cached(bytes.toByteArray()), "grüße");
+
+        assertTrue(Files.exists(machine.install(DIRECTORY).resolve("grüße")));
     }
 
     @Test
