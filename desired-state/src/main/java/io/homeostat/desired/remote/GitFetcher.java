@@ -13,6 +13,7 @@ import io.homeostat.desired.model.Redaction;
 import io.homeostat.desired.platform.HttpRequests;
 import java.io.IOException;
 import java.io.InputStream;
+import java.io.InterruptedIOException;
 import java.io.UncheckedIOException;
 import java.net.Proxy;
 import java.net.URI;
@@ -54,7 +55,6 @@ import org.eclipse.jgit.transport.TransportHttp;
 import org.eclipse.jgit.transport.UsernamePasswordCredentialsProvider;
 import org.eclipse.jgit.transport.http.HttpConnection;
 import org.eclipse.jgit.transport.http.HttpConnectionFactory;
-import org.eclipse.jgit.transport.http.JDKHttpConnectionFactory;
 import org.eclipse.jgit.treewalk.TreeWalk;
 import org.jspecify.annotations.Nullable;
 
@@ -67,6 +67,14 @@ public final class GitFetcher implements SetFetcher {
     private static final Duration LIMIT = Duration.ofSeconds(90);
     private static final int SILENCE_SECONDS = 30;
     private static final long MAX_PACK_BYTES = 256L << 20;
+
+    /** Files and directories that are looked at: ten directories in each other, of ten times the same one, have as many as a disk. */
+    private static final int MAX_ENTRIES = 100_000;
+
+    /** Bytes of the longest path that is looked at. That of a document is shorter. */
+    private static final int MAX_PATH = 4096;
+
+    private static final int BRANCHES_SHOWN = 20;
 
     /** How often the size is looked at, in objects: between two looks as much as that again. */
     private static final int LOOK = (int) (MAX_PACK_BYTES / MAX_BYTES);
@@ -162,6 +170,7 @@ public final class GitFetcher implements SetFetcher {
     /** One look at the repository. */
     private final class Attempt {
         private final ImmutableSet<ByteString> keys;
+        private final AnswerLimit limit = new AnswerLimit(MAX_BYTES);
         private final @Nullable SSLContext tls;
         private final @Nullable UsernamePasswordCredentialsProvider login;
 
@@ -184,7 +193,7 @@ public final class GitFetcher implements SetFetcher {
             clean();
             Files.createDirectories(directory);
             Path work = Files.createTempDirectory(directory, WORK);
-            try (Repository repository = new SmallObjects(work);
+            try (Repository repository = new SmallObjects(work, limit);
                     Git git = Git.wrap(repository)) {
                 repository.create(true);
                 connected(git.fetch())
@@ -232,16 +241,17 @@ public final class GitFetcher implements SetFetcher {
         }
 
         private static String nothingAtHead(Collection<Ref> refs) {
-            String branches = refs.stream()
+            List<String> branches = refs.stream()
                     .map(Ref::getName)
                     .filter(name -> name.startsWith(Constants.R_HEADS))
                     .map(name -> name.substring(Constants.R_HEADS.length()))
                     .sorted()
-                    .collect(Collectors.joining(", "));
+                    .toList();
             return branches.isEmpty()
                     ? "it has no commit; push one"
                     : "the branch that its HEAD names has no commit; set " + SETTING + ".branch, to one of: "
-                            + branches;
+                            + branches.stream().limit(BRANCHES_SHOWN).collect(Collectors.joining(", "))
+                            + (branches.size() > BRANCHES_SHOWN ? ", ..." : "");
         }
 
         private <C extends TransportCommand<C, ?>> C connected(C command) {
@@ -251,7 +261,7 @@ public final class GitFetcher implements SetFetcher {
         }
 
         private void configure(Transport transport) {
-            Connections.use(transport, tls);
+            Connections.use(transport, tls, limit);
         }
 
         private Fetched read(Repository repository) throws IOException {
@@ -280,6 +290,8 @@ public final class GitFetcher implements SetFetcher {
             String version = commit.name();
             ImmutableSortedMap.Builder<String, ByteString> files = ImmutableSortedMap.naturalOrder();
             long size = 0;
+            long listed = 0;
+            int entries = 0;
             try (TreeWalk tree = directory(repository, commit)) {
                 if (tree == null) {
                     return new Fetched.Refused(
@@ -288,6 +300,26 @@ public final class GitFetcher implements SetFetcher {
                                     + "; push it, or correct " + SETTING + ".path");
                 }
                 while (tree.next()) {
+                    // Of a virtual thread that does nothing but compute, nothing else would be noticed.
+                    if (Thread.interrupted()) {
+                        throw new InterruptedIOException("interrupted");
+                    }
+                    entries++;
+                    if (entries > MAX_ENTRIES || listed > MAX_BYTES) {
+                        return new Fetched.Refused(
+                                version,
+                                "its directory has more than " + MAX_ENTRIES + " files and directories, or such with"
+                                        + " very long names; keep documents in one of their own, and set " + SETTING
+                                        + ".path");
+                    }
+                    if (tree.getPathLength() > MAX_PATH) {
+                        continue;
+                    }
+                    if (tree.isSubtree()) {
+                        listed += tree.getObjectReader().getObjectSize(tree.getObjectId(0), Constants.OBJ_TREE);
+                        tree.enterSubtree();
+                        continue;
+                    }
                     String path = tree.getPathString();
                     FileMode mode = tree.getFileMode();
                     boolean isLink = mode.equals(FileMode.SYMLINK) || mode.equals(FileMode.GITLINK);
@@ -299,7 +331,7 @@ public final class GitFetcher implements SetFetcher {
                     }
                     if (!isLink && (SetFile.isDocument(path) || path.equals(SetFile.ENVELOPE_PATH))) {
                         ObjectLoader content = repository.open(tree.getObjectId(0));
-                        size += content.getSize();
+                        size += content.getSize() + path.length();
                         if (size > MAX_BYTES) {
                             return new Fetched.Refused(
                                     version, "it has more than 16 MiB, which is the most that a set may have");
@@ -311,7 +343,7 @@ public final class GitFetcher implements SetFetcher {
             return new Fetched.Tree(version, files.buildOrThrow(), "");
         }
 
-        /** All files below the configured directory; null when it is not there. */
+        /** The files and directories in the configured directory; null when it is not there. */
         private @Nullable TreeWalk directory(Repository repository, RevCommit commit) throws IOException {
             ObjectId root = commit.getTree();
             if (!path().isEmpty()) {
@@ -324,7 +356,6 @@ public final class GitFetcher implements SetFetcher {
             }
             TreeWalk tree = new TreeWalk(repository);
             tree.addTree(root);
-            tree.setRecursive(true);
             return tree;
         }
 
@@ -367,8 +398,11 @@ public final class GitFetcher implements SetFetcher {
 
     /** Takes no object that is longer than a set may be: what is stored as a difference is put together in memory. */
     private static final class SmallObjects extends FileRepository {
-        SmallObjects(Path directory) throws IOException {
+        private final AnswerLimit limit;
+
+        SmallObjects(Path directory, AnswerLimit limit) throws IOException {
             super(directory.toFile());
+            this.limit = limit;
         }
 
         @Override
@@ -382,7 +416,7 @@ public final class GitFetcher implements SetFetcher {
 
                 @Override
                 public PackParser newPackParser(InputStream in) throws IOException {
-                    PackParser parser = super.newPackParser(in);
+                    PackParser parser = super.newPackParser(new PackCheck(in, limit));
                     parser.setMaxObjectSizeLimit(MAX_BYTES);
                     return parser;
                 }
@@ -420,22 +454,23 @@ public final class GitFetcher implements SetFetcher {
      *
      * @param declared host of the URL that somebody declared
      */
-    record Connections(String declared, @Nullable SSLContext context) implements HttpConnectionFactory {
+    record Connections(String declared, @Nullable SSLContext context, AnswerLimit limit)
+            implements HttpConnectionFactory {
         /** Has a transport over HTTP make such connections. */
-        static void use(Transport transport, @Nullable SSLContext context) {
+        static void use(Transport transport, @Nullable SSLContext context, AnswerLimit limit) {
             if (transport instanceof TransportHttp http) {
-                http.setHttpConnectionFactory(new Connections(http.getURI().getHost(), context));
+                http.setHttpConnectionFactory(new Connections(http.getURI().getHost(), context, limit));
             }
         }
 
         @Override
         public HttpConnection create(URL url) throws IOException {
-            return new JDKHttpConnectionFactory().create(accepted(url));
+            return new BoundedConnection(accepted(url), limit);
         }
 
         @Override
         public HttpConnection create(URL url, Proxy proxy) throws IOException {
-            return new JDKHttpConnectionFactory().create(accepted(url), proxy);
+            return new BoundedConnection(accepted(url), proxy, limit);
         }
 
         private URL accepted(URL url) throws IOException {

@@ -459,7 +459,7 @@ final class GitFetcherTest {
 
     @Test
     void aRedirectToALinkLocalAddressIsNotFollowed() throws Exception {
-        GitFetcher.Connections connections = new GitFetcher.Connections("git.example.com", null);
+        GitFetcher.Connections connections = new GitFetcher.Connections("git.example.com", null, new AnswerLimit(0));
 
         IOException refused = assertThrows(
                 IOException.class,
@@ -468,7 +468,7 @@ final class GitFetcherTest {
         assertTrue(String.valueOf(refused.getMessage()).contains("link-local address"), refused.getMessage());
         assertEquals(
                 "GET",
-                new GitFetcher.Connections("169.254.1.1", null)
+                new GitFetcher.Connections("169.254.1.1", null, new AnswerLimit(0))
                         .create(URI.create("http://169.254.1.1/repo").toURL())
                         .getRequestMethod());
     }
