@@ -1,7 +1,10 @@
 package io.homeostat.desired.fleet;
 
+import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.core.StreamReadConstraints;
 import com.fasterxml.jackson.core.StreamReadFeature;
+import com.fasterxml.jackson.core.exc.StreamConstraintsException;
 import com.fasterxml.jackson.databind.DeserializationFeature;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.json.JsonMapper;
@@ -35,6 +38,12 @@ public final class SetReader {
     /** The longest set that is read, in bytes: that of one file of documents. */
     public static final int MAX_BYTES = 16 << 20;
 
+    /** The most documents of a set. One may have several workloads. */
+    public static final int MAX_DOCUMENTS = 10_000;
+
+    /** Names and values in JSON: of a document its name and its text, and some hundred of what is around them. */
+    private static final int MAX_TOKENS = 2 * MAX_DOCUMENTS + 1000;
+
     /** More than keys are in use at a time; each takes a moment to verify. */
     private static final int MOST_SIGNATURES = 16;
 
@@ -43,7 +52,12 @@ public final class SetReader {
             Pattern.compile("\\s*\\{\\s*\"(" + SetFile.ENVELOPE + "|" + SetFile.DOCUMENTS + ")\"");
     private static final Pattern SHA256 = Pattern.compile("[0-9a-f]{64}");
 
-    private static final JsonMapper JSON = JsonMapper.builder()
+    /** What it reads is checked when all of it is in memory, and short values take a hundred times as much of that. */
+    private static final JsonMapper JSON = JsonMapper.builder(JsonFactory.builder()
+                    .streamReadConstraints(StreamReadConstraints.builder()
+                            .maxTokenCount(MAX_TOKENS)
+                            .build())
+                    .build())
             .enable(StreamReadFeature.STRICT_DUPLICATE_DETECTION)
             .enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS)
             .build();
@@ -81,9 +95,12 @@ public final class SetReader {
             return unsigned(ImmutableSortedMap.of(name, text));
         }
         JsonNode json = json(text, "it is no set file");
+        JsonNode named = required(json, SetFile.DOCUMENTS, JsonNode::isObject);
+        if (named.size() > MAX_DOCUMENTS) {
+            throw tooMany();
+        }
         ImmutableSortedMap.Builder<String, String> documents = ImmutableSortedMap.naturalOrder();
-        for (Map.Entry<String, JsonNode> document :
-                required(json, SetFile.DOCUMENTS, JsonNode::isObject).properties()) {
+        for (Map.Entry<String, JsonNode> document : named.properties()) {
             if (!document.getValue().isTextual()) {
                 throw damaged("documents has something that is no text");
             }
@@ -100,10 +117,15 @@ public final class SetReader {
      */
     public PublishedSet readTree(Map<String, byte[]> files) throws RefusedSet {
         ImmutableSortedMap.Builder<String, String> documents = ImmutableSortedMap.naturalOrder();
+        int count = 0;
         long size = 0;
         for (Map.Entry<String, byte[]> file : files.entrySet()) {
             if (SetFile.isDocument(file.getKey())) {
+                count++;
                 size += file.getValue().length;
+                if (count > MAX_DOCUMENTS) {
+                    throw tooMany();
+                }
                 documents.put(file.getKey(), text(file.getValue(), file.getKey()));
             }
         }
@@ -245,6 +267,8 @@ public final class SetReader {
     private static JsonNode json(String text, String otherwise) throws RefusedSet {
         try {
             return JSON.readTree(text);
+        } catch (StreamConstraintsException e) {
+            throw tooMany();
         } catch (JsonProcessingException e) {
             // Without its message, which quotes the text.
             throw new RefusedSet(
@@ -281,6 +305,11 @@ public final class SetReader {
 
     private static RefusedSet tooLong() {
         return new RefusedSet("it is longer than " + (MAX_BYTES >> 20) + " MiB; publish fewer or shorter documents");
+    }
+
+    private static RefusedSet tooMany() {
+        return new RefusedSet("it has more than " + MAX_DOCUMENTS + " documents, or something else than these;"
+                + " publish fewer, with several workloads in each");
     }
 
     private static RefusedSet damaged(String what) {

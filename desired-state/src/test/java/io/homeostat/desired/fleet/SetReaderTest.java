@@ -22,9 +22,11 @@ import java.nio.charset.StandardCharsets;
 import java.time.Instant;
 import java.util.Arrays;
 import java.util.Base64;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
+import java.util.stream.IntStream;
 import java.util.zip.GZIPOutputStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.function.Executable;
@@ -228,6 +230,32 @@ class SetReaderTest {
         assertRefused(tooLong, () -> anybody.readTree(Map.of("a.yaml", large)));
     }
 
+    /** Before a signature of it is looked at: all of it has to be in memory for that. */
+    @Test
+    void ofMoreThanASetHasNothingIsRead() throws Exception {
+        String tooMany = "it has more than 10000 documents, or something else than these; publish fewer, with several"
+                + " workloads in each";
+        ImmutableSortedMap<String, String> most = documents(SetReader.MAX_DOCUMENTS);
+        SetFile largest = SetFile.of("default", 42, NOW, most, Optional.of(key.signing()));
+        assertEquals(most, strict().read(largest.bytes(), "set").documents());
+        assertEquals(most, strict().readTree(tree(largest)).documents());
+
+        SetFile larger =
+                SetFile.of("default", 42, NOW, documents(SetReader.MAX_DOCUMENTS + 1), Optional.of(key.signing()));
+        assertRefused(tooMany, () -> strict().read(larger.bytes(), "set"));
+        assertRefused(tooMany, () -> strict().readTree(tree(larger)));
+        String values = "{\"documents\": [" + "0,".repeat(30_000) + "0]}";
+        assertRefused(tooMany, () -> strict().read(bytes(values), "set"));
+        assertRefused(tooMany, () -> strict().readTree(Map.of(SetFile.ENVELOPE_PATH, bytes(values))));
+    }
+
+    private static ImmutableSortedMap<String, String> documents(int count) {
+        return IntStream.range(0, count)
+                .boxed()
+                .collect(ImmutableSortedMap.toImmutableSortedMap(
+                        Comparator.naturalOrder(), i -> i + ".yaml", i -> "a: " + i + "\n"));
+    }
+
     @Test
     void theDigestIsThatOfNamesAndTexts() {
         assertEquals(
@@ -283,8 +311,8 @@ class SetReaderTest {
     }
 
     private static Map<String, byte[]> tree(SetFile file) {
-        Map<String, byte[]> files = plainTree();
-        files.put(SetFile.ENVELOPE_PATH, bytes(file.envelope()));
+        Map<String, byte[]> files = new HashMap<>();
+        file.files().forEach((name, text) -> files.put(name, bytes(text)));
         return files;
     }
 
