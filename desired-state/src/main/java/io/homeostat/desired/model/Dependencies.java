@@ -21,9 +21,14 @@ public final class Dependencies {
                 .collect(ImmutableSet.toImmutableSet());
     }
 
-    /** {@code a -> b -> a}; of a long cycle its beginning and its end. */
-    public static String words(ImmutableList<WorkloadId> cycle) {
-        return Streams.concat(shown(cycle), Stream.of(cycle.getFirst().toString()))
+    /**
+     * {@code a -> b -> a}; of a long cycle its beginning and its end.
+     *
+     * @param id a workload in it, with which it begins, or from which there is a way to it
+     */
+    public static String words(WorkloadId id, ImmutableList<WorkloadId> cycle) {
+        Stream<String> to = id.equals(cycle.getFirst()) ? Stream.empty() : Stream.of(id.toString(), "...");
+        return Streams.concat(to, shown(cycle), Stream.of(cycle.getFirst().toString()))
                 .collect(Collectors.joining(" -> "));
     }
 

@@ -15,10 +15,16 @@ import java.util.Objects;
 import java.util.function.Supplier;
 
 /**
- * The cycles of a set of dependencies. Who is in one is found once, in one walk along all dependencies, however long they are; the way
- * round is looked for when it is asked for.
+ * The cycles of a set of dependencies. Who is in one is found once, in one walk along all dependencies, however long they are; the ways
+ * round are looked for when one is asked for.
  */
 public final class DependencyCycles {
+    /** How many workloads are looked at for the ways in a component: enough for each in a component of a hundred to have its own. */
+    private static final int LOOKED_AT = 10_000;
+
+    /** How many more for each that is in it. */
+    private static final int LOOKED_AT_FOR_EACH = 10;
+
     private final ImmutableSetMultimap<WorkloadId, WorkloadId> needs;
     /** The strongly connected component of each workload that depends on itself, by a number. */
     private final ImmutableMap<WorkloadId, Integer> components;
@@ -41,31 +47,49 @@ public final class DependencyCycles {
         return components.keySet();
     }
 
-    /** A cycle through a workload, beginning with it, always the same one; empty when there is none. */
+    /**
+     * A cycle through a workload, beginning with it, always the same one; empty when there is none. Where very many depend on each other,
+     * it may be one of others of them.
+     */
     public ImmutableList<WorkloadId> through(WorkloadId id) {
         return components.containsKey(id) ? Objects.requireNonNull(ways.get().get(id)) : ImmutableList.of();
     }
 
-    /** A shortest cycle is that of all that are in it. Each has a view of it: a long one takes no more memory than its length. */
+    /**
+     * A shortest cycle is that of all that are in it, each of which has a view of it. Others of the same component may be in none of those
+     * that were found before, and all of theirs may take, and keep, the square of what is there. So what is looked at has a bound, and
+     * whoever then has none gets the first one of its component.
+     */
     private ImmutableMap<WorkloadId, ImmutableList<WorkloadId>> ways() {
+        Map<Integer, Integer> left = new HashMap<>();
+        components
+                .values()
+                .forEach(component -> left.merge(component, LOOKED_AT, (before, _) -> before + LOOKED_AT_FOR_EACH));
+        Map<Integer, ImmutableList<WorkloadId>> first = new HashMap<>();
         Map<WorkloadId, ImmutableList<WorkloadId>> ways = new HashMap<>();
         components.forEach((start, component) -> {
-            if (!ways.containsKey(start)) {
-                ImmutableList<WorkloadId> cycle = shortest(start, component);
+            int rest = Objects.requireNonNull(left.get(component));
+            if (rest > 0 && !ways.containsKey(start)) {
+                Map<WorkloadId, WorkloadId> from = new HashMap<>();
+                ImmutableList<WorkloadId> cycle = shortest(start, component, from);
+                left.put(component, rest - from.size() - 1);
+                first.putIfAbsent(component, cycle);
                 ImmutableList<WorkloadId> twice = ImmutableList.<WorkloadId>builder()
                         .addAll(cycle)
                         .addAll(cycle)
                         .build();
-                for (int from = 0; from < cycle.size(); from++) {
-                    ways.putIfAbsent(twice.get(from), twice.subList(from, from + cycle.size()));
+                for (int i = 0; i < cycle.size(); i++) {
+                    ways.putIfAbsent(twice.get(i), twice.subList(i, i + cycle.size()));
                 }
             }
         });
+        components.forEach((id, component) -> ways.putIfAbsent(id, Objects.requireNonNull(first.get(component))));
         return ImmutableMap.copyOf(ways);
     }
 
-    private ImmutableList<WorkloadId> shortest(WorkloadId start, Integer component) {
-        Map<WorkloadId, WorkloadId> from = new HashMap<>();
+    /** @param from gets who was looked at, and from where */
+    private ImmutableList<WorkloadId> shortest(
+            WorkloadId start, Integer component, Map<WorkloadId, WorkloadId> from) {
         Deque<WorkloadId> open = new ArrayDeque<>();
         open.add(start);
         while (!open.isEmpty()) {

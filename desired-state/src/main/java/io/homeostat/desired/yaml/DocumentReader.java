@@ -432,7 +432,7 @@ public final class DocumentReader {
             for (WorkloadId id : cycles.members()) {
                 errors.add(at(
                         id,
-                        "spec.dependsOn: " + id + " depends on itself (" + Dependencies.words(cycles.through(id))
+                        "spec.dependsOn: " + id + " depends on itself (" + Dependencies.words(id, cycles.through(id))
                                 + "), so none of these could be started first; remove one of them"));
             }
             return errors.build();

@@ -6,6 +6,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.common.collect.ImmutableSetMultimap;
 import java.util.List;
+import java.util.Set;
+import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
@@ -60,10 +62,47 @@ class DependencyCyclesTest {
         DependencyCycles cycles =
                 new DependencyCycles(chain().put(number(MANY - 1), number(0)).build());
 
-        String words = Dependencies.words(cycles.through(number(0)));
+        String words = Dependencies.words(number(0), cycles.through(number(0)));
         assertTrue(words.startsWith("process/w0 -> process/w1 -> "), words);
         assertTrue(words.contains("process/w4 -> ... 99990 more ... -> process/w99995"), words);
         assertTrue(words.endsWith("process/w99999 -> process/w0"), words);
+    }
+
+    /** All of them together would have the square of their number. */
+    @Test
+    void ofManyLongCyclesThatMeetOnlySomeAreLookedFor() {
+        int many = 5_000;
+        ImmutableSetMultimap.Builder<WorkloadId, WorkloadId> needs = ImmutableSetMultimap.builder();
+        for (int i = 1; i < many; i++) {
+            needs.put(number(i - 1), number(i));
+            needs.put(number(many - 1), id("s" + i)).put(id("s" + i), number(0));
+        }
+
+        DependencyCycles cycles = new DependencyCycles(needs.build());
+
+        assertEquals(2 * many - 1, cycles.members().size());
+        Set<WorkloadId> beginnings = cycles.members().stream()
+                .map(id -> cycles.through(id).getFirst())
+                .collect(Collectors.toSet());
+        assertTrue(beginnings.size() > many && beginnings.size() < many + 100, () -> "" + beginnings.size());
+        String words = Dependencies.words(id("s4999"), cycles.through(id("s4999")));
+        assertTrue(words.startsWith("process/s4999 -> ... -> process/w0 -> process/w1 -> "), words);
+        assertTrue(words.endsWith(" -> process/w0"), words);
+    }
+
+    @Test
+    void eachThatDependsOnTheSameOneAndItOnThemHasItsOwnCycle() {
+        ImmutableSetMultimap.Builder<WorkloadId, WorkloadId> needs = ImmutableSetMultimap.builder();
+        for (int i = 1; i < MANY; i++) {
+            needs.put(number(i), number(0)).put(number(0), number(i));
+        }
+
+        DependencyCycles cycles = new DependencyCycles(needs.build());
+
+        for (WorkloadId id : cycles.members()) {
+            assertEquals(2, cycles.through(id).size());
+            assertEquals(id, cycles.through(id).getFirst());
+        }
     }
 
     private static ImmutableSetMultimap.Builder<WorkloadId, WorkloadId> chain() {

@@ -195,7 +195,8 @@ final class Preconditions {
     Optional<Hold> dependencies() {
         if (!relations.cycle().isEmpty()) {
             return Optional.of(Hold.forDeclaration(
-                    Reason.DEPENDENCY_CYCLE, "it depends on itself: " + Dependencies.words(relations.cycle())));
+                    Reason.DEPENDENCY_CYCLE,
+                    "it depends on itself: " + Dependencies.words(situation.id(), relations.cycle())));
         }
         if (anyIs(Need.State.UNDECLARED)) {
             return Optional.of(Hold.forDeclaration(Reason.WAITING_FOR_DEPENDENCY, missing()));

@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
  * What a decision about one workload depends on of others.
  *
  * @param needs what it says it depends on, as that is now
- * @param cycle when it depends on itself: the way there, itself first; else empty
+ * @param cycle when it depends on itself: the way there, itself first, or a cycle of what it depends on; else empty
  * @param leaving workloads that depend on it and still run, though nobody wants them any more, or they are stopped by request as it is
  * @param down others that count against its {@code maxDisruption} now
  * @param parent the workload whose instance an instance of this one is part of; null when there is none
