@@ -1,5 +1,6 @@
 package io.homeostat.reconcile.loop;
 
+import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Backoff;
 import io.homeostat.reconcile.plan.Step;
@@ -25,6 +26,7 @@ final class RepeatedSteps {
 
     private static final Backoff BACKOFF = Backoff.doubling(Duration.ofSeconds(1), Duration.ofMinutes(5));
 
+    /** By what is the same of a step each time. */
     private final ConcurrentMap<WorkloadId, Map<Step, Repetition>> steps = new ConcurrentHashMap<>();
 
     /**
@@ -41,7 +43,7 @@ final class RepeatedSteps {
 
     /** The pause before a step; empty when it may be done now. A clock that was set back ends it. */
     Optional<Step.Wait> pause(WorkloadPlan plan, Step step, Instant now) {
-        Repetition before = steps.getOrDefault(step.workload(), Map.of()).get(step);
+        Repetition before = steps.getOrDefault(step.workload(), Map.of()).get(same(step));
         if (before == null || !now.isBefore(before.next()) || now.isBefore(before.last())) {
             return Optional.empty();
         }
@@ -58,13 +60,32 @@ final class RepeatedSteps {
 
     /** Notes that a step was done. */
     void done(Step step, Instant now) {
-        Repetition before = steps.getOrDefault(step.workload(), Map.of()).get(step);
+        Repetition before = steps.getOrDefault(step.workload(), Map.of()).get(same(step));
         put(step, new Repetition(before == null ? 1 : before.times() + 1, now, false));
     }
 
     /** A workload has one pass at a time. */
     private void put(Step step, Repetition repetition) {
-        steps.computeIfAbsent(step.workload(), id -> new ConcurrentHashMap<>()).put(step, repetition);
+        steps.computeIfAbsent(step.workload(), id -> new ConcurrentHashMap<>()).put(same(step), repetition);
+    }
+
+    /** The step without what is new each time: what is repaired gets another directory, and another instance of its parent. */
+    private static Step same(Step step) {
+        return switch (step) {
+            case Step.Unpack unpack ->
+                new Step.Unpack(
+                        unpack.workload(),
+                        unpack.key(),
+                        unpack.signature(),
+                        unpack.revision(),
+                        "",
+                        unpack.entryPoint());
+            case Step.Activate activate ->
+                new Step.Activate(activate.workload(), activate.directory() == null ? null : "");
+            case Step.Launch launch -> new Step.Launch(launch.declared(), launch.hash(), null);
+            case Step.CollectGarbage collect -> new Step.CollectGarbage(collect.workload(), ImmutableList.of());
+            default -> step;
+        };
     }
 
     /** Forgets the steps of a workload that has nothing to do now, or waits for something. */
