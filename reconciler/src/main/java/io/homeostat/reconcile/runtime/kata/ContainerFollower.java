@@ -127,7 +127,9 @@ final class ContainerFollower implements AutoCloseable {
 
     /** A process of it was killed by the kernel. */
     void outOfMemory() {
-        boolean _ = outOfMemory.complete(true);
+        if (!outOfMemory.complete(true)) {
+            return;
+        }
         try {
             LaunchDirectories.mark(notes.outOfMemoryFile(instance), instance);
         } catch (ActuationFailure e) {

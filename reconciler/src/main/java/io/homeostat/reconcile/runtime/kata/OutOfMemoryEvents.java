@@ -1,6 +1,7 @@
 package io.homeostat.reconcile.runtime.kata;
 
 import io.grpc.StatusRuntimeException;
+import io.homeostat.desired.platform.TokenBucket;
 import io.homeostat.observe.guest.GuestFailure;
 import io.homeostat.observe.guest.UnreachableGuest;
 import io.homeostat.proto.kata.AgentServiceGrpc;
@@ -17,15 +18,20 @@ final class OutOfMemoryEvents implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(OutOfMemoryEvents.class);
     private static final Duration PAUSE = Duration.ofSeconds(1);
 
+    /** So many events at once, as when the whole guest runs out of memory, then one for each pause. */
+    static final int BURST = 20;
+
     private final Guest guest;
     private final Consumer<String> told;
     private final BooleanSupplier wanted;
     private final Thread thread;
+    private final TokenBucket budget;
 
     private OutOfMemoryEvents(Guest guest, Consumer<String> told, BooleanSupplier wanted) {
         this.guest = guest;
         this.told = told;
         this.wanted = wanted;
+        this.budget = new TokenBucket(BURST, PAUSE.toNanos(), guest.timing().read());
         this.thread =
                 Thread.ofVirtual().name("out of memory " + guest.endpoint()).unstarted(this::run);
     }
@@ -50,6 +56,7 @@ final class OutOfMemoryEvents implements AutoCloseable {
     private void run() {
         try {
             do {
+                awaitBudget();
                 try {
                     told.accept(AgentServiceGrpc.newBlockingStub(guest.streams().channel())
                             .getOOMEvent(GetOOMEventRequest.getDefaultInstance())
@@ -69,6 +76,14 @@ final class OutOfMemoryEvents implements AutoCloseable {
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }
+    }
+
+    /** A guest may answer at once, each time. */
+    private void awaitBudget() throws InterruptedException {
+        for (long pause; (pause = budget.nanosUntil(1, guest.timing().read())) > 0; ) {
+            guest.timing().sleep(Duration.ofNanos(pause));
+        }
+        budget.take(1);
     }
 
     @Override

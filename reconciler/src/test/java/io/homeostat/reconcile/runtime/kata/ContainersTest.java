@@ -196,6 +196,23 @@ class ContainersTest extends ContainerTestBed {
     }
 
     @Test
+    void aGuestThatTellsOfEventsWithoutEndIsAskedSlowly() {
+        int more = 5;
+        for (int i = 0; i < OutOfMemoryEvents.BURST + more; i++) {
+            scene.agent().tellOutOfMemory("one");
+        }
+        List<String> heard = new CopyOnWriteArrayList<>();
+        OutOfMemoryEvents _ = events(heard, new AtomicBoolean(true));
+
+        for (int i = 0; i <= more; i++) {
+            int expected = OutOfMemoryEvents.BURST + i;
+            eventually().until(() -> heard.size() >= expected);
+            assertEquals(expected, heard.size());
+            scene.timing().advance(Duration.ofSeconds(1));
+        }
+    }
+
+    @Test
     void aGuestThatIsAwayIsAskedForEventsOnceItIsBack() {
         List<String> heard = new CopyOnWriteArrayList<>();
         guest.vanish(Reason.REFUSED);
