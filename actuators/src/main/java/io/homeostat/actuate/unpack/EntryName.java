@@ -4,6 +4,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import com.google.common.base.Joiner;
 import com.google.common.base.Splitter;
+import io.homeostat.desired.model.VisibleText;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.regex.Pattern;
@@ -82,12 +83,7 @@ final class EntryName {
 
     /** A name for a message: shortened, and without anything that moves a terminal's cursor. */
     static String shown(String raw) {
-        StringBuilder shown = new StringBuilder();
-        for (int i = 0; i < Math.min(raw.length(), 200); i++) {
-            char c = raw.charAt(i);
-            shown.append(Character.isISOControl(c) ? '?' : c);
-        }
-        return raw.length() > 200 ? shown + "..." : shown.toString();
+        return VisibleText.line(VisibleText.cut(raw, 200));
     }
 
     private static void checkCharacters(String raw) throws RefusedArchive {

@@ -1,11 +1,10 @@
 package io.homeostat.desired.channel;
 
-import com.google.common.base.Ascii;
-import com.google.common.base.CharMatcher;
 import com.google.common.base.Strings;
 import com.google.common.base.Throwables;
 import io.grpc.Status;
 import io.homeostat.desired.model.Redaction;
+import io.homeostat.desired.model.VisibleText;
 
 /** How a stream ended, or why there was none. */
 sealed interface StreamOutcome {
@@ -76,7 +75,6 @@ sealed interface StreamOutcome {
     /** A foreign text as it may be shown: one line, bounded, without secrets. */
     static String shown(String text, String secret) {
         String masked = secret.isEmpty() ? text : text.replace(secret, "...");
-        return Ascii.truncate(
-                CharMatcher.javaIsoControl().replaceFrom(Redaction.text(masked), ' '), LONGEST_ERROR, "...");
+        return VisibleText.cut(VisibleText.line(Redaction.text(masked)), LONGEST_ERROR);
     }
 }

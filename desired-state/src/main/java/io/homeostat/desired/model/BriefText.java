@@ -25,7 +25,6 @@ public final class BriefText {
                         .hashString(text, StandardCharsets.UTF_8)
                         .toString()
                         .substring(0, HASH_DIGITS);
-        int length = LONGEST - end.length();
-        return text.substring(0, Character.isHighSurrogate(text.charAt(length - 1)) ? length - 1 : length) + end;
+        return VisibleText.beginning(text, LONGEST - end.length()) + end;
     }
 }

@@ -15,6 +15,8 @@ class VisibleTextTest {
     void whatATerminalObeysOrDoesNotShowIsNotVisible(int codePoint) {
         assertFalse(VisibleText.isVisible(codePoint));
         assertEquals("a?b", VisibleText.lines("a" + Character.toString(codePoint) + "b"));
+        assertEquals(
+                codePoint == '\r' ? "a b" : "a?b", VisibleText.line("a" + Character.toString(codePoint) + "b"));
     }
 
     @Test
@@ -23,5 +25,14 @@ class VisibleTextTest {
 
         assertEquals(text, VisibleText.lines(text));
         assertTrue(VisibleText.isVisible(' '));
+        assertEquals("Größe \u05d0\u05d1 \u4e2d \ud83d\ude00 next", VisibleText.line(text));
+    }
+
+    @Test
+    void aTextIsCutBetweenCharacters() {
+        assertEquals("12345", VisibleText.cut("12345", 5));
+        assertEquals("12...", VisibleText.cut("123456", 5));
+        assertEquals("1\ud83d\ude00...", VisibleText.cut("1\ud83d\ude00\ud83d\ude00\ud83d\ude00", 6));
+        assertEquals("1...", VisibleText.cut("1\ud83d\ude00\ud83d\ude00\ud83d\ude00", 5));
     }
 }

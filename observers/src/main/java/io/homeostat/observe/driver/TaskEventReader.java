@@ -1,13 +1,12 @@
 package io.homeostat.observe.driver;
 
 import com.github.benmanes.caffeine.cache.Ticker;
-import com.google.common.base.Ascii;
-import com.google.common.base.CharMatcher;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSortedMap;
 import io.grpc.Status;
 import io.grpc.stub.ClientCallStreamObserver;
 import io.grpc.stub.ClientResponseObserver;
+import io.homeostat.desired.model.VisibleText;
 import io.homeostat.desired.platform.Backoff;
 import io.homeostat.desired.platform.TokenBucket;
 import io.homeostat.proto.nomad.driver.DriverGrpc;
@@ -83,7 +82,7 @@ public final class TaskEventReader implements AutoCloseable {
         }
 
         private static String line(String text, int longest) {
-            return Ascii.truncate(CharMatcher.javaIsoControl().replaceFrom(text, ' '), longest, "...");
+            return VisibleText.cut(VisibleText.line(text), longest);
         }
     }
 

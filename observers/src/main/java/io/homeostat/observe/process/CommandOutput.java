@@ -1,6 +1,7 @@
 package io.homeostat.observe.process;
 
 import com.github.benmanes.caffeine.cache.Ticker;
+import io.homeostat.desired.model.VisibleText;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
@@ -147,7 +148,7 @@ public final class CommandOutput {
     }
 
     private static String harmless(String words) {
-        return words.replaceAll("\\p{Cntrl}", "?").strip();
+        return VisibleText.line(words).strip();
     }
 
     private static String shortened(String words) {

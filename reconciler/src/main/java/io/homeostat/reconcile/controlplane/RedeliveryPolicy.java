@@ -3,6 +3,7 @@ package io.homeostat.reconcile.controlplane;
 import com.google.rpc.Code;
 import com.google.rpc.Status;
 import io.homeostat.desired.model.Redaction;
+import io.homeostat.desired.model.VisibleText;
 import io.homeostat.desired.platform.Backoff;
 import io.homeostat.desired.state.Outbox.Queued;
 import java.time.Duration;
@@ -77,9 +78,9 @@ final class RedeliveryPolicy {
 
     private static String describe(Queued event, Status status) {
         Code code = Code.forNumber(status.getCode());
-        String said = Redaction.text(status.getMessage()).replaceAll("\\p{Cntrl}", " ");
+        String said = VisibleText.line(Redaction.text(status.getMessage()));
         return "event " + event.id() + " of " + event.plugin().brief() + " was refused: "
                 + (code == null ? "status " + status.getCode() : code) + " "
-                + said.substring(0, Math.min(said.length(), LONGEST_ANSWER));
+                + VisibleText.cut(said, LONGEST_ANSWER);
     }
 }

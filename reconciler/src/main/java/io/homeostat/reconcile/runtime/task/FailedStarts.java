@@ -1,12 +1,11 @@
 package io.homeostat.reconcile.runtime.task;
 
-import com.google.common.base.Ascii;
-import com.google.common.base.CharMatcher;
 import com.google.common.collect.ImmutableList;
 import io.homeostat.actuate.Disk;
 import io.homeostat.actuate.LocalDisk;
 import io.homeostat.actuate.launch.LaunchDirectories;
 import io.homeostat.desired.model.Kind;
+import io.homeostat.desired.model.VisibleText;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.observe.driver.FailedStart;
@@ -37,8 +36,7 @@ final class FailedStarts {
 
     /** @param words without the task's secrets */
     void failed(Instance driver, WorkloadId task, String words) {
-        FailedStart latest = new FailedStart(
-                task.brief(), Ascii.truncate(CharMatcher.javaIsoControl().replaceFrom(words, ' '), SHOWN, "..."));
+        FailedStart latest = new FailedStart(task.brief(), VisibleText.cut(VisibleText.line(words), SHOWN));
         change(
                 driver.workload(),
                 launches.of(driver),
