@@ -1,9 +1,9 @@
 package io.homeostat.observe.health;
 
-import com.google.common.base.Ascii;
 import com.google.protobuf.CodedInputStream;
 import com.google.protobuf.WireFormat;
 import io.grpc.MethodDescriptor.Marshaller;
+import io.homeostat.desired.model.VisibleText;
 import io.homeostat.proto.plugin.GuestAgentPluginGrpc;
 import io.homeostat.proto.plugin.Status;
 import java.io.IOException;
@@ -52,7 +52,7 @@ final class StatusMarshaller implements Marshaller<Status> {
             } else if (tag != RESULT) {
                 in.skipField(tag);
             } else if (status.getResultsCount() < MOST_RESULTS && room > 0) {
-                String result = Ascii.truncate(in.readStringRequireUtf8(), LONGEST, "...");
+                String result = VisibleText.cut(in.readStringRequireUtf8(), LONGEST);
                 room -= result.length();
                 status.addResults(result);
             } else {

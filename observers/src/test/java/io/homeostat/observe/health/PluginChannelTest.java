@@ -71,6 +71,16 @@ final class PluginChannelTest extends PluginChannelTestBed {
     }
 
     @Test
+    void whatAPluginSaysOfItselfIsCutBetweenCharacters() throws Exception {
+        String begun = "x".repeat(StatusMarshaller.LONGEST - 4);
+        try (PluginServer plugin = PluginServer.on(socket())) {
+            plugin.status = Status.newBuilder().addResults(begun + "\ud83d\ude00".repeat(3)).build();
+
+            assertEquals(List.of(begun + "..."), channel.status(socket(), LONG).results());
+        }
+    }
+
+    @Test
     void startTellsTheStateDirectoryAndTheConfiguration() throws Exception {
         ObjectNode struct = (ObjectNode) new ObjectMapper()
                 .readTree("{\"s\":\"x\",\"n\":1.5,\"i\":3,\"b\":true,\"z\":null,\"l\":[1,{\"m\":\"y\"}],\"o\":{}}");
