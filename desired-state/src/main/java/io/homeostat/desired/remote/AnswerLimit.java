@@ -17,10 +17,6 @@ final class AnswerLimit {
         this.most = most;
     }
 
-    long most() {
-        return most;
-    }
-
     /** Begins with another answer, and counts what is read of it. */
     InputStream counted(InputStream answer) {
         left = most;

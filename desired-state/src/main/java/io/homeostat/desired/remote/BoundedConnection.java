@@ -9,8 +9,13 @@ import java.util.zip.GZIPInputStream;
 import org.eclipse.jgit.transport.http.JDKHttpConnection;
 import org.jspecify.annotations.Nullable;
 
-/** A connection to a git server that reads only so much of an answer as an {@link AnswerLimit} allows, unpacked. */
+/**
+ * A connection to a git server that reads only so much of an answer as an {@link AnswerLimit} allows, unpacked. It takes no answer of a
+ * server of files alone: JGit makes arrays of whatever length such a server says an object has.
+ */
 final class BoundedConnection extends JDKHttpConnection {
+    private static final String SERVICE = "service=";
+
     private final AnswerLimit limit;
     private @Nullable InputStream content;
 
@@ -28,11 +33,24 @@ final class BoundedConnection extends JDKHttpConnection {
     public InputStream getInputStream() throws IOException {
         InputStream open = content;
         if (open == null) {
+            requireServed();
             InputStream received = super.getInputStream();
             open = limit.counted(isPacked() ? new GZIPInputStream(received) : received);
             content = open;
         }
         return open;
+    }
+
+    /** By what JGit goes by (gitprotocol-http(5)). */
+    private void requireServed() throws IOException {
+        String query = getURL().getQuery();
+        int service = query == null ? -1 : query.lastIndexOf(SERVICE);
+        if (query != null
+                && service >= 0
+                && !("application/x-" + query.substring(service + SERVICE.length()) + "-advertisement")
+                        .equals(getContentType())) {
+            throw new IOException("no git repository is served there; correct the URL, or have a git server answer it");
+        }
     }
 
     private boolean isPacked() {
@@ -44,12 +62,5 @@ final class BoundedConnection extends JDKHttpConnection {
     @Override
     public @Nullable String getHeaderField(String name) {
         return name.equalsIgnoreCase(HttpHeaders.CONTENT_ENCODING) ? null : super.getHeaderField(name);
-    }
-
-    /** The length of the content; unknown when it can't be read, because JGit allocates an array of that length before. */
-    @Override
-    public int getContentLength() {
-        int length = super.getContentLength();
-        return isPacked() || length > limit.most() ? -1 : length;
     }
 }

@@ -21,6 +21,7 @@ import java.nio.ByteBuffer;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Optional;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.zip.GZIPOutputStream;
 import org.eclipse.jgit.api.Git;
 import org.eclipse.jgit.lib.CommitBuilder;
@@ -97,6 +98,32 @@ final class HostileGitTest {
         String failure = failure(both(beginning(CAPABILITIES), END), "", both(answered(), pack));
 
         assertTrue(failure.contains("it has 2147483647 objects"), failure);
+    }
+
+    /** As soon as its branches are known, it is a server of files alone, of which JGit takes objects of any length. */
+    @Test
+    void aServerOfFilesIsNoGitServer() throws Exception {
+        AtomicBoolean asked = new AtomicBoolean();
+        HttpServer started = start();
+        try {
+            started.createContext("/repo/info/refs", exchange -> {
+                if (asked.compareAndSet(false, true)) {
+                    answer(exchange, "advertisement", "", both(beginning(CAPABILITIES), END));
+                } else {
+                    answer(exchange, "of files", "", (ID + "\trefs/heads/main\n").getBytes(ISO_8859_1));
+                }
+            });
+            started.createContext("/repo/objects/", exchange -> {
+                exchange.sendResponseHeaders(200, Integer.MAX_VALUE);
+                exchange.close();
+            });
+
+            String failure = failure(started);
+
+            assertTrue(failure.contains("no git repository is served there"), failure);
+        } finally {
+            started.stop(0);
+        }
     }
 
     @Test
@@ -236,17 +263,26 @@ final class HostileGitTest {
 
     /** What comes of a server that answers so. */
     private String failure(byte[] names, String encoding, byte[] pack) throws IOException {
-        HttpServer started = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
-        started.start();
+        HttpServer started = start();
         try {
             started.createContext("/repo/info/refs", exchange -> answer(exchange, "advertisement", encoding, names));
             started.createContext("/repo/git-upload-pack", exchange -> answer(exchange, "result", "", pack));
-            String url = "http://127.0.0.1:" + started.getAddress().getPort() + "/repo";
-            return assertThrows(FetchFailure.class, () -> fetcher(url).fetch(Optional.empty()))
-                    .words();
+            return failure(started);
         } finally {
             started.stop(0);
         }
+    }
+
+    private static HttpServer start() throws IOException {
+        HttpServer started = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
+        started.start();
+        return started;
+    }
+
+    private String failure(HttpServer started) {
+        String url = "http://127.0.0.1:" + started.getAddress().getPort() + "/repo";
+        return assertThrows(FetchFailure.class, () -> fetcher(url).fetch(Optional.empty()))
+                .words();
     }
 
     private static void answer(HttpExchange exchange, String type, String encoding, byte[] body) throws IOException {
