@@ -2,6 +2,7 @@ package io.homeostat.actuate.task;
 
 import com.google.common.base.Splitter;
 import com.google.common.collect.ImmutableList;
+import io.homeostat.observe.process.ChangedThread;
 import io.homeostat.observe.process.Libc;
 import io.homeostat.observe.process.PinnedFile;
 import java.io.IOException;
@@ -12,8 +13,8 @@ import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
-import java.util.concurrent.FutureTask;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
@@ -160,11 +161,10 @@ public final class Mounts {
             return Optional.empty();
         }
         // Whatever else this process does must not go on in there.
-        FutureTask<Integer> making = new FutureTask<>(() -> {
+        CompletableFuture<Integer> making = ChangedThread.run("network namespace", () -> {
             int made = kernel.unshareNetwork();
             return made < 0 ? made : kernel.mount(NETWORK_OF_THIS_THREAD, file.toString(), "none", BIND_ONE, "");
         });
-        Thread _ = Thread.ofPlatform().name("network namespace").start(making);
         try {
             return problem(making.get());
         } catch (ExecutionException e) {

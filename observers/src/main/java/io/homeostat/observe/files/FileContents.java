@@ -36,8 +36,11 @@ public final class FileContents {
 
     private final InstantSource clock;
     private final Reader reader;
-    private final Cache<Question, Known> known =
-            Caffeine.newBuilder().maximumSize(REMEMBERED).build();
+    /** Its upkeep is done by whoever uses it, a thread with a user's rights, which must not start one of a pool for all. */
+    private final Cache<Question, Known> known = Caffeine.newBuilder()
+            .maximumSize(REMEMBERED)
+            .executor(Runnable::run)
+            .build();
 
     /** Gets the bytes of a file. */
     @FunctionalInterface

@@ -7,6 +7,7 @@ import com.google.common.util.concurrent.Uninterruptibles;
 import io.homeostat.desired.model.ProgramUser;
 import io.homeostat.desired.model.schema.Notation;
 import io.homeostat.observe.process.Account;
+import io.homeostat.observe.process.ChangedThread;
 import io.homeostat.observe.process.Libc;
 import io.homeostat.observe.process.UserSwitch;
 import java.io.IOException;
@@ -18,7 +19,7 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
 import java.util.concurrent.ExecutionException;
-import java.util.concurrent.FutureTask;
+import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import org.jspecify.annotations.Nullable;
@@ -37,7 +38,7 @@ public final class UserRights {
 
     private final Duration patience;
     private final Cache<ProgramUser, Rights> known;
-    private final ConcurrentMap<Question, FutureTask<?>> hanging = new ConcurrentHashMap<>();
+    private final ConcurrentMap<Question, Future<?>> hanging = new ConcurrentHashMap<>();
 
     /** A user by name, its number, and those of all groups that it is in. */
     private record Rights(String name, int uid, int gid, int[] groups) {}
@@ -66,21 +67,21 @@ public final class UserRights {
      */
     public <T> T with(@Nullable ProgramUser user, String file, Callable<T> work) throws IOException {
         Question question = new Question(user, file);
-        FutureTask<?> before = hanging.get(question);
+        Future<?> before = hanging.get(question);
         if (before != null && !before.isDone()) {
             throw new FileSystemException(file, null, "an earlier look at it has not ended");
         }
         hanging.remove(question);
         Rights rights = user == null || Account.ourUid() != 0 ? null : rights(user, file);
-        FutureTask<T> task = new FutureTask<>(() -> {
-            if (rights != null && Libc.becomeForFiles(rights.uid(), rights.gid(), rights.groups()) < 0) {
+        String name = "file of " + (user == null ? "the agent" : user.name());
+        // Not a virtual one: its rights are those of what carries it.
+        Future<T> task = rights == null ? ChangedThread.start(name, work) : ChangedThread.run(name, () -> {
+            if (Libc.becomeForFiles(rights.uid(), rights.gid(), rights.groups()) < 0) {
                 throw new FileSystemException(
                         file, null, "this machine does not let root look at it as " + rights.name());
             }
             return work.call();
         });
-        // A new one, and not a virtual one: its rights are those of what carries it.
-        Thread.ofPlatform().daemon().name("file of " + (user == null ? "the agent" : user.name())).start(task);
         try {
             return Uninterruptibles.getUninterruptibly(task, patience.toNanos(), TimeUnit.NANOSECONDS);
         } catch (TimeoutException e) {
