@@ -236,8 +236,9 @@ public final class Libc {
     }
 
     /**
-     * Gives the calling thread, and no other one, the rights of a user on files: its groups, setgroups(2), and its ids for files,
-     * setfsgid(2) and setfsuid(2).
+     * Gives the calling thread, and no other one, the rights of a user on files: its groups, setgroups(2), its ids for files,
+     * setfsgid(2) and setfsuid(2), and no capability, capset(2). Those that are not about files would lead through /proc/PID/root into the
+     * files of other users' processes.
      *
      * @return negative when that is refused; then the thread may have some of both
      */
@@ -250,8 +251,16 @@ public final class Libc {
             if (set < 0) {
                 return (int) set;
             }
-            return becomes(Rights.SETFSGID, gid) && becomes(Rights.SETFSUID, uid) ? 0 : -EPERM;
+            return becomes(Rights.SETFSGID, gid) && becomes(Rights.SETFSUID, uid) ? dropCapabilities(arena) : -EPERM;
         }
+    }
+
+    private static int dropCapabilities(Arena arena) {
+        // For the calling thread: pid 0.
+        MemorySegment header = arena.allocateFrom(JAVA_INT, Rights.CAPABILITY_VERSION_3, 0);
+        MemorySegment none = arena.allocate(Rights.CAPABILITY_SETS_SIZE, JAVA_INT.byteAlignment());
+        return (int) result(errno -> (long) Processes.SYSCALL.invokeExact(
+                errno, Rights.CAPSET_NUMBER, header.address(), none.address(), 0L, 0L));
     }
 
     /** These return the former id, whether it was changed or not; for one that can't be, the present one. */
@@ -464,6 +473,18 @@ public final class Libc {
             case "s390x" -> 206;
             default -> 159;
         };
+
+        static final long CAPSET_NUMBER = switch (System.getProperty("os.arch", "")) {
+            case "amd64" -> 126;
+            case "ppc64le" -> 184;
+            case "s390x" -> 185;
+            default -> 91;
+        };
+
+        static final int CAPABILITY_VERSION_3 = 0x20080522;
+
+        /** Twice the effective, permitted and inheritable ones, of 32 bits each. */
+        static final long CAPABILITY_SETS_SIZE = 24;
     }
 
     private static final class FileSystems {

@@ -179,6 +179,22 @@ class FileContentsTest {
     }
 
     @Test
+    void noWayLeadsItsUserThroughTheProcessesOfOthers() throws Exception {
+        Assumptions.assumeTrue(Account.ourUid() == 0, "only root can become another user");
+        Files.setPosixFilePermissions(root, PosixFilePermissions.fromString("rwxr-xr-x"));
+        Path file = Files.writeString(root.resolve("f"), "x");
+
+        Process other = new ProcessBuilder("sleep", "1000").start();
+        try {
+            assertInstanceOf(FileContent.Present.class, asNobody(file));
+            assertInstanceOf(
+                    FileContent.Unusable.class, asNobody(Path.of("/proc/" + other.pid() + "/root" + file)));
+        } finally {
+            other.destroyForcibly();
+        }
+    }
+
+    @Test
     void aUserThatIsNotThereReadsNothing() throws Exception {
         Assumptions.assumeTrue(Account.ourUid() == 0, "only root can become another user");
         String file = Files.writeString(root.resolve("f"), "x").toString();
