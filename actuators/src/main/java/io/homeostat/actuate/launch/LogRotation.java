@@ -78,8 +78,7 @@ public final class LogRotation {
             }
             try (PinnedFile descriptor = PinnedFile.of(log)) {
                 PinnedFile.Facts facts = check(log, descriptor);
-                try (FileChannel live =
-                        FileChannel.open(descriptor.path(), StandardOpenOption.READ, StandardOpenOption.WRITE)) {
+                try (FileChannel live = descriptor.change(log.toString())) {
                     if (live.size() <= part) {
                         return OptionalLong.empty();
                     }
@@ -135,11 +134,12 @@ public final class LogRotation {
 
     /** That of a copy; empty while it is being made, and where the file system keeps no extended attributes. */
     public static Optional<Extent> extent(Path copy) throws IOException {
-        try (PinnedFile file = PinnedFile.of(copy)) {
-            PinnedFile.Facts facts = file.facts();
+        try (PinnedFile file = PinnedFile.of(copy);
+                // The view opens the file each time, and would wait.
+                FileChannel content = file.read(copy.toString())) {
             UserDefinedFileAttributeView view =
                     Files.getFileAttributeView(file.path(), UserDefinedFileAttributeView.class);
-            if (!facts.basic().isRegularFile() || view == null) {
+            if (view == null) {
                 return Optional.empty();
             }
             ByteBuffer written = ByteBuffer.allocate(Long.BYTES);
@@ -147,7 +147,7 @@ public final class LogRotation {
                 return Optional.empty();
             }
             long begin = written.flip().getLong();
-            return Optional.of(new Extent(begin, begin + facts.basic().size()));
+            return Optional.of(new Extent(begin, begin + content.size()));
         } catch (FileSystemException e) {
             // It has none, or is not there any more.
             return Optional.empty();

@@ -4,11 +4,13 @@ import com.google.common.base.CharMatcher;
 import com.google.common.collect.ImmutableMap;
 import com.google.common.io.BaseEncoding;
 import io.homeostat.observe.process.Executables;
+import io.homeostat.observe.process.PinnedFile;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.nio.channels.Channels;
 import java.nio.channels.FileChannel;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.DirectoryStream;
@@ -77,8 +79,15 @@ final class ProgramFile {
     }
 
     private static byte[] head(Path file) throws IOException {
-        try (InputStream content = Files.newInputStream(file)) {
+        try (InputStream content = Channels.newInputStream(open(file))) {
             return content.readNBytes(Executables.HEAD);
+        }
+    }
+
+    /** Whoever it belongs to may exchange it at any time for what has to be waited for. */
+    private static FileChannel open(Path file) throws IOException {
+        try (PinnedFile pinned = PinnedFile.following(file)) {
+            return pinned.read(file.toString());
         }
     }
 
@@ -144,7 +153,7 @@ final class ProgramFile {
         long table = wide ? header.getLong(32) : Integer.toUnsignedLong(header.getInt(28));
         int size = Short.toUnsignedInt(header.getShort(wide ? 54 : 42));
         int count = Math.min(Short.toUnsignedInt(header.getShort(wide ? 56 : 44)), MOST_SEGMENTS);
-        try (FileChannel content = FileChannel.open(file)) {
+        try (FileChannel content = open(file)) {
             for (int i = 0; i < count; i++) {
                 ByteBuffer segment = read(content, table + (long) i * size, 56).order(order(head));
                 if (segment.getInt(0) == INTERPRETER) {

@@ -19,7 +19,6 @@ import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
-import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.BasicFileAttributes;
 import java.nio.file.attribute.FileTime;
 import java.time.Duration;
@@ -336,7 +335,7 @@ public final class OutputCopy {
 
     private OutputState append(FileChannel state, OutputState now, int index, Part part) throws IOException {
         try (PinnedFile pinned = log();
-                FileChannel log = FileChannel.open(pinned.path(), StandardOpenOption.WRITE)) {
+                FileChannel log = pinned.change(files.log().toString())) {
             long size = log.size();
             Pending pending = new Pending(
                     index, part.length(), (long) Files.getAttribute(pinned.path(), "unix:ino"), base() + size);

@@ -18,6 +18,7 @@ import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -165,6 +166,31 @@ class LogRotationTest {
     void aFifoKeepsNobodyWaiting() throws Exception {
         assertEquals(0, new ProcessBuilder("mkfifo", log.toString()).start().waitFor());
         assertTimeoutPreemptively(Duration.ofSeconds(30), () -> assertRefused("no file"));
+    }
+
+    @Test
+    void whoHasALeaseOnTheLogOrItsCopyKeepsNobodyWaiting() throws Exception {
+        write(log, "a".repeat((int) PART + 1));
+        rotate();
+        write(log, "a".repeat((int) PART + 1));
+        Process owner = new ProcessBuilder(
+                        "perl",
+                        "-e",
+                        "use Errno; $SIG{IO} = 'IGNORE'; $| = 1; for (@ARGV) { open(my $f, '<', $_) or die; push @all, $f;"
+                                + " until (fcntl($f, 1024, 1)) { $!{EAGAIN} or die $!; select(undef, undef, undef, 0.01) } }"
+                                + " print 'held'; sleep 1000",
+                        log.toString(),
+                        copy(1).toString())
+                .start();
+        try {
+            assumeTrue(owner.getInputStream().read() == 'h', "this file system grants no leases");
+
+            assertRefused("lease");
+            assertEquals(Optional.empty(), LogRotation.extent(copy(1)));
+            assertTrue(owner.isAlive());
+        } finally {
+            owner.destroyForcibly();
+        }
     }
 
     @Test

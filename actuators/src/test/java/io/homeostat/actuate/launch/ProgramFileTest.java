@@ -1,6 +1,7 @@
 package io.homeostat.actuate.launch;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
@@ -9,6 +10,7 @@ import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.Arrays;
 import java.util.Optional;
 import java.util.Random;
@@ -44,6 +46,15 @@ class ProgramFileTest {
         assertTrue(
                 said.matches("is a program for s390x, and this machine is \\w+ \\(Exec format error\\); install .*"),
                 said);
+    }
+
+    @Test
+    void aFifoThatTakesItsPlaceIsNotWaitedFor() throws Exception {
+        Path fifo = directory.resolve("fifo");
+        assertEquals(0, new ProcessBuilder("mkfifo", fifo.toString()).start().waitFor());
+
+        assertTimeoutPreemptively(
+                Duration.ofSeconds(30), () -> assertEquals(Optional.empty(), ProgramFile.problem(fifo)));
     }
 
     @Test

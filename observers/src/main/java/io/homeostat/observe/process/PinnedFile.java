@@ -21,9 +21,11 @@ import java.util.Objects;
  */
 public final class PinnedFile implements AutoCloseable {
     // From open(2), asm-generic/fcntl.h; the one that differs is arm's.
-    private static final int O_RDWR = 02;
+    private static final int O_RDONLY = 0;
+    static final int O_RDWR = 02;
     private static final int O_CREAT = 0100;
     private static final int O_EXCL = 0200;
+    private static final int O_NONBLOCK = 04000;
     private static final int O_CLOEXEC = 02000000;
     private static final int O_PATH = 010000000;
     private static final int O_NOFOLLOW = System.getProperty("os.arch", "").equals("aarch64") ? 0100000 : 0400000;
@@ -74,7 +76,7 @@ public final class PinnedFile implements AutoCloseable {
     }
 
     /**
-     * Opens a regular file for reading, and never waits: a FIFO that has taken its name would have to have a writer first.
+     * Opens a regular file for reading, and never waits: neither for a writer of a FIFO that has taken its name, nor for who holds a lease.
      *
      * @throws NoSuchFileException when nothing has this name
      * @throws FileSystemException when it is something else, such as a symlink
@@ -91,18 +93,30 @@ public final class PinnedFile implements AutoCloseable {
      * @param name for people
      */
     public FileChannel read(String name) throws IOException {
+        try (PinnedFile held = held(name, O_RDONLY)) {
+            return FileChannel.open(held.path(), StandardOpenOption.READ);
+        }
+    }
+
+    /** As {@link #read(String)}, for writing, too. */
+    public FileChannel change(String name) throws IOException {
+        try (PinnedFile held = held(name, O_RDWR)) {
+            return FileChannel.open(held.path(), StandardOpenOption.READ, StandardOpenOption.WRITE);
+        }
+    }
+
+    /**
+     * Opens it so that whatever opens it again in this way, while this is open, does not wait. The owner of a file may hold a lease on it,
+     * fcntl(2), and whoever opens it waits for that, up to 45 s; nobody is given one while a file is open.
+     */
+    PinnedFile held(String name, int mode) throws IOException {
         if (!facts().basic().isRegularFile()) {
             throw new FileSystemException(name, null, "it is no regular file");
         }
         if (KERNEL_FILE_SYSTEMS.contains(Libc.fileSystemType(number))) {
             throw new FileSystemException(name, null, "it is no file on a disk, the kernel makes what is in it");
         }
-        try {
-            return FileChannel.open(path(), StandardOpenOption.READ);
-        } catch (AccessDeniedException e) {
-            // It names the open file.
-            throw new AccessDeniedException(name);
-        }
+        return new PinnedFile(open(path(), name, mode | O_NONBLOCK | O_CLOEXEC));
     }
 
     /**
@@ -147,17 +161,27 @@ public final class PinnedFile implements AutoCloseable {
         int _ = Libc.close(number);
     }
 
+    /** The descriptor, which is open as long as this. */
+    int number() {
+        return number;
+    }
+
     private static int open(Path file, int flags) throws IOException {
+        return open(file, file.toString(), flags);
+    }
+
+    private static int open(Path file, String name, int flags) throws IOException {
         int opened = Libc.open(file.toString(), flags, OWNERS_ALONE);
         if (opened >= 0) {
             return opened;
         }
         throw switch (-opened) {
-            case ENOENT -> new NoSuchFileException(file.toString());
-            case EACCES -> new AccessDeniedException(file.toString());
-            case ENOTDIR -> new NotDirectoryException(file.toString());
-            case EEXIST -> new FileAlreadyExistsException(file.toString());
-            default -> new FileSystemException(file.toString(), null, "opening it failed with errno " + -opened);
+            case ENOENT -> new NoSuchFileException(name);
+            case EACCES -> new AccessDeniedException(name);
+            case ENOTDIR -> new NotDirectoryException(name);
+            case EEXIST -> new FileAlreadyExistsException(name);
+            case Libc.EAGAIN -> new FileSystemException(name, null, "somebody holds a lease on it; lslocks shows who");
+            default -> new FileSystemException(name, null, "opening it failed with errno " + -opened);
         };
     }
 }

@@ -11,18 +11,16 @@ import java.nio.file.StandardOpenOption;
 
 /** An open regular file of which one knows where it has data, and may give its beginning back to the disk. */
 public final class SparseFile implements AutoCloseable {
-    private static final int O_RDWR = 02;
-    private static final int O_CLOEXEC = 02000000;
     private static final int ENXIO = 6;
 
     private final Path file;
-    private final int descriptor;
+    private final PinnedFile held;
     private final FileChannel channel;
     private final long inode;
 
-    private SparseFile(Path file, int descriptor, FileChannel channel, long inode) {
+    private SparseFile(Path file, PinnedFile held, FileChannel channel, long inode) {
         this.file = file;
-        this.descriptor = descriptor;
+        this.held = held;
         this.channel = channel;
         this.inode = inode;
     }
@@ -35,18 +33,12 @@ public final class SparseFile implements AutoCloseable {
      */
     public static SparseFile open(Path file) throws IOException {
         try (PinnedFile pinned = PinnedFile.of(file)) {
-            if (!pinned.facts().basic().isRegularFile()) {
-                throw new FileSystemException(file.toString(), null, "it is no regular file");
-            }
-            int descriptor = Libc.open(pinned.path().toString(), O_RDWR | O_CLOEXEC, 0);
-            if (descriptor < 0) {
-                throw failed("opening it", file, -descriptor);
-            }
+            PinnedFile held = pinned.held(file.toString(), PinnedFile.O_RDWR);
             try {
-                return new SparseFile(file, descriptor, FileChannel.open(pinned.path(), StandardOpenOption.READ), (long)
-                        Files.getAttribute(pinned.path(), "unix:ino"));
+                return new SparseFile(file, held, FileChannel.open(held.path(), StandardOpenOption.READ), (long)
+                        Files.getAttribute(held.path(), "unix:ino"));
             } catch (IOException e) {
-                int _ = Libc.close(descriptor);
+                held.close();
                 throw e;
             }
         }
@@ -64,7 +56,7 @@ public final class SparseFile implements AutoCloseable {
 
     /** Where data begins at or after a position; negative when there is none. */
     public long nextData(long from) throws IOException {
-        long found = Libc.seekData(descriptor, from);
+        long found = Libc.seekData(held.number(), from);
         if (found < 0 && found != -ENXIO) {
             throw failed("looking for data", file, (int) -found);
         }
@@ -73,7 +65,7 @@ public final class SparseFile implements AutoCloseable {
 
     /** Where the data ends that begins at a position: at a hole, or at the end of the file. */
     public long endOfData(long from) throws IOException {
-        long found = Libc.seekHole(descriptor, from);
+        long found = Libc.seekHole(held.number(), from);
         if (found == -ENXIO) {
             return from;
         }
@@ -94,7 +86,7 @@ public final class SparseFile implements AutoCloseable {
      * @throws FileSystemException when the file system refuses or can't
      */
     public void punch(long from, long to) throws IOException {
-        int result = Libc.punchHole(descriptor, from, to - from);
+        int result = Libc.punchHole(held.number(), from, to - from);
         if (result < 0) {
             throw failed("giving its beginning back", file, -result);
         }
@@ -102,8 +94,8 @@ public final class SparseFile implements AutoCloseable {
 
     @Override
     public void close() throws IOException {
-        try (channel) {
-            int _ = Libc.close(descriptor);
+        try (held) {
+            channel.close();
         }
     }
 
