@@ -19,7 +19,12 @@ import java.nio.file.attribute.FileTime;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
+import java.util.LinkedHashMap;
+import java.util.Map;
 import java.util.Objects;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -81,15 +86,17 @@ public final class FileContents {
     }
 
     /**
-     * What is at each of these paths now.
+     * What is at each of these paths now. All are looked at together: those that hang take the time of one.
      *
      * @param user with whose rights they are read, see {@link UserRights#with}
      */
     public ImmutableMap<String, FileContent> look(@Nullable ProgramUser user, ImmutableSet<String> paths) {
+        Map<String, Future<FileContent>> looks = new LinkedHashMap<>();
         ImmutableMap.Builder<String, FileContent> contents = ImmutableMap.builderWithExpectedSize(paths.size());
-        for (String path : paths) {
-            contents.put(path, look(user, path));
+        try (ExecutorService each = Executors.newVirtualThreadPerTaskExecutor()) {
+            paths.forEach(path -> looks.put(path, each.submit(() -> look(user, path))));
         }
+        looks.forEach((path, look) -> contents.put(path, look.resultNow()));
         return contents.buildOrThrow();
     }
 

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
+import com.google.common.util.concurrent.Uninterruptibles;
 import io.homeostat.desired.model.ProgramUser;
 import io.homeostat.observe.process.Account;
 import java.io.RandomAccessFile;
@@ -20,6 +21,7 @@ import java.time.Duration;
 import java.time.InstantSource;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.Test;
@@ -123,6 +125,21 @@ class FileContentsTest {
         assertEquals(Optional.of("it is no regular file"), problem(pipe));
         assertEquals(problem(pipe), problem(root));
         assertEquals(problem(pipe), problem(Path.of("/dev/zero")));
+    }
+
+    @Test
+    void aFileThatHangsKeepsNoOtherOneWaiting() throws Exception {
+        CountDownLatch both = new CountDownLatch(2);
+        FileContents hanging = new FileContents(InstantSource.system(), path -> {
+            both.countDown();
+            Uninterruptibles.awaitUninterruptibly(both);
+            return FileContents.read(path);
+        });
+        String one = Files.writeString(root.resolve("one"), "x").toString();
+        String other = Files.writeString(root.resolve("other"), "y").toString();
+
+        assertEquals(
+                contents.look(null, ImmutableSet.of(one, other)), hanging.look(null, ImmutableSet.of(one, other)));
     }
 
     @Test
