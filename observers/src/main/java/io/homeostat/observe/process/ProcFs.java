@@ -40,6 +40,9 @@ public final class ProcFs {
     /** Set in our image, for all that runs in it. Many a namespace of pids is no container, or outlives its first agent. */
     private static final String CONTAINER = "HOMEOSTAT_CONTAINER";
 
+    /** As long as the name of a directory. */
+    private static final int LONGEST_LAUNCH = 255;
+
     public static final long NANOS_PER_TICK = Duration.ofSeconds(1).toNanos() / TICKS_PER_SECOND;
 
     private final Path root;
@@ -309,10 +312,20 @@ public final class ProcFs {
      */
     public Optional<String> variable(long pid, String variable) {
         try {
-            return variable(environment(pid), variable);
+            return environment(pid).find(variable).value();
         } catch (IOException e) {
             return Optional.empty();
         }
+    }
+
+    /** The launch whose mark a process has; empty when it has none or that cannot be read. */
+    public Optional<String> launch(long pid) {
+        return variable(pid, LaunchMarks.LAUNCH).filter(ProcFs::isLaunch);
+    }
+
+    /** Marks of thousands of processes are remembered, and their users decide what they are. */
+    private static boolean isLaunch(String mark) {
+        return mark.length() <= LONGEST_LAUNCH;
     }
 
     private final class Marks implements RunningProcesses.Environments {
@@ -323,25 +336,16 @@ public final class ProcFs {
 
         @Override
         public Optional<String> mark(long pid) throws IOException {
-            String environment = environment(pid);
-            // Of a program that is being executed it is nothing, or the first part of what the former one had.
-            if (!environment.endsWith("\0")) {
+            ProcessEnvironment.Found found = environment(pid).find(LaunchMarks.LAUNCH);
+            if (!found.isWhole()) {
                 throw new IOException("the environment of process " + pid + " is not whole");
             }
-            return variable(environment, LaunchMarks.LAUNCH);
+            return found.value().filter(ProcFs::isLaunch);
         }
     }
 
-    private String environment(long pid) throws IOException {
-        return read(root.resolve(Long.toString(pid)).resolve("environ"));
-    }
-
-    private static Optional<String> variable(String environment, String variable) {
-        String all = "\0" + environment;
-        String start = "\0" + variable + "=";
-        int found = all.indexOf(start);
-        int end = all.indexOf('\0', found + 1);
-        return found < 0 || end < 0 ? Optional.empty() : Optional.of(all.substring(found + start.length(), end));
+    private ProcessEnvironment environment(long pid) {
+        return new ProcessEnvironment(path(Long.toString(pid), "environ"));
     }
 
     /** The boot id, which differs after every boot, and in a container after every start of it. */

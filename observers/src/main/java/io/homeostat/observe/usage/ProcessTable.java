@@ -5,11 +5,9 @@ import com.google.common.collect.ImmutableCollection;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableListMultimap;
 import com.google.common.collect.ImmutableMap;
-import com.google.common.collect.Maps;
 import com.google.common.collect.Multimaps;
 import io.homeostat.desired.state.Identity.ProcessIdentity;
 import io.homeostat.desired.state.Instance;
-import io.homeostat.observe.process.LaunchDirectory.LaunchMarks;
 import io.homeostat.observe.process.ProcFs;
 import io.homeostat.observe.process.ProcFs.ProcessKey;
 import io.homeostat.observe.process.ProcFs.Stat;
@@ -17,6 +15,7 @@ import io.homeostat.observe.process.ProcessTree;
 import java.io.IOException;
 import java.util.ArrayDeque;
 import java.util.Deque;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.OptionalInt;
@@ -29,34 +28,29 @@ import org.jspecify.annotations.Nullable;
  * <p>Membership follows the signs of {@link ProcessTree}, but less carefully: nobody is killed for it.
  */
 final class ProcessTable {
-    private final ProcFs procFs;
+    private final Reader reader;
     private final long readAt;
     private final String bootId;
     private final long uptimeTicks;
     private final ImmutableMap<Long, Stat> byPid;
     private final ImmutableListMultimap<Long, Stat> byParent;
     private final ImmutableListMultimap<Long, Stat> bySession;
-    private final ImmutableListMultimap<String, Stat> byLaunch;
+    private final Map<Long, OptionalInt> users = new HashMap<>();
 
     private ProcessTable(
-            ProcFs procFs,
-            long readAt,
-            String bootId,
-            long uptimeTicks,
-            ImmutableMap<Long, Stat> byPid,
-            ImmutableListMultimap<String, Stat> byLaunch) {
-        this.procFs = procFs;
+            Reader reader, long readAt, String bootId, long uptimeTicks, ImmutableMap<Long, Stat> byPid) {
+        this.reader = reader;
         this.readAt = readAt;
         this.bootId = bootId;
         this.uptimeTicks = uptimeTicks;
         this.byPid = byPid;
         this.byParent = Multimaps.index(byPid.values(), Stat::parent);
         this.bySession = Multimaps.index(byPid.values(), Stat::session);
-        this.byLaunch = byLaunch;
     }
 
     /**
-     * Reads tables, one after another. A process never changes its mark, so its environment is read once.
+     * Reads tables, one after another. A process never changes its mark, so its environment is read once, and only of users that are asked
+     * for.
      *
      * <p>Used by one thread.
      */
@@ -65,7 +59,7 @@ final class ProcessTable {
 
         private final ProcFs procFs;
         private final Ticker ticker;
-        private Map<ProcessKey, String> marks = Map.of();
+        private final Map<ProcessKey, String> marks = new HashMap<>();
 
         Reader(ProcFs procFs, Ticker ticker) {
             this.procFs = procFs;
@@ -82,8 +76,11 @@ final class ProcessTable {
                     found.put(stat.pid(), stat);
                 }
             }
-            long readAt = ticker.read();
-            return new ProcessTable(procFs, readAt, bootId, uptimeTicks, ImmutableMap.copyOf(found), marked(found));
+            marks.keySet().removeIf(key -> {
+                Stat stat = found.get(key.pid());
+                return stat == null || !key.equals(ProcessKey.of(stat));
+            });
+            return new ProcessTable(this, ticker.read(), bootId, uptimeTicks, ImmutableMap.copyOf(found));
         }
 
         /** Only these processes, whatever their marks are. */
@@ -93,26 +90,18 @@ final class ProcessTable {
             for (long pid : pids) {
                 procFs.stat(pid).ifPresent(stat -> found.put(pid, stat));
             }
-            return new ProcessTable(
-                    procFs, ticker.read(), "", uptimeTicks, found.buildOrThrow(), ImmutableListMultimap.of());
+            return new ProcessTable(this, ticker.read(), "", uptimeTicks, found.buildOrThrow());
         }
 
-        private ImmutableListMultimap<String, Stat> marked(Map<Long, Stat> found) {
-            Map<ProcessKey, String> next = Maps.newHashMapWithExpectedSize(found.size());
-            ImmutableListMultimap.Builder<String, Stat> marked = ImmutableListMultimap.builder();
-            for (Stat stat : found.values()) {
-                ProcessKey key = ProcessKey.of(stat);
-                String known = marks.get(key);
-                String mark = known != null
-                        ? known
-                        : procFs.variable(stat.pid(), LaunchMarks.LAUNCH).orElse(UNMARKED);
-                next.put(key, mark);
-                if (!mark.equals(UNMARKED)) {
-                    marked.put(mark, stat);
-                }
-            }
-            marks = next;
-            return marked.build();
+        private boolean mayHave(Stat stat, String launchId) {
+            String known = marks.get(ProcessKey.of(stat));
+            return known == null || known.equals(launchId);
+        }
+
+        private boolean has(Stat stat, String launchId) {
+            return marks.computeIfAbsent(
+                            ProcessKey.of(stat), any -> procFs.launch(stat.pid()).orElse(UNMARKED))
+                    .equals(launchId);
         }
     }
 
@@ -152,15 +141,24 @@ final class ProcessTable {
         return ImmutableList.copyOf(found.values());
     }
 
-    /** Of the user alone whose the main process is: in those of others anybody could have put the mark. */
+    /**
+     * Of the user alone whose the main process is: in those of others anybody could have put the mark. Nothing that is older was started by
+     * it.
+     */
     private ImmutableList<Stat> marked(Instance launch, ProcessIdentity main) {
-        ImmutableList<Stat> marked = byLaunch.get(launch.launchId());
-        OptionalInt user = marked.isEmpty() ? OptionalInt.empty() : procFs.realUserId(main.pid());
+        OptionalInt user = user(main.pid());
         return user.isEmpty()
                 ? ImmutableList.of()
-                : marked.stream()
-                        .filter(stat -> procFs.realUserId(stat.pid()).equals(user))
+                : byPid.values().stream()
+                        .filter(stat -> stat.startTicks() >= main.startTicks())
+                        .filter(stat -> reader.mayHave(stat, launch.launchId()))
+                        .filter(stat -> user(stat.pid()).equals(user))
+                        .filter(stat -> reader.has(stat, launch.launchId()))
                         .collect(ImmutableList.toImmutableList());
+    }
+
+    private OptionalInt user(long pid) {
+        return users.computeIfAbsent(pid, reader.procFs::realUserId);
     }
 
     private static void add(@Nullable Stat stat, Deque<Stat> all) {

@@ -2,6 +2,7 @@ package io.homeostat.observe.process;
 
 import com.google.common.io.MoreFiles;
 import java.io.IOException;
+import java.io.RandomAccessFile;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -70,6 +71,14 @@ public final class FakeProc {
         Path file = root.resolve(name);
         Files.deleteIfExists(file);
         Files.createDirectories(file);
+        return this;
+    }
+
+    /** Makes a file go on after its text for gigabytes. */
+    public FakeProc endless(String name) throws IOException {
+        try (RandomAccessFile file = new RandomAccessFile(root.resolve(name).toFile(), "rw")) {
+            file.setLength(3L << 30);
+        }
         return this;
     }
 

@@ -119,6 +119,42 @@ class ProcFsTest {
     }
 
     @Test
+    void aMarkIsFoundWhereverItIs() throws Exception {
+        for (int before = 4070; before < 4110; before++) {
+            proc.process(7, 1, 7, 1, "LONG=" + "x".repeat(before), "MARK=abc", "MARK=xyz");
+
+            assertEquals(Optional.of("abc"), proc.procFs.variable(7, "MARK"), before + " bytes before it");
+        }
+    }
+
+    /** As a process shows it whose user wants us to read it to its end. */
+    @Test
+    void anEnvironmentLongerThanAnyHasNoMark() throws Exception {
+        proc.process(7, 1, 7, 1, "MARK=abc").endless("7/environ");
+
+        assertEquals(Optional.empty(), proc.procFs.variable(7, "MARK"));
+    }
+
+    @Test
+    void noValueIsKeptThatIsLongerThanAnyOfOurs() throws Exception {
+        proc.process(7, 1, 7, 1, "MARK=" + "x".repeat(4096), LaunchMarks.LAUNCH + "=" + "x".repeat(255));
+        proc.process(8, 1, 8, 1, "MARK=" + "x".repeat(4097), LaunchMarks.LAUNCH + "=" + "x".repeat(256));
+
+        assertTrue(proc.procFs.variable(7, "MARK").isPresent());
+        assertTrue(proc.procFs.launch(7).isPresent());
+        assertFalse(proc.procFs.variable(8, "MARK").isPresent());
+        assertFalse(proc.procFs.launch(8).isPresent());
+    }
+
+    @Test
+    void aFileLongerThanAnyOfItsKindIsAnErrorThatNamesIt() throws Exception {
+        proc.process(7, 1, 7, 1).endless("7/stat");
+
+        IOException e = assertThrows(IOException.class, () -> proc.procFs.stat(7));
+        assertEquals(root.resolve("7/stat") + ": it is longer than any such file should be", e.getMessage());
+    }
+
+    @Test
     void ageAndBootComeFromTheKernelsCount() throws Exception {
         proc.uptime("1000.25");
 

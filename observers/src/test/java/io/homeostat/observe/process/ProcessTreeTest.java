@@ -1,6 +1,7 @@
 package io.homeostat.observe.process;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
@@ -174,6 +175,15 @@ class ProcessTreeTest {
         proc.end(111).process(110, 1, 110, 5100, MARK).process(111, 1, 111, 5100, MARK);
         proc.process(112, 1, 112, 5100, MARK);
         assertMembers(List.of(110L, 111L, 112L), tree(MAIN));
+    }
+
+    @Test
+    void anEnvironmentLongerThanAnyHasNoMarkAndNoneIsAwaited() throws Exception {
+        proc.end(501).process(110, 1, 110, 5100, MARK).endless("110/environ");
+        ProcessTree tree = tree(MAIN);
+
+        assertMembers(List.of(), tree);
+        assertFalse(tree.mayHide());
     }
 
     @Test

@@ -135,10 +135,24 @@ class TreeMeterTest {
         proc.process(140, 1, 140, 5100, LaunchMarks.LAUNCH + "=l1").ids(140, 4711, 4711);
         ProcessTable table = reader.read();
         assertEquals(
-                ImmutableSet.of(100L, 110L, 130L),
-                table.members(ImmutableList.of(LAUNCH), ImmutableSet.of(130L, 7777L)).stream()
-                        .map(ProcFs.Stat::pid)
-                        .collect(ImmutableSet.toImmutableSet()));
+                ImmutableSet.of(100L, 110L, 130L), members(table, ImmutableSet.of(130L, 7777L)));
+    }
+
+    @Test
+    void theEnvironmentOfAnotherUsersProcessIsNotRead() throws Exception {
+        process(100, 1, 0, 0, 5000);
+        proc.process(110, 1, 110, 5100).ids(110, 4711, 4711);
+        assertEquals(ImmutableSet.of(100L), members(reader.read(), ImmutableSet.of()));
+
+        // Had it been read, it would be known to have no mark.
+        proc.process(110, 1, 110, 5100, LaunchMarks.LAUNCH + "=l1");
+        assertEquals(ImmutableSet.of(100L, 110L), members(reader.read(), ImmutableSet.of()));
+    }
+
+    private static ImmutableSet<Long> members(ProcessTable table, ImmutableSet<Long> grouped) {
+        return table.members(ImmutableList.of(LAUNCH), grouped).stream()
+                .map(ProcFs.Stat::pid)
+                .collect(ImmutableSet.toImmutableSet());
     }
 
     @Test

@@ -7,6 +7,7 @@ import io.grpc.Status;
 import io.homeostat.actuate.launch.ProgramScript;
 import io.homeostat.desired.state.Identity.ProcessIdentity;
 import io.homeostat.observe.limits.CgroupLayout;
+import io.homeostat.observe.limits.KernelFile;
 import io.homeostat.observe.process.Executables;
 import io.homeostat.observe.process.ProcFs;
 import io.homeostat.observe.process.SystemCharset;
@@ -124,7 +125,7 @@ final class TaskExec {
 
     /** Without our own marks, and without what a shell could not set. */
     private static Map<String, String> environment(Path process) throws IOException {
-        String all = new String(Files.readAllBytes(process.resolve("environ")), SystemCharset.get());
+        String all = new String(KernelFile.bytes(process.resolve("environ")), SystemCharset.get());
         Map<String, String> environment = new LinkedHashMap<>();
         for (String one : Splitter.on('\0').omitEmptyStrings().split(all)) {
             int equals = one.indexOf('=');
