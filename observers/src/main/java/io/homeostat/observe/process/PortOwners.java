@@ -68,7 +68,7 @@ public final class PortOwners {
     }
 
     /** A listening socket. */
-    private record Listening(InetAddress address, int port, String inode) {
+    private record Listening(InetAddress address, String inode) {
         boolean isOn(InetAddress asked) {
             return address.equals(asked);
         }
@@ -137,8 +137,8 @@ public final class PortOwners {
     /** The inodes of the sockets of which the kernel chooses one: the most exact address wins, and the own family before both. */
     private ImmutableSet<String> listening(InetSocketAddress address) throws IOException {
         ImmutableList<Listening> all = ImmutableList.<Listening>builder()
-                .addAll(sockets("tcp"))
-                .addAll(sockets("tcp6"))
+                .addAll(sockets("tcp", address.getPort()))
+                .addAll(sockets("tcp6", address.getPort()))
                 .build();
         InetAddress asked = address.getAddress();
         boolean v4 = asked instanceof Inet4Address;
@@ -146,7 +146,7 @@ public final class PortOwners {
                 socket -> socket.isOn(asked), socket -> socket.isOnAny(v4), socket -> v4 && socket.isOnAny(false));
         for (Predicate<Listening> rank : ranks) {
             ImmutableSet<String> found = all.stream()
-                    .filter(socket -> socket.port() == address.getPort() && rank.test(socket))
+                    .filter(rank)
                     .map(Listening::inode)
                     .collect(ImmutableSet.toImmutableSet());
             if (!found.isEmpty()) {
@@ -156,15 +156,17 @@ public final class PortOwners {
         return ImmutableSet.of();
     }
 
-    private ImmutableList<Listening> sockets(String protocol) throws IOException {
+    private ImmutableList<Listening> sockets(String protocol, int port) throws IOException {
         ImmutableList.Builder<Listening> found = ImmutableList.builder();
         try (Stream<String> lines = Files.lines(procFs.path("net", protocol), StandardCharsets.US_ASCII)) {
             lines.forEach(line -> {
                 List<String> fields = Splitter.on(' ').omitEmptyStrings().splitToList(line);
                 if (fields.size() >= FIELDS && fields.get(STATE_FIELD).equals(LISTEN)) {
                     String[] local = fields.get(ADDRESS_FIELD).split(":", 2);
-                    found.add(new Listening(
-                            address(local[0]), Integer.parseInt(local[1], HEXADECIMAL), fields.get(INODE_FIELD)));
+                    // Others may listen on as many as they like.
+                    if (Integer.parseInt(local[1], HEXADECIMAL) == port) {
+                        found.add(new Listening(address(local[0]), fields.get(INODE_FIELD)));
+                    }
                 }
             });
         } catch (NoSuchFileException e) {

@@ -4,6 +4,7 @@ import com.google.common.base.Splitter;
 import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.platform.Layout;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.net.ConnectException;
 import java.net.SocketException;
 import java.net.StandardProtocolFamily;
@@ -19,6 +20,7 @@ import java.nio.file.Path;
 import java.util.HashSet;
 import java.util.OptionalLong;
 import java.util.Set;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** The file that a unix socket is reached by: it outlives the process that made it, and has to be told from a living one. */
@@ -125,13 +127,17 @@ public final class SocketFile {
     /** The inodes of sockets that were bound here and listen. */
     private ImmutableList<String> listening() throws IOException {
         // Num RefCount Protocol Flags Type St Inode Path; the flag 0x10000 is of those that listen, proc_net(5).
-        return Files.readAllLines(UNIX_SOCKETS, StandardCharsets.ISO_8859_1).stream()
-                .map(line -> Splitter.on(' ').omitEmptyStrings().limit(8).splitToList(line))
-                .filter(fields -> fields.size() == 8
-                        && fields.get(7).equals(path.toString())
-                        && fields.get(3).equals("00010000"))
-                .map(fields -> fields.get(6))
-                .collect(ImmutableList.toImmutableList());
+        try (Stream<String> lines = Files.lines(UNIX_SOCKETS, StandardCharsets.ISO_8859_1)) {
+            return lines.map(line ->
+                            Splitter.on(' ').omitEmptyStrings().limit(8).splitToList(line))
+                    .filter(fields -> fields.size() == 8
+                            && fields.get(7).equals(path.toString())
+                            && fields.get(3).equals("00010000"))
+                    .map(fields -> fields.get(6))
+                    .collect(ImmutableList.toImmutableList());
+        } catch (UncheckedIOException e) {
+            throw e.getCause();
+        }
     }
 
     /** A child that it has just forked has all that its parent has open, until it runs its own program. */
