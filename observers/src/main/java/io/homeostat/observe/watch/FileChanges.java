@@ -64,6 +64,16 @@ public final class FileChanges implements AutoCloseable {
         this(directories, onChange, RETRY, WatchedTree::new);
     }
 
+    /**
+     * Starts watching files alone, at whose place others may put a directory with anything in it: of that only is reported that it comes and
+     * goes.
+     *
+     * @param onChange as above
+     */
+    public static FileChanges ofFiles(ImmutableSet<Path> files, Runnable onChange) {
+        return new FileChanges(files, onChange, RETRY, WatchedTree::ofFiles);
+    }
+
     /** @param retry how often to retry what could not be watched, and to look for what the kernel does not report */
     FileChanges(ImmutableSet<Path> directories, Runnable onChange, Duration retry, Trees trees) {
         this(directories, onChange, retry, trees, new Debounce(QUIET, LONGEST_DELAY, LULL));

@@ -29,8 +29,8 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The inotify watches for a set of paths: every directory at and below them, following symlinks to directories, and for each directory
- * above them the one name that leads down, which may appear, vanish or be replaced.
+ * The inotify watches for a set of paths: every directory at and below them, following symlinks to directories, unless only the paths
+ * themselves are wanted, and for each directory above them the one name that leads down, which may appear, vanish or be replaced.
  *
  * <p>When directories come and go, another tree takes its place. The kernel reports neither a mount over a directory, nor that
  * the target of a symlink was replaced or, if it is a file, written: {@link #isCurrent} looks for that.
@@ -46,9 +46,13 @@ final class WatchedTree implements AutoCloseable {
     /** More than any sensible set of declarations has; a link to the root of the machine has more. */
     private static final int MOST_DIRECTORIES = 10_000;
 
+    /** So many paths take some 20 MB. */
+    private static final int MOST_FILES = 100_000;
+
     /** As deep as declarations are read; little enough for any stack, with one descriptor per level. */
     private static final int MOST_LEVELS = 64;
 
+    private final int mostFiles;
     private final WatchService service;
     private final Map<WatchKey, Interest> interests = new HashMap<>();
     private final Set<Path> directories = new HashSet<>();
@@ -140,13 +144,18 @@ final class WatchedTree implements AutoCloseable {
 
     /** @throws IOException when the kernel watches nothing for us */
     WatchedTree(ImmutableSet<Path> paths) throws IOException {
+        this(paths, true, MOST_FILES);
+    }
+
+    WatchedTree(ImmutableSet<Path> paths, boolean isDeep, int mostFiles) throws IOException {
+        this.mostFiles = mostFiles;
         this.service = FileSystems.getDefault().newWatchService();
         boolean complete = false;
         try {
             for (Path path : paths) {
                 Path absolute = path.toAbsolutePath().normalize();
                 watchAbove(absolute);
-                if (Files.isDirectory(absolute)) {
+                if (isDeep && Files.isDirectory(absolute)) {
                     watchBelow(absolute, new HashSet<>());
                 }
             }
@@ -156,6 +165,11 @@ final class WatchedTree implements AutoCloseable {
                 service.close();
             }
         }
+    }
+
+    /** One of the paths themselves: of a directory only that it comes and goes, whatever is in it. */
+    static WatchedTree ofFiles(ImmutableSet<Path> paths) throws IOException {
+        return new WatchedTree(paths, false, MOST_FILES);
     }
 
     /** What could not be watched, each with words for people. */
@@ -217,9 +231,7 @@ final class WatchedTree implements AutoCloseable {
     private void watchBelow(Path directory, Set<Object> above) {
         visits++;
         if (visits > MOST_DIRECTORIES) {
-            gaps.put(
-                    new Gap(Gap.Kind.TOO_MANY, null),
-                    "what comes after the first " + MOST_DIRECTORIES + " directories");
+            tooMany();
             return;
         }
         if (above.size() == MOST_LEVELS) {
@@ -240,6 +252,10 @@ final class WatchedTree implements AutoCloseable {
                         watchBelow(child, above);
                         continue;
                     }
+                    if (files.size() >= mostFiles) {
+                        tooMany();
+                        break;
+                    }
                     files.add(child);
                     if (Files.isSymbolicLink(child)) {
                         identify(child);
@@ -255,6 +271,12 @@ final class WatchedTree implements AutoCloseable {
             gap(directory, e);
         }
         above.remove(key);
+    }
+
+    private void tooMany() {
+        gaps.put(
+                new Gap(Gap.Kind.TOO_MANY, null),
+                "what comes after the first " + MOST_DIRECTORIES + " directories or " + mostFiles + " files");
     }
 
     private Identity identify(Path path) {

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 import com.google.common.collect.ImmutableSet;
 import io.homeostat.observe.process.Libc;
 import io.homeostat.observe.watch.WatchedTree.Change;
+import io.homeostat.observe.watch.WatchedTree.Gap;
 import java.io.IOException;
 import java.io.Writer;
 import java.nio.file.Files;
@@ -89,6 +90,31 @@ class WatchedTreeTest {
         assertEquals(Change.ARRIVAL, next());
         move("new.yaml");
         assertEquals(Change.CONTENT, next());
+    }
+
+    @Test
+    void whatIsInADirectoryThatHasTheNameOfAFileIsNobodysConcern() throws IOException {
+        tree.close();
+        tree = WatchedTree.ofFiles(ImmutableSet.of(desired));
+        Files.writeString(desired.resolve("new.yaml"), "kind: Process");
+        Files.move(desired, temp.resolve("moved"));
+
+        assertEquals(Change.STRUCTURE, next());
+    }
+
+    @Test
+    void noMoreFilesAreRememberedThanThereShouldBe() throws IOException {
+        Files.writeString(desired.resolve("other.yaml"), "kind: Process");
+        tree.close();
+        tree = new WatchedTree(ImmutableSet.of(desired), true, 2);
+        assertEquals(ImmutableSet.of(), tree.gaps().keySet());
+
+        Files.writeString(desired.resolve("third.yaml"), "kind: Process");
+        tree.close();
+        tree = new WatchedTree(ImmutableSet.of(desired), true, 2);
+
+        assertEquals(
+                ImmutableSet.of(new Gap(Gap.Kind.TOO_MANY, null)), tree.gaps().keySet());
     }
 
     private void move(String name) throws IOException {

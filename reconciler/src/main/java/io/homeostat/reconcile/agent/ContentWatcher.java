@@ -77,7 +77,7 @@ final class ContentWatcher implements PassListener, AutoCloseable {
         }
         release();
         watched = paths;
-        changes = paths.isEmpty() ? null : new FileChanges(paths, this::compare);
+        changes = paths.isEmpty() ? null : FileChanges.ofFiles(paths, this::compare);
         // For what has changed since it was seen and before it was watched.
         compare();
     }

@@ -63,7 +63,7 @@ public final class ProgramFiles implements AutoCloseable {
         watched = stamps.buildOrThrow();
         changes = watched.isEmpty()
                 ? null
-                : new FileChanges(watched.keySet(), () -> {
+                : FileChanges.ofFiles(watched.keySet(), () -> {
                     if (overwritten().isPresent()) {
                         onOverwritten.run();
                     }
