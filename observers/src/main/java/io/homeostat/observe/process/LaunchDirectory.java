@@ -117,23 +117,24 @@ public record LaunchDirectory(Path path) {
         }
     }
 
-    /** Whether there are notes on a launch with this id: of any workload, and of a machine that the state belonged to before, too. */
-    static boolean isNoted(Layout layout, String launchId) throws IOException {
+    /** That of a launch with this id on which there are notes: of any workload, and of a machine that the state belonged to before, too. */
+    static Optional<LaunchDirectory> noted(Layout layout, String launchId) throws IOException {
         if (!PLAIN_ID.matcher(launchId).matches()) {
             // Anybody may have called it anything.
-            return false;
+            return Optional.empty();
         }
         for (Path machine : MoreFiles.listFiles(layout.stateDir())) {
             Path kinds = layout.of(machine.getFileName().toString()).launches();
             for (Path kind : Files.isDirectory(kinds) ? MoreFiles.listFiles(kinds) : ImmutableList.<Path>of()) {
                 for (Path workload : MoreFiles.listFiles(kind)) {
-                    if (Files.exists(new LaunchDirectory(workload.resolve(launchId)).noteFile())) {
-                        return true;
+                    LaunchDirectory launch = new LaunchDirectory(workload.resolve(launchId));
+                    if (Files.exists(launch.noteFile())) {
+                        return Optional.of(launch);
                     }
                 }
             }
         }
-        return false;
+        return Optional.empty();
     }
 
     /** Empty when the process has not got that far. */

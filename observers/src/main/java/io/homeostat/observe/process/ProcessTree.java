@@ -8,6 +8,7 @@ import io.homeostat.desired.state.Identity.ProcessIdentity;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.limits.LimitObserver;
+import io.homeostat.observe.process.LaunchDirectory.Born;
 import io.homeostat.observe.process.LaunchDirectory.Recorded;
 import io.homeostat.observe.process.ProcFs.ProcessKey;
 import io.homeostat.observe.process.ProcFs.Stat;
@@ -15,6 +16,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.HashSet;
@@ -35,7 +37,8 @@ import org.jspecify.annotations.Nullable;
  *   <li>it is in the main process's session. The kernel gives a session's number to nobody else while a process is in the session,
  *       so one that was in it before the main process ended makes sure of all that are in it now;
  *   <li>its parent is one of them;
- *   <li>it is in the workload's control groups, and has not the mark of another launch that there are notes on;
+ *   <li>it is in the workload's control groups, unless it has the mark of another launch that there are notes on, and that is one of the
+ *       workload's, or its main process runs and is an ancestor of it or leads its session;
  *   <li>it was one of them when this object looked before.
  * </ul>
  *
@@ -142,10 +145,25 @@ public final class ProcessTree {
         }
     }
 
-    /** Whether it was launched from within this one, or is left by a machine that the state belonged to before. */
+    /**
+     * Whether it is of another launch, from within this one or of a machine that the state belonged to before. The mark alone does not tell:
+     * a user with several workloads could give one that of another, where nobody would look for it when it is stopped. Of the
+     * launches of one workload all are stopped.
+     */
     private boolean isOfAnotherLaunch(RunningProcesses running, Stat stat) throws IOException {
         Optional<String> mark = running.mark(stat).filter(other -> !other.equals(launchId));
-        return mark.isPresent() && LaunchDirectory.isNoted(layout, mark.get());
+        Optional<LaunchDirectory> other =
+                mark.isPresent() ? LaunchDirectory.noted(layout, mark.get()) : Optional.empty();
+        Optional<Born> born = other.isPresent() ? other.get().born() : Optional.empty();
+        return born.isPresent()
+                && born.get().identity().bootId().equals(procFs.bootId())
+                && (isOfThisWorkload(other.get())
+                        || running.comesOf(stat, born.get().identity()));
+    }
+
+    private boolean isOfThisWorkload(LaunchDirectory launch) {
+        Path launches = launch.path().resolveSibling("");
+        return launches.endsWith(layout.launches().relativize(layout.launches(id)));
     }
 
     /** Whose the launch is: its workload's state directory was given to that user before it began, and nobody but root can give it away. */

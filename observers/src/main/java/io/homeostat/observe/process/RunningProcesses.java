@@ -9,6 +9,7 @@ import io.homeostat.observe.process.ProcFs.ProcessKey;
 import io.homeostat.observe.process.ProcFs.Stat;
 import java.io.IOException;
 import java.nio.file.FileSystemException;
+import java.util.HashSet;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
@@ -142,6 +143,22 @@ public final class RunningProcesses {
         }
         Optional<String> seen = marksSeen.get(ProcessKey.of(stat));
         return seen == null || seen.filter(launchId::equals).isPresent();
+    }
+
+    /** Whether a process is this one, a descendant of it, or in the session that it leads; false when it does not run. */
+    boolean comesOf(Stat stat, ProcessIdentity main) {
+        Stat running = byPid.get(main.pid());
+        if (running == null || !running.is(main)) {
+            return false;
+        }
+        // Numbers are read one after another: two of them could be each other's parents.
+        Set<Long> passed = new HashSet<>();
+        for (Stat next = stat; next != null && passed.add(next.pid()); next = byPid.get(next.parent())) {
+            if (next.equals(running)) {
+                return true;
+            }
+        }
+        return stat.session() == main.pid();
     }
 
     ImmutableList<Stat> session(long session) {

@@ -66,14 +66,34 @@ class ProcessTreeTest {
     }
 
     @Test
-    void inTheGroupsWhatHasTheMarkOfAnotherLaunchThatIsNotedBelongsToThat() throws Exception {
+    void inTheGroupsWhatAnotherLaunchHasStartedBelongsToThat() throws Exception {
+        String mark = LaunchMarks.LAUNCH + "=l2";
+        proc.process(200, 199, 200, 5050, mark).process(201, 200, 201, 5051, mark);
+        proc.process(202, 201, 202, 5052, mark).process(203, 1, 200, 5053, mark);
+        // Whoever wants this to survive has given it the mark of a launch elsewhere.
+        proc.process(110, 1, 110, 5100, mark).process(111, 1, 111, 5100, LaunchMarks.LAUNCH + "=../l2");
+        String all = "110\n111\n200\n201\n202\n203\n";
+        assertMembers(List.of(110L, 111L, 200L, 201L, 202L, 203L), grouped(all));
+
+        Launches former = new Launches(layout.of("former"));
+        Instance other = former.noted(Launches.instance(WorkloadId.process("web"), "l2"), FakeProc.BOOT);
+        assertMembers(List.of(110L, 111L, 200L, 201L, 202L, 203L), grouped(all));
+        former.born(other, 200, 5050, FakeProc.BOOT);
+        assertMembers(List.of(110L, 111L), grouped(all));
+
+        proc.process(200, 1, 200, 9000, mark);
+        assertMembers(List.of(110L, 111L, 200L, 201L, 202L, 203L), grouped(all));
+    }
+
+    @Test
+    void ofTheLaunchesOfOneWorkloadTheMarkTells() throws Exception {
         proc.process(110, 1, 110, 5100, LaunchMarks.LAUNCH + "=l2");
-        proc.process(111, 1, 111, 5100, LaunchMarks.LAUNCH + "=../l2");
-        assertMembers(List.of(110L, 111L), grouped("110\n111\n"));
+        Instance other = launches.noted(Launches.instance("l2"), FakeProc.BOOT);
+        launches.born(other, 200, 5050, FakeProc.BOOT);
+        assertMembers(List.of(), grouped("110\n"));
 
-        new Launches(layout.of("former")).noted(Launches.instance(WorkloadId.process("web"), "l2"), FakeProc.BOOT);
-
-        assertMembers(List.of(111L), grouped("110\n111\n"));
+        launches.born(other, 200, 5050, "boot-before");
+        assertMembers(List.of(110L), grouped("110\n"));
     }
 
     @Test
