@@ -201,6 +201,7 @@ final class ReadOnlyState {
     }
 
     private Stamps stamps() throws IOException {
+        StateDirectory.requireFilesOrNothing(file);
         return new Stamps(Stamp.of(file), Stamp.of(wal));
     }
 
@@ -211,7 +212,6 @@ final class ReadOnlyState {
         static Stamp of(Path path) throws IOException {
             try {
                 BasicFileAttributes attributes = Files.readAttributes(path, BasicFileAttributes.class);
-                StateDirectory.requireFileOrNothing(path);
                 return new Stamp(
                         attributes.size(), attributes.lastModifiedTime().toInstant());
             } catch (NoSuchFileException e) {

@@ -102,6 +102,14 @@ final class StateDirectory {
         }
     }
 
+    /** The same of a database and of what SQLite opens beside it. */
+    static void requireFilesOrNothing(Path database) throws FileSystemException {
+        requireFileOrNothing(database);
+        for (String suffix : companions()) {
+            requireFileOrNothing(companion(database, suffix));
+        }
+    }
+
     /** Takes from a file, restored from a backup perhaps, what others may do with it. */
     static void restrict(Path file) throws IOException {
         if (!Files.getPosixFilePermissions(file).equals(OWNER_ONLY)) {

@@ -78,8 +78,7 @@ public final class StateStores {
         Path file = layout.database();
         StateDirectory.create(layout.stateDir());
         try {
-            StateDirectory.requireFileOrNothing(file);
-            StateDirectory.requireFileOrNothing(StateDirectory.companion(file, "-wal"));
+            StateDirectory.requireFilesOrNothing(file);
             if (Files.exists(file)) {
                 Optional<String> lostLog = setDamagedLogAside(file, clock.instant());
                 try {

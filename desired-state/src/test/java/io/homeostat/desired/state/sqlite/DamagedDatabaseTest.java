@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeFalse;
 
@@ -23,13 +24,17 @@ import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.function.Executable;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 final class DamagedDatabaseTest {
     private static final int PAGE = 4096;
@@ -251,6 +256,23 @@ final class DamagedDatabaseTest {
             }
             Files.delete(file);
         }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"-wal", "-shm", "-journal"})
+    void aPipeBesideTheDatabaseIsNotWaitedForEither(String suffix) throws Exception {
+        Path pipe = StateDirectory.companion(layout.database(), suffix);
+        Files.deleteIfExists(pipe);
+        assertEquals(0, new ProcessBuilder("mkfifo", pipe.toString()).start().waitFor());
+
+        assertNotWaitedFor(pipe, () -> StateStores.openForWriting(layout, Samples.CLOCK));
+        assertNotWaitedFor(pipe, () -> StateStores.openForReading(layout));
+    }
+
+    private static void assertNotWaitedFor(Path pipe, Executable opening) {
+        StoreException failure = assertTimeoutPreemptively(
+                Duration.ofSeconds(30), () -> assertThrows(StoreException.class, opening));
+        assertTrue(failure.getMessage().contains(pipe + ": it is no regular file"), failure::getMessage);
     }
 
     @Test
