@@ -4,11 +4,11 @@ import com.google.common.base.Splitter;
 import com.google.common.collect.ImmutableSet;
 import com.google.common.primitives.Ints;
 import io.homeostat.desired.model.VisibleText;
+import io.homeostat.observe.process.PinnedFile;
 import java.io.IOException;
 import java.io.InputStream;
+import java.nio.channels.Channels;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
-import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.List;
@@ -65,7 +65,7 @@ public record Handshake(int version, Network network, String address) {
      */
     public static Optional<String> line(Path output) throws IOException {
         byte[] begun;
-        try (InputStream in = Files.newInputStream(output, LinkOption.NOFOLLOW_LINKS)) {
+        try (InputStream in = Channels.newInputStream(PinnedFile.read(output))) {
             begun = in.readNBytes(LONGEST);
         } catch (NoSuchFileException e) {
             return Optional.empty();

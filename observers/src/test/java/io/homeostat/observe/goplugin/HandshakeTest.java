@@ -2,6 +2,7 @@ package io.homeostat.observe.goplugin;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.common.collect.ImmutableSet;
@@ -10,6 +11,7 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.Optional;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -200,6 +202,14 @@ class HandshakeTest {
         String why = String.valueOf(
                 assertThrows(IOException.class, () -> Handshake.line(output)).getMessage());
         assertTrue(why.startsWith(output + " can't be read: "), why);
+    }
+
+    @Test
+    void aFifoInItsPlaceIsNotWaitedFor() throws Exception {
+        assertEquals(0, new ProcessBuilder("mkfifo", output.toString()).start().waitFor());
+
+        assertTimeoutPreemptively(
+                Duration.ofSeconds(30), () -> assertThrows(IOException.class, () -> Handshake.line(output)));
     }
 
     private static void assertRefused(String words, String line) {

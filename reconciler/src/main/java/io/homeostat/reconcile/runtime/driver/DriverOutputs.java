@@ -7,11 +7,10 @@ import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.yaml.IoReason;
 import io.homeostat.observe.goplugin.Handshake;
 import io.homeostat.observe.process.LaunchDirectory;
+import io.homeostat.observe.process.PinnedFile;
 import java.io.IOException;
 import java.nio.channels.FileChannel;
-import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
-import java.nio.file.StandardOpenOption;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -54,8 +53,8 @@ final class DriverOutputs {
 
     /** They append, so that what comes next is written where the file ends then. */
     private static void bound(WorkloadId id, LaunchDirectory launch) {
-        try (FileChannel output =
-                FileChannel.open(launch.outputFile(), StandardOpenOption.WRITE, LinkOption.NOFOLLOW_LINKS)) {
+        try (PinnedFile pinned = PinnedFile.of(launch.outputFile());
+                FileChannel output = pinned.change(launch.outputFile().toString())) {
             long size = output.size();
             if (size > BOUND) {
                 output.truncate(Handshake.LONGEST);

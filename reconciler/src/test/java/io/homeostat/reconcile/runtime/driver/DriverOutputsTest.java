@@ -1,6 +1,7 @@
 package io.homeostat.reconcile.runtime.driver;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.homeostat.actuate.launch.LaunchDirectories;
@@ -81,6 +82,14 @@ final class DriverOutputsTest {
         outputs.bound();
 
         assertEquals(DriverOutputs.BOUND + 1, Files.size(precious));
+    }
+
+    @Test
+    void aFifoInItsPlaceIsNotWaitedFor() throws Exception {
+        Files.delete(output);
+        assertEquals(0, new ProcessBuilder("mkfifo", output.toString()).start().waitFor());
+
+        assertTimeoutPreemptively(Duration.ofSeconds(30), outputs::bound);
     }
 
     private void print(long bytes) throws Exception {
