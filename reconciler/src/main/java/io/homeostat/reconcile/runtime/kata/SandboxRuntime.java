@@ -20,6 +20,7 @@ import io.homeostat.desired.state.history.FailureCause;
 import io.homeostat.desired.yaml.IoReason;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.files.FileContent;
+import io.homeostat.observe.files.FileContents;
 import io.homeostat.observe.guest.GuestFailure;
 import io.homeostat.observe.guest.GuestProbes.Responsiveness;
 import io.homeostat.observe.guest.NetworkDrift;
@@ -214,7 +215,7 @@ final class SandboxRuntime implements KindRuntime, Configurable {
             return new byte[0];
         }
         try {
-            return Files.readAllBytes(policy.path());
+            return FileContents.read(null, policy.path().toString());
         } catch (IOException e) {
             throw new ActuationFailure("spec.policy.file can't be read: " + IoReason.withFile(e), false, e);
         }

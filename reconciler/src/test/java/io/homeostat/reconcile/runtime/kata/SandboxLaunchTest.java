@@ -9,12 +9,14 @@ import static io.homeostat.reconcile.runtime.kata.KataScene.assertFails;
 import static io.homeostat.reconcile.runtime.kata.KataScene.sandbox;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
 import com.google.common.collect.Iterables;
 import io.grpc.Status;
+import io.homeostat.actuate.ActuationFailure;
 import io.homeostat.desired.model.Kind;
 import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadId;
@@ -23,6 +25,7 @@ import io.homeostat.desired.state.Identity;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.history.FailureCause;
 import io.homeostat.observe.files.FileContent;
+import io.homeostat.observe.files.FileContents;
 import io.homeostat.observe.guest.UnreachableGuest.Reason;
 import io.homeostat.proto.kata.CreateSandboxRequest;
 import io.homeostat.proto.kata.SetGuestDateTimeRequest;
@@ -171,6 +174,11 @@ class SandboxLaunchTest extends KataTestBed {
                 () -> prepare(sandbox("policy: {file: " + root.resolve("absent") + "}")));
 
         Path policy = Files.writeString(root.resolve("rules.rego"), "package agent_policy");
+        Path large = Files.write(root.resolve("large.rego"), new byte[FileContents.LARGEST + 1]);
+        ActuationFailure refused = assertThrows(
+                ActuationFailure.class, () -> prepare(sandbox("policy: {file: " + large + "}")));
+        assertTrue(String.valueOf(refused.getMessage()).contains("1 MiB"), refused::getMessage);
+
         guest.refuse("SetPolicy", Status.INVALID_ARGUMENT);
         assertFails(FailureCause.Kind.REFUSED, () -> launch(sandbox("policy: {file: " + policy + "}")));
         assertNoneWasMade();
