@@ -110,9 +110,7 @@ final class OtherUsersTest {
         Files.setPosixFilePermissions(secret, PosixFilePermissions.fromString("rw-------"));
         Path token = Files.writeString(home.resolve("token"), "a-token");
         DAEMON.own(token);
-        homeostat.declare(
-                "web.yaml",
-                web.with("user", "daemon").with("env.TOKEN", Map.of("file", token.toString())));
+        homeostat.declare("web.yaml", web.with("user", "daemon").with("env.TOKEN", Map.of("file", token.toString())));
         homeostat.agent();
         homeostat.awaitRunning(WEB);
         assertTrue(environment(WEB).contains("TOKEN=a-token"));
@@ -121,7 +119,8 @@ final class OtherUsersTest {
         eventually().until(() -> reasons(WEB).contains("FileUnusable"));
         homeostat.kill(WEB);
 
-        eventually().until(() -> homeostat.processes(WEB).isEmpty() && reasons(WEB).contains("FileUnusable"));
+        eventually()
+                .until(() -> homeostat.processes(WEB).isEmpty() && reasons(WEB).contains("FileUnusable"));
         DAEMON.does("rm " + token + "; echo another > " + token);
         homeostat.awaitRunning(WEB);
         assertTrue(environment(WEB).contains("TOKEN=another"));
@@ -197,7 +196,8 @@ final class OtherUsersTest {
         Process impostor = NOBODY.starts(
                 Map.of("HOMEOSTAT_LAUNCH_ID", launch),
                 "exec perl -MIO::Socket::INET -e 'my $s = IO::Socket::INET->new(LocalAddr => \"127.0.0.1\", LocalPort => "
-                        + port + ", Listen => 5, ReuseAddr => 1) or die; $| = 1; print \"up\\n\"; while (1) { $s->accept }'");
+                        + port
+                        + ", Listen => 5, ReuseAddr => 1) or die; $| = 1; print \"up\\n\"; while (1) { $s->accept }'");
         try {
             assertEquals('u', impostor.getInputStream().read());
             eventually()
@@ -208,7 +208,11 @@ final class OtherUsersTest {
             arguments.doesNotSay(launch);
             homeostat.run("stop", WEB).exits(0);
 
-            assertEquals(List.of(), homeostat.processes(WEB).stream().filter(one -> one.pid() != impostor.pid()).toList());
+            assertEquals(
+                    List.of(),
+                    homeostat.processes(WEB).stream()
+                            .filter(one -> one.pid() != impostor.pid())
+                            .toList());
             assertTrue(impostor.isAlive());
         } finally {
             impostor.destroyForcibly().waitFor();
@@ -217,8 +221,7 @@ final class OtherUsersTest {
 
     @Test
     void aChildWithTheMarkOfAnotherLaunchIsStopped() {
-        homeostat.applied(
-                Document.script("web", "HOMEOSTAT_LAUNCH_ID=another setsid sleep 1001 & exec sleep 1000"));
+        homeostat.applied(Document.script("web", "HOMEOSTAT_LAUNCH_ID=another setsid sleep 1001 & exec sleep 1000"));
         eventually().until(() -> homeostat.processes(WEB).size() == 2);
 
         homeostat.run("stop", WEB).exits(0);
@@ -239,7 +242,8 @@ final class OtherUsersTest {
                     .timeout(Patience.LONGEST)
                     .build();
             assertEquals(
-                    200, client.send(healthz, HttpResponse.BodyHandlers.discarding()).statusCode());
+                    200,
+                    client.send(healthz, HttpResponse.BodyHandlers.discarding()).statusCode());
         } finally {
             for (Socket socket : silent) {
                 socket.close();
@@ -248,7 +252,8 @@ final class OtherUsersTest {
     }
 
     private String environment(String id) throws IOException {
-        return Files.readString(Path.of("/proc/" + homeostat.pid(id) + "/environ")).replace('\0', '\n');
+        return Files.readString(Path.of("/proc/" + homeostat.pid(id) + "/environ"))
+                .replace('\0', '\n');
     }
 
     private List<String> reasons(String id) {

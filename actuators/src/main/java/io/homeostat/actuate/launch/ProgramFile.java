@@ -149,7 +149,8 @@ final class ProgramFile {
     /** The segment PT_INTERP; empty when it is linked statically, or damaged. */
     private Optional<String> loader() throws IOException {
         boolean wide = head[4] == 2;
-        ByteBuffer header = ByteBuffer.wrap(Arrays.copyOf(head, Executables.HEAD)).order(order(head));
+        ByteBuffer header =
+                ByteBuffer.wrap(Arrays.copyOf(head, Executables.HEAD)).order(order(head));
         long table = wide ? header.getLong(32) : Integer.toUnsignedLong(header.getInt(28));
         int size = Short.toUnsignedInt(header.getShort(wide ? 54 : 42));
         int count = Math.min(Short.toUnsignedInt(header.getShort(wide ? 56 : 44)), MOST_SEGMENTS);

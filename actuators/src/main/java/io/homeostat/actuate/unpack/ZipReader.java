@@ -116,7 +116,8 @@ final class ZipReader {
     private static String name(ZipArchiveEntry entry) {
         return !entry.getGeneralPurposeBit().usesUTF8ForNames()
                         && entry.getExtraField(UnicodePathExtraField.UPATH_ID) instanceof UnicodePathExtraField added
-                        && added.getNameCRC32() == Hashing.crc32().hashBytes(entry.getRawName()).padToLong()
+                        && added.getNameCRC32()
+                                == Hashing.crc32().hashBytes(entry.getRawName()).padToLong()
                 ? new String(added.getUnicodeName(), UTF_8)
                 : entry.getName();
     }

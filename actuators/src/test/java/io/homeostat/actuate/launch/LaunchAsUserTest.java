@@ -172,7 +172,11 @@ class LaunchAsUserTest {
                 bed.instance(TestBed.PROCESS),
                 installed("exit 0"),
                 ImmutableList.of(),
-                ImmutableMap.of("PATH", theirs.toString(), "LD_PRELOAD", theirs.resolve("lib.so").toString()),
+                ImmutableMap.of(
+                        "PATH",
+                        theirs.toString(),
+                        "LD_PRELOAD",
+                        theirs.resolve("lib.so").toString()),
                 USER,
                 new ProcessSettings(theirs.toString(), "0000", null, null, null, null, null));
 
@@ -205,8 +209,7 @@ class LaunchAsUserTest {
         ProgramCommand command = new ProgramCommand(
                 program,
                 new Probe.Exec(
-                        ImmutableList.of(
-                                "sh", "-c", "echo $$ $(cut -d ' ' -f 6 /proc/$$/stat) > " + done + "; exit 4"),
+                        ImmutableList.of("sh", "-c", "echo $$ $(cut -d ' ' -f 6 /proc/$$/stat) > " + done + "; exit 4"),
                         false));
 
         ActuationFailure failure = assertThrows(ActuationFailure.class, () -> command.run(Duration.ofMinutes(1)));
@@ -228,8 +231,7 @@ class LaunchAsUserTest {
                 bed.instance(TestBed.PROCESS), installed("exit 0"), ImmutableList.of(), ImmutableMap.of(), USER);
         ProgramCommand command = new ProgramCommand(
                 program,
-                new Probe.Exec(
-                        ImmutableList.of("sh", "-c", "sleep 1000 & echo $! $$ > " + pids + "; wait"), false));
+                new Probe.Exec(ImmutableList.of("sh", "-c", "sleep 1000 & echo $! $$ > " + pids + "; wait"), false));
 
         Thread running = Thread.ofVirtual()
                 .start(() -> assertThrows(InterruptedException.class, () -> command.run(Duration.ofMinutes(1))));
@@ -238,10 +240,11 @@ class LaunchAsUserTest {
         running.join();
 
         for (String pid : Files.readString(pids).strip().split(" ", -1)) {
-            TestBed.soon().until(() -> bed.procFs
-                    .stat(Long.parseLong(pid))
-                    .filter(ProcFs.Stat::alive)
-                    .isEmpty());
+            TestBed.soon()
+                    .until(() -> bed.procFs
+                            .stat(Long.parseLong(pid))
+                            .filter(ProcFs.Stat::alive)
+                            .isEmpty());
         }
     }
 

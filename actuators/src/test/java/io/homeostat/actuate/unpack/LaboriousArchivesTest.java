@@ -114,9 +114,7 @@ final class LaboriousArchivesTest {
             assertRefused(withText(TarBuilder.gzip(tar), flag, 70_000), UnpackLimits.DEFAULT, expected);
             // Of a later one of several.
             assertRefused(
-                    Bytes.concat(plain, withText(TarBuilder.gzip(rest), flag, 70_000)),
-                    UnpackLimits.DEFAULT,
-                    expected);
+                    Bytes.concat(plain, withText(TarBuilder.gzip(rest), flag, 70_000)), UnpackLimits.DEFAULT, expected);
         }
 
         String key = machine.cached(

@@ -88,8 +88,7 @@ public final class DependencyCycles {
     }
 
     /** @param from gets who was looked at, and from where */
-    private ImmutableList<WorkloadId> shortest(
-            WorkloadId start, Integer component, Map<WorkloadId, WorkloadId> from) {
+    private ImmutableList<WorkloadId> shortest(WorkloadId start, Integer component, Map<WorkloadId, WorkloadId> from) {
         Deque<WorkloadId> open = new ArrayDeque<>();
         open.add(start);
         while (!open.isEmpty()) {

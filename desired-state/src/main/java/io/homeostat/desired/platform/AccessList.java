@@ -34,11 +34,7 @@ final class AccessList {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment state = arena.allocate(Linker.Option.captureStateLayout());
             long size = (long) LGETXATTR.invokeExact(
-                    state,
-                    arena.allocateFrom(file.toString()),
-                    arena.allocateFrom(ATTRIBUTE),
-                    MemorySegment.NULL,
-                    0L);
+                    state, arena.allocateFrom(file.toString()), arena.allocateFrom(ATTRIBUTE), MemorySegment.NULL, 0L);
             int errno = (int) ERRNO.get(state, 0L);
             return size >= 0 || (errno != ENODATA && errno != EOPNOTSUPP);
         } catch (RuntimeException | Error e) {

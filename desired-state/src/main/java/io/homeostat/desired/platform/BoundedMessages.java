@@ -104,8 +104,9 @@ public final class BoundedMessages implements ClientInterceptor {
                 return (A) BoundedMessages.parse(prototype, ByteString.readFrom(stream));
             } catch (IOException e) {
                 throw Status.INTERNAL
-                        .withDescription("the answer is no " + prototype.getDescriptorForType().getFullName()
-                                + " that can be taken: " + e.getMessage())
+                        .withDescription("the answer is no "
+                                + prototype.getDescriptorForType().getFullName() + " that can be taken: "
+                                + e.getMessage())
                         .withCause(e)
                         .asRuntimeException();
             }

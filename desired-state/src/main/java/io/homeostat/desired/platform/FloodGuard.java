@@ -137,7 +137,8 @@ public final class FloodGuard extends ChannelDuplexHandler {
                 throws Http2Exception {
             Http2Stream stream = connection.stream(streamId);
             if (stream != null
-                    && !pieces(stream).add(data, connection.local().flowController().unconsumedBytes(stream))) {
+                    && !pieces(stream)
+                            .add(data, connection.local().flowController().unconsumedBytes(stream))) {
                 close(guard, "messages came in too many pieces");
                 return data.readableBytes() + padding;
             }

@@ -64,7 +64,9 @@ public final class HttpRequests {
                     .filter(address -> address.isLinkLocalAddress() || METADATA_SERVERS.contains(address))
                     .findFirst()
                     .map(address -> "the server redirects to " + host + ", which is "
-                            + (address.isLinkLocalAddress() ? "the link-local address " : "a cloud's metadata server at ")
+                            + (address.isLinkLocalAddress()
+                                    ? "the link-local address "
+                                    : "a cloud's metadata server at ")
                             + address.getHostAddress()
                             + "; no redirect to it is followed, declare it in the URL itself if it is meant");
         } catch (UnknownHostException e) {

@@ -84,7 +84,9 @@ record MountTable(ImmutableList<Mount> mounts) {
     private Optional<Mount> first(@Nullable Mount on, Path path) {
         ImmutableSet<String> ids = mounts.stream().map(Mount::id).collect(ImmutableSet.toImmutableSet());
         return mounts.stream()
-                .filter(mount -> on == null ? !ids.contains(mount.above()) : mount.above().equals(on.id()))
+                .filter(mount -> on == null
+                        ? !ids.contains(mount.above())
+                        : mount.above().equals(on.id()))
                 .filter(mount -> path.startsWith(mount.point()))
                 .min(Comparator.comparingInt(mount -> mount.point().getNameCount()));
     }

@@ -101,10 +101,7 @@ public final class TrustedPath {
      * @param writer the user or group that can change it, which may be named as one that may; null where that would not help
      */
     public record Objection(
-            Path place,
-            String why,
-            String remedy,
-            @Nullable String writer) {
+            Path place, String why, String remedy, @Nullable String writer) {
         /** What is said of a file that says what root does, or whom it believes, and is not used for it. */
         public String ofConfiguration() {
             return "root goes by it, and " + why + "; " + remedy;
@@ -208,7 +205,8 @@ public final class TrustedPath {
                 && users.stream()
                         .map(FIELDS::splitToList)
                         .filter(fields -> fields.size() > 3 && fields.get(3).equals(number))
-                        .allMatch(fields -> fields.get(0).equals(group) || fields.get(2).equals(group));
+                        .allMatch(fields ->
+                                fields.get(0).equals(group) || fields.get(2).equals(group));
     }
 
     /**

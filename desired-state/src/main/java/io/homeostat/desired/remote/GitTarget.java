@@ -272,8 +272,8 @@ public final class GitTarget implements SetTarget {
                                     : new UsernamePasswordCredentialsProvider(
                                             who.user(),
                                             HttpsFetcher.secret(who.passwordFile(), SETTING + ".login.passwordFile")))
-                    .setTransportConfigCallback(transport -> GitFetcher.Connections.use(
-                            transport, context, new AnswerLimit(Long.MAX_VALUE)));
+                    .setTransportConfigCallback(transport ->
+                            GitFetcher.Connections.use(transport, context, new AnswerLimit(Long.MAX_VALUE)));
         } catch (IOException e) {
             throw new FetchFailure(String.valueOf(e.getMessage()), e);
         }

@@ -137,9 +137,7 @@ final class PackCheck extends FilterInputStream {
                 }
                 if (isLast) {
                     requireSmall(size);
-                    part = type == OFFSET_DELTA
-                            ? Part.DISTANCE
-                            : type == REFERENCE_DELTA ? Part.NAME : Part.CONTENT;
+                    part = type == OFFSET_DELTA ? Part.DISTANCE : type == REFERENCE_DELTA ? Part.NAME : Part.CONTENT;
                 }
             }
             case DISTANCE -> {

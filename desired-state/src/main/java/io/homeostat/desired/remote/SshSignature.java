@@ -129,9 +129,8 @@ record SshSignature(ByteString key, String namespace, String hash, ByteString si
     private static List<String> lines(String file, String setting) throws FetchFailure {
         Optional<TrustedPath.Objection> objection = TrustedPath.objectionOfRoot(Path.of(file));
         if (objection.isPresent()) {
-            throw new FetchFailure(
-                    "could not use " + file + " (" + setting + "): "
-                            + objection.get().ofConfiguration());
+            throw new FetchFailure("could not use " + file + " (" + setting + "): "
+                    + objection.get().ofConfiguration());
         }
         try {
             return Files.readAllLines(Path.of(file));

@@ -227,7 +227,9 @@ class EtcdKeyValuesTest {
                         .orElseThrow();
             }
             try (KeyValues.Watching watching = own.watch(prefix, before, listener)) {
-                await().atMost(PATIENCE).until(() -> !told.isEmpty() && told.getLast().value().toStringUtf8().equals(last));
+                await().atMost(PATIENCE)
+                        .until(() -> !told.isEmpty()
+                                && told.getLast().value().toStringUtf8().equals(last));
             }
         }
         assertEquals(Set.of(0L), Set.copyOf(ahead));

@@ -15,8 +15,7 @@ class VisibleTextTest {
     void whatATerminalObeysOrDoesNotShowIsNotVisible(int codePoint) {
         assertFalse(VisibleText.isVisible(codePoint));
         assertEquals("a?b", VisibleText.lines("a" + Character.toString(codePoint) + "b"));
-        assertEquals(
-                codePoint == '\r' ? "a b" : "a?b", VisibleText.line("a" + Character.toString(codePoint) + "b"));
+        assertEquals(codePoint == '\r' ? "a b" : "a?b", VisibleText.line("a" + Character.toString(codePoint) + "b"));
     }
 
     @Test

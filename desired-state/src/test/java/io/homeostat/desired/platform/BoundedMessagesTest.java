@@ -73,8 +73,7 @@ class BoundedMessagesTest {
         assertRefused(
                 ListValue.getDefaultInstance(),
                 ListValue.newBuilder()
-                        .addValues(Value.newBuilder()
-                                .setListValue(ListValue.parseFrom(repeated(empty, most))))
+                        .addValues(Value.newBuilder().setListValue(ListValue.parseFrom(repeated(empty, most))))
                         .build()
                         .toByteString());
     }
@@ -83,8 +82,7 @@ class BoundedMessagesTest {
     void soAreMessagesThatAreTooDeep() {
         Value.Builder value = Value.newBuilder().setBoolValue(true);
         for (int i = 0; i < 200; i++) {
-            value = Value.newBuilder()
-                    .setListValue(ListValue.newBuilder().addValues(value.build()));
+            value = Value.newBuilder().setListValue(ListValue.newBuilder().addValues(value.build()));
         }
 
         assertRefused(Value.getDefaultInstance(), value.build().toByteString());

@@ -142,7 +142,8 @@ class TrustedPathTest {
     }
 
     private Optional<String> writer(String path) {
-        return Optional.ofNullable(trusted().objection(Path.of(path)).orElseThrow().writer());
+        return Optional.ofNullable(
+                trusted().objection(Path.of(path)).orElseThrow().writer());
     }
 
     @Test
@@ -224,7 +225,6 @@ class TrustedPathTest {
 
         link("/tmp/link", 1000, FILE.toString());
         assertObjection("/tmp/link", Path.of("/tmp/link"));
-
     }
 
     @Test

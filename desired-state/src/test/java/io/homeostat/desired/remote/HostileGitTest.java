@@ -83,8 +83,7 @@ final class HostileGitTest {
             answer.writeBytes(line("\2" + long60K + "\n"));
         }
 
-        assertTooMuch(failure(
-                both(beginning(CAPABILITIES + " side-band-64k"), END), "", answer.toByteArray()));
+        assertTooMuch(failure(both(beginning(CAPABILITIES + " side-band-64k"), END), "", answer.toByteArray()));
     }
 
     @Test
@@ -233,8 +232,7 @@ final class HostileGitTest {
     /** One branch; gitprotocol-http(5). */
     private static byte[] beginning(String capabilities) {
         return both(
-                both(line("# service=git-upload-pack\n"), END),
-                line(ID + " refs/heads/main\0" + capabilities + "\n"));
+                both(line("# service=git-upload-pack\n"), END), line(ID + " refs/heads/main\0" + capabilities + "\n"));
     }
 
     /** What comes before a pack, gitprotocol-pack(5). */

@@ -78,7 +78,9 @@ final class PackCheckTest {
         }
 
         assertEquals(TOO_MUCH, refusal());
-        assertEquals(TOO_MUCH, assertThrows(IOException.class, () -> readByBytes(pack())).getMessage());
+        assertEquals(
+                TOO_MUCH,
+                assertThrows(IOException.class, () -> readByBytes(pack())).getMessage());
     }
 
     @Test
@@ -127,13 +129,15 @@ final class PackCheckTest {
         packed(noise);
         AnswerLimit limit = new AnswerLimit(1000);
 
-        assertArrayEquals(
-                pack(), readByBytes(new PackCheck(limit.counted(new ByteArrayInputStream(pack())), limit)));
-        assertThrows(IOException.class, () -> limit.counted(new ByteArrayInputStream(pack())).readAllBytes());
+        assertArrayEquals(pack(), readByBytes(new PackCheck(limit.counted(new ByteArrayInputStream(pack())), limit)));
+        assertThrows(
+                IOException.class,
+                () -> limit.counted(new ByteArrayInputStream(pack())).readAllBytes());
     }
 
     private String refusal() {
-        return String.valueOf(assertThrows(IOException.class, () -> read(pack())).getMessage());
+        return String.valueOf(
+                assertThrows(IOException.class, () -> read(pack())).getMessage());
     }
 
     private static byte[] read(byte[] pack) throws IOException {

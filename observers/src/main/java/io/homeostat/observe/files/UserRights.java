@@ -75,13 +75,15 @@ public final class UserRights {
         Rights rights = user == null || Account.ourUid() != 0 ? null : rights(user, file);
         String name = "file of " + (user == null ? "the agent" : user.name());
         // Not a virtual one: its rights are those of what carries it.
-        Future<T> task = rights == null ? ChangedThread.start(name, work) : ChangedThread.run(name, () -> {
-            if (Libc.becomeForFiles(rights.uid(), rights.gid(), rights.groups()) < 0) {
-                throw new FileSystemException(
-                        file, null, "this machine does not let root look at it as " + rights.name());
-            }
-            return work.call();
-        });
+        Future<T> task = rights == null
+                ? ChangedThread.start(name, work)
+                : ChangedThread.run(name, () -> {
+                    if (Libc.becomeForFiles(rights.uid(), rights.gid(), rights.groups()) < 0) {
+                        throw new FileSystemException(
+                                file, null, "this machine does not let root look at it as " + rights.name());
+                    }
+                    return work.call();
+                });
         try {
             return Uninterruptibles.getUninterruptibly(task, patience.toNanos(), TimeUnit.NANOSECONDS);
         } catch (TimeoutException e) {

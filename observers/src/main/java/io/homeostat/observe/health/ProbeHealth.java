@@ -346,7 +346,10 @@ public final class ProbeHealth implements InstanceHealth {
     /** Whether a directory can be entered, which is more than that it is there. */
     private static boolean mayEnter(@Nullable ProgramUser user, String directory) throws IOException {
         return UserRights.ofThisMachine()
-                .with(user, directory, () -> Files.isDirectory(Path.of(directory).resolve(".")));
+                .with(
+                        user,
+                        directory,
+                        () -> Files.isDirectory(Path.of(directory).resolve(".")));
     }
 
     private static String said(CommandOutput output) {

@@ -259,8 +259,8 @@ public final class Libc {
         // For the calling thread: pid 0.
         MemorySegment header = arena.allocateFrom(JAVA_INT, Rights.CAPABILITY_VERSION_3, 0);
         MemorySegment none = arena.allocate(Rights.CAPABILITY_SETS_SIZE, JAVA_INT.byteAlignment());
-        return (int) result(errno -> (long) Processes.SYSCALL.invokeExact(
-                errno, Rights.CAPSET_NUMBER, header.address(), none.address(), 0L, 0L));
+        return (int) result(errno -> (long)
+                Processes.SYSCALL.invokeExact(errno, Rights.CAPSET_NUMBER, header.address(), none.address(), 0L, 0L));
     }
 
     /** These return the former id, whether it was changed or not; for one that can't be, the present one. */

@@ -145,10 +145,8 @@ public final class PortOwners {
         List<Predicate<Listening>> ranks = List.of(
                 socket -> socket.isOn(asked), socket -> socket.isOnAny(v4), socket -> v4 && socket.isOnAny(false));
         for (Predicate<Listening> rank : ranks) {
-            ImmutableSet<String> found = all.stream()
-                    .filter(rank)
-                    .map(Listening::inode)
-                    .collect(ImmutableSet.toImmutableSet());
+            ImmutableSet<String> found =
+                    all.stream().filter(rank).map(Listening::inode).collect(ImmutableSet.toImmutableSet());
             if (!found.isEmpty()) {
                 return found;
             }

@@ -9,8 +9,8 @@ import io.homeostat.desired.platform.TrustedPath.Objection;
 import io.homeostat.desired.state.history.FailureCause;
 import java.io.IOException;
 import java.io.InputStream;
+import java.nio.channels.Channels;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
@@ -134,7 +134,8 @@ public final class UserSwitch {
 
     /** What executes a script that is started in /; empty when it is none. */
     private static Optional<Path> interpreter(Path file) throws IOException {
-        try (InputStream content = Files.newInputStream(file)) {
+        try (PinnedFile pinned = PinnedFile.following(file);
+                InputStream content = Channels.newInputStream(pinned.read(file.toString()))) {
             return Executables.interpreter(content.readNBytes(Executables.HEAD))
                     .map(name -> Path.of("/").resolve(name));
         }

@@ -37,8 +37,7 @@ final class ProcessTable {
     private final ImmutableListMultimap<Long, Stat> bySession;
     private final Map<Long, OptionalInt> users = new HashMap<>();
 
-    private ProcessTable(
-            Reader reader, long readAt, String bootId, long uptimeTicks, ImmutableMap<Long, Stat> byPid) {
+    private ProcessTable(Reader reader, long readAt, String bootId, long uptimeTicks, ImmutableMap<Long, Stat> byPid) {
         this.reader = reader;
         this.readAt = readAt;
         this.bootId = bootId;
@@ -100,7 +99,8 @@ final class ProcessTable {
 
         private boolean has(Stat stat, String launchId) {
             return marks.computeIfAbsent(
-                            ProcessKey.of(stat), any -> procFs.launch(stat.pid()).orElse(UNMARKED))
+                            ProcessKey.of(stat),
+                            any -> procFs.launch(stat.pid()).orElse(UNMARKED))
                     .equals(launchId);
         }
     }

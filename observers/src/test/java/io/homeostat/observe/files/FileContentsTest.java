@@ -138,8 +138,7 @@ class FileContentsTest {
         String one = Files.writeString(root.resolve("one"), "x").toString();
         String other = Files.writeString(root.resolve("other"), "y").toString();
 
-        assertEquals(
-                contents.look(null, ImmutableSet.of(one, other)), hanging.look(null, ImmutableSet.of(one, other)));
+        assertEquals(contents.look(null, ImmutableSet.of(one, other)), hanging.look(null, ImmutableSet.of(one, other)));
     }
 
     @Test
@@ -204,8 +203,7 @@ class FileContentsTest {
         Process other = new ProcessBuilder("sleep", "1000").start();
         try {
             assertInstanceOf(FileContent.Present.class, asNobody(file));
-            assertInstanceOf(
-                    FileContent.Unusable.class, asNobody(Path.of("/proc/" + other.pid() + "/root" + file)));
+            assertInstanceOf(FileContent.Unusable.class, asNobody(Path.of("/proc/" + other.pid() + "/root" + file)));
         } finally {
             other.destroyForcibly();
         }
@@ -217,8 +215,7 @@ class FileContentsTest {
         String file = Files.writeString(root.resolve("f"), "x").toString();
 
         assertEquals(
-                new FileContent.Unusable("there is no user nowhere-to-be-found"),
-                look("nowhere-to-be-found", file));
+                new FileContent.Unusable("there is no user nowhere-to-be-found"), look("nowhere-to-be-found", file));
     }
 
     private FileContent asNobody(Path file) {

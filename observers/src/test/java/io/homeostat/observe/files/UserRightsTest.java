@@ -63,7 +63,8 @@ class UserRightsTest {
         ProgramUser nobody = new ProgramUser("nobody", null, ImmutableList.of());
 
         FileSystemException denied = assertThrows(
-                FileSystemException.class, () -> patient.with(nobody, "/f", () -> {
+                FileSystemException.class,
+                () -> patient.with(nobody, "/f", () -> {
                     throw new AccessDeniedException("/f");
                 }));
 
@@ -72,7 +73,8 @@ class UserRightsTest {
                         + " spec.user",
                 denied.getReason());
         assertThrows(
-                AccessDeniedException.class, () -> patient.with(null, "/f", () -> {
+                AccessDeniedException.class,
+                () -> patient.with(null, "/f", () -> {
                     throw new AccessDeniedException("/f");
                 }));
     }

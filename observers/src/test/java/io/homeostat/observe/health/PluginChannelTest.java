@@ -74,7 +74,9 @@ final class PluginChannelTest extends PluginChannelTestBed {
     void whatAPluginSaysOfItselfIsCutBetweenCharacters() throws Exception {
         String begun = "x".repeat(StatusMarshaller.LONGEST - 4);
         try (PluginServer plugin = PluginServer.on(socket())) {
-            plugin.status = Status.newBuilder().addResults(begun + "\ud83d\ude00".repeat(3)).build();
+            plugin.status = Status.newBuilder()
+                    .addResults(begun + "\ud83d\ude00".repeat(3))
+                    .build();
 
             assertEquals(List.of(begun + "..."), channel.status(socket(), LONG).results());
         }

@@ -354,8 +354,7 @@ class ProbesTest {
 
         Health health = Objects.requireNonNull(execOf(session, "nobody", ProcessSettings.NONE));
 
-        assertTrue(
-                health.problem().matches(".* exited with status 4, .*; it said: ([0-9]+) \\1"), health.problem());
+        assertTrue(health.problem().matches(".* exited with status 4, .*; it said: ([0-9]+) \\1"), health.problem());
     }
 
     @Test

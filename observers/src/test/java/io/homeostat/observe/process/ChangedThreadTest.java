@@ -34,10 +34,12 @@ class ChangedThreadTest {
     void itsFailureIsToldAsItIs() {
         IOException failure = new IOException("on purpose");
 
-        ExecutionException told = assertThrows(ExecutionException.class, () -> ChangedThread.run("changed", () -> {
-                    throw failure;
-                })
-                .get());
+        ExecutionException told = assertThrows(
+                ExecutionException.class,
+                () -> ChangedThread.run("changed", () -> {
+                            throw failure;
+                        })
+                        .get());
 
         assertSame(failure, told.getCause());
     }

@@ -134,8 +134,7 @@ class TreeMeterTest {
         proc.process(120, 1, 120, 5100, LaunchMarks.LAUNCH + "=l2").process(130, 1, 130, 5100);
         proc.process(140, 1, 140, 5100, LaunchMarks.LAUNCH + "=l1").ids(140, 4711, 4711);
         ProcessTable table = reader.read();
-        assertEquals(
-                ImmutableSet.of(100L, 110L, 130L), members(table, ImmutableSet.of(130L, 7777L)));
+        assertEquals(ImmutableSet.of(100L, 110L, 130L), members(table, ImmutableSet.of(130L, 7777L)));
     }
 
     @Test

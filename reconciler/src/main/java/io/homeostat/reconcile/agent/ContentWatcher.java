@@ -57,8 +57,7 @@ final class ContentWatcher implements PassListener, AutoCloseable {
     public void looked(Situation situation, WorkloadPlan plan) {
         ImmutableMap<String, FileContent> files = situation.seen().files();
         Declaration declared = situation.declared();
-        ProgramUser user =
-                declared == null ? null : declared.workload().spec().runsAs();
+        ProgramUser user = declared == null ? null : declared.workload().spec().runsAs();
         Seen before = files.isEmpty() ? seen.remove(situation.id()) : seen.put(situation.id(), new Seen(user, files));
         ImmutableSet<String> pathsBefore =
                 before == null ? ImmutableSet.of() : before.files().keySet();

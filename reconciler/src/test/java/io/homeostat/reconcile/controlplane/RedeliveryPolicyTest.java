@@ -78,8 +78,8 @@ class RedeliveryPolicyTest {
         Decision.Discard never = assertInstanceOf(Decision.Discard.class, policy.decide(EVENT, status));
 
         String said = "bad?[31m?https://b.example/x?... ";
-        String expected = "event 7 of plugin/a was refused: INVALID_ARGUMENT " + said + "x".repeat(197 - said.length())
-                + "...";
+        String expected =
+                "event 7 of plugin/a was refused: INVALID_ARGUMENT " + said + "x".repeat(197 - said.length()) + "...";
         assertEquals(expected, never.why());
     }
 

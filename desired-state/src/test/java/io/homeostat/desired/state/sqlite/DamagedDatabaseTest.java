@@ -270,8 +270,8 @@ final class DamagedDatabaseTest {
     }
 
     private static void assertNotWaitedFor(Path pipe, Executable opening) {
-        StoreException failure = assertTimeoutPreemptively(
-                Duration.ofSeconds(30), () -> assertThrows(StoreException.class, opening));
+        StoreException failure =
+                assertTimeoutPreemptively(Duration.ofSeconds(30), () -> assertThrows(StoreException.class, opening));
         assertTrue(failure.getMessage().contains(pipe + ": it is no regular file"), failure::getMessage);
     }
 

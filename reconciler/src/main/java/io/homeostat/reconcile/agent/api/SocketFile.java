@@ -128,8 +128,8 @@ public final class SocketFile {
     private ImmutableList<String> listening() throws IOException {
         // Num RefCount Protocol Flags Type St Inode Path; the flag 0x10000 is of those that listen, proc_net(5).
         try (Stream<String> lines = Files.lines(UNIX_SOCKETS, StandardCharsets.ISO_8859_1)) {
-            return lines.map(line ->
-                            Splitter.on(' ').omitEmptyStrings().limit(8).splitToList(line))
+            return lines.map(
+                            line -> Splitter.on(' ').omitEmptyStrings().limit(8).splitToList(line))
                     .filter(fields -> fields.size() == 8
                             && fields.get(7).equals(path.toString())
                             && fields.get(3).equals("00010000"))

@@ -225,7 +225,9 @@ final class EtcdFollower implements Runnable {
             } else {
                 told.clear();
                 ended(new KeyValuesException(
-                        KeyValuesException.Kind.UNAVAILABLE, "it tells of changes faster than they can be taken", null));
+                        KeyValuesException.Kind.UNAVAILABLE,
+                        "it tells of changes faster than they can be taken",
+                        null));
             }
         }
 

@@ -114,8 +114,7 @@ public final class NomadDriver {
 
     /** The directories that the host has configured, else the usual ones; fails when others can change them. */
     private synchronized Layout layout() {
-        Optional<Path> run =
-                settings.runDir().or(() -> settings.stateDir().map(path -> path.resolve("run")));
+        Optional<Path> run = settings.runDir().or(() -> settings.stateDir().map(path -> path.resolve("run")));
         return new UserDirectories(environment)
                 .layout(new GlobalOptions(
                         options.format(),

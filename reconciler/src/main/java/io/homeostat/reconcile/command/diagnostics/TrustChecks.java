@@ -24,8 +24,8 @@ public final class TrustChecks {
         TrustedPath.Walk declarers =
                 TrustedPath.ofThisProcess(config.sources().owners()).walk();
         TrustedPath.Walk ours = TrustedPath.ofThisProcess(ImmutableList.of()).walk();
-        Stream<Path> files = Stream.concat(
-                isRoot ? Stream.empty() : Stream.of(configuration), config.trustAnchors().stream());
+        Stream<Path> files =
+                Stream.concat(isRoot ? Stream.empty() : Stream.of(configuration), config.trustAnchors().stream());
         return Stream.concat(
                         files.flatMap(file -> finding(file, ours, isRoot).stream()),
                         sources.stream().flatMap(source -> finding(source, declarers, isRoot).stream()))
@@ -33,9 +33,13 @@ public final class TrustChecks {
     }
 
     private static Optional<Finding> finding(Path path, TrustedPath.Walk walk, boolean isRoot) {
-        return walk.objection(path).map(objection -> isRoot
-                ? Finding.fail(
-                        CHECK, path + " is not read by an agent of root: " + objection.why(), objection.remedy())
-                : Finding.warn(CHECK, path + " may be changed by others: " + objection.why(), objection.remedy()));
+        return walk.objection(path)
+                .map(objection -> isRoot
+                        ? Finding.fail(
+                                CHECK,
+                                path + " is not read by an agent of root: " + objection.why(),
+                                objection.remedy())
+                        : Finding.warn(
+                                CHECK, path + " may be changed by others: " + objection.why(), objection.remedy()));
     }
 }

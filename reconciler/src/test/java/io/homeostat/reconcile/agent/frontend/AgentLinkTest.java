@@ -184,8 +184,7 @@ class AgentLinkTest {
         Files.setAttribute(layout.stateDir(), "unix:uid", 65534);
 
         assertThrows(CommandFailure.class, () -> link().ensure());
-        assertThrows(
-                CommandFailure.class, () -> AgentLink.configOfItsOwn(FrontEnd.NOMAD_DRIVER, layout.stateDir()));
+        assertThrows(CommandFailure.class, () -> AgentLink.configOfItsOwn(FrontEnd.NOMAD_DRIVER, layout.stateDir()));
 
         assertEquals(List.of(), machine.started);
         assertEquals("root's\n", Files.readString(target));

@@ -217,8 +217,8 @@ class NomadDriverTest {
             assertEquals(FingerprintResponse.HealthState.UNHEALTHY, found.getHealth());
             assertTrue(found.getHealthDescription().contains(theirs.toString()), found::getHealthDescription);
             assertEquals(
-                    Status.Code.UNKNOWN, code(() -> DriverGrpc.newBlockingStub(channel)
-                            .init(InitRequest.getDefaultInstance())));
+                    Status.Code.UNKNOWN,
+                    code(() -> DriverGrpc.newBlockingStub(channel).init(InitRequest.getDefaultInstance())));
         });
         try (Stream<Path> files = Files.list(theirs)) {
             assertEquals(0, files.count());

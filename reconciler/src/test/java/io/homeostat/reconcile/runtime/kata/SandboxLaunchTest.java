@@ -175,8 +175,8 @@ class SandboxLaunchTest extends KataTestBed {
 
         Path policy = Files.writeString(root.resolve("rules.rego"), "package agent_policy");
         Path large = Files.write(root.resolve("large.rego"), new byte[FileContents.LARGEST + 1]);
-        ActuationFailure refused = assertThrows(
-                ActuationFailure.class, () -> prepare(sandbox("policy: {file: " + large + "}")));
+        ActuationFailure refused =
+                assertThrows(ActuationFailure.class, () -> prepare(sandbox("policy: {file: " + large + "}")));
         assertTrue(String.valueOf(refused.getMessage()).contains("1 MiB"), refused::getMessage);
 
         guest.refuse("SetPolicy", Status.INVALID_ARGUMENT);
