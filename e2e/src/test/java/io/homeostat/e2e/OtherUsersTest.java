@@ -182,6 +182,25 @@ final class OtherUsersTest {
     }
 
     @Test
+    void theDirectoriesOfATaskAreThoseOfItsUser() {
+        homeostat.applied(
+                SampleDriver.in(homeostat.directory()).local("runner", "1"),
+                Document.task(
+                                "web",
+                                "runner",
+                                "echo s3cret > $NOMAD_SECRETS_DIR/token && touch $NOMAD_TASK_DIR/app"
+                                        + " && exec sleep 1000")
+                        .with("user", "daemon"));
+        Path task = homeostat.allocation("web");
+        eventually().until(() -> Files.exists(task.resolve("local/app")));
+
+        DAEMON.does("cat " + task + "/secrets/token && echo >> " + task + "/local/app");
+        NOBODY.does("! cat " + task + "/secrets/token && ! mv " + task + "/local/app " + task + "/local/old");
+
+        assertEquals("RUNNING", homeostat.state("task/web").split(" ", -1)[0]);
+    }
+
+    @Test
     void nobodyElseBecomesPartOfAWorkload() throws Exception {
         int port = FreePorts.take();
         homeostat.declare("web.yaml", web.with("probe.tcp.address", "127.0.0.1:" + port));

@@ -30,8 +30,9 @@ import org.jspecify.annotations.Nullable;
  * has left there may be a trap all the same: we never write or delete through a link, and what is copied is made where no task can get in
  * and then renamed.
  *
- * <p>As root, the directories are open to all users (0777, of user nobody), because drivers run tasks as anybody; what is above them can
- * be passed through, but not listed. As an ordinary user they are for that user alone.
+ * <p>As root, the directories are open to whoever gets to them (0777, of user nobody), because drivers run tasks as anybody, and with
+ * modes of their own would not find what they expect. So the directory of the allocation, in which they are, keeps all others out: one
+ * user besides root may pass through it, with the group of that user, but not list it. As an ordinary user all are for that user alone.
  */
 public final class TaskDirectories {
     /** What Nomad puts into a chroot, below the root. */
@@ -44,6 +45,11 @@ public final class TaskDirectories {
     private static final int FOR_ALL = 0777;
     private static final int FOR_ALL_BUT_OTHERS_FILES = 01777;
     private static final int OURS = 0700;
+    private static final int OUTSIDERS_PASS = 0001;
+
+    /** Who is in the group may pass through, to what they know the name of. */
+    private static final int PASSED_BY_GROUP = 0710;
+
     private static final int PERMISSIONS = 07777;
     private static final int NOBODY = 65_534;
 
@@ -84,22 +90,19 @@ public final class TaskDirectories {
      * contents.
      *
      * @param contents null for an empty {@code local/}, or whatever the task has put there
+     * @param user who gets to them besides root, see {@link #admit}
      * @return what is not as it should be, though the task may start, for people
      * @throws ActuationFailure when the task can't start with what there is
      */
-    public ImmutableList<String> prepare(TaskPlace place, Isolation isolation, @Nullable Contents contents)
+    public ImmutableList<String> prepare(
+            TaskPlace place, Isolation isolation, @Nullable Contents contents, @Nullable Account user)
             throws ActuationFailure, InterruptedException {
         ImmutableList.Builder<String> remarks = ImmutableList.builder();
         try {
             Owner owner = Owner.ofTasks();
             disk.makeDirectories(place.root());
             if (owner.areWeRoot()) {
-                SecureDirectories.letThrough(stateDir, place.directory());
-                owner.account()
-                        .barredOnTheWayTo(place.directory())
-                        .ifPresent(closed -> remarks.add("tasks of other users than root can't reach "
-                                + place.directory() + ", because " + closed
-                                + " is closed to them; open it (chmod o+x), or use another state directory"));
+                admit(place, user).ifPresent(remarks::add);
             }
             discard(place.staging());
             makeDirectory(place.shared(), FOR_ALL, owner);
@@ -122,6 +125,39 @@ public final class TaskDirectories {
                     false,
                     e);
         }
+    }
+
+    /** Whether users whom {@link #admit} does not let in can pass into an allocation, as those of an older version do. */
+    public static boolean isOpenToAll(TaskPlace place) throws IOException {
+        return ((int) Files.getAttribute(place.root(), "unix:mode") & OUTSIDERS_PASS) != 0;
+    }
+
+    /**
+     * Lets one user into an allocation that exists, and from then on nobody else but root. Who is in it already stays. Only for root.
+     *
+     * @param user who may pass, as may all others with the same primary group; null for nobody
+     * @return what keeps the user out all the same, for people
+     */
+    public Optional<String> admit(TaskPlace place, @Nullable Account user) throws IOException {
+        // All above it is ours, so a link in its place is one by which root has moved it to a larger disk.
+        try (PinnedFile pinned = PinnedFile.following(place.root())) {
+            PinnedFile.Facts facts = pinned.facts();
+            int group = user == null ? 0 : user.gid();
+            int mode = user == null ? OURS : PASSED_BY_GROUP;
+            if (facts.gid() != group) {
+                Files.setAttribute(pinned.path(), "unix:gid", group);
+            }
+            if ((facts.mode() & PERMISSIONS) != mode) {
+                Files.setAttribute(pinned.path(), "unix:mode", mode);
+            }
+        }
+        if (user == null) {
+            return Optional.empty();
+        }
+        SecureDirectories.letThrough(stateDir, place.root());
+        return user.barredOnTheWayTo(place.directory())
+                .map(closed -> "user " + user.name() + " can't reach " + place.directory() + ", because " + closed
+                        + " is closed to others; open it (chmod o+x), or use another state directory");
     }
 
     /**
@@ -275,7 +311,7 @@ public final class TaskDirectories {
                 needRoot(place, owner, "directories to be revealed");
                 bindShared(place, owner);
                 disk.makeDirectories(place.unveiled());
-                SecureDirectories.letThrough(place.root(), place.unveiled());
+                SecureDirectories.letThrough(place.revealed(), place.unveiled());
                 bind(place.directory(), place.unveiled());
             }
         }

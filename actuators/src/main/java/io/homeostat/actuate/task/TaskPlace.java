@@ -82,7 +82,12 @@ public record TaskPlace(Path root, String task) {
 
     /** The task directory as a task sees it to which the driver reveals it. */
     Path unveiled() {
-        return root.resolve(".mounts").resolve(allocation() + "-" + task);
+        return revealed().resolve(allocation() + "-" + task);
+    }
+
+    /** Where the directories are that drivers reveal to tasks. */
+    Path revealed() {
+        return root.resolve(".mounts");
     }
 
     /** What is being made or thrown away: nobody but us can get in. */

@@ -62,7 +62,7 @@ class ChrootTest {
 
     @Test
     void itHasTheSystemsFilesAndItsLinks() throws Exception {
-        directories.prepare(place, Isolation.CHROOT, null);
+        directories.prepare(place, Isolation.CHROOT, null, null);
 
         assertEquals(inode(system.resolve("usr/bin/tool")), inode(inside("usr/bin/tool")), "a link, no copy");
         assertEquals(Path.of("usr/bin"), Files.readSymbolicLink(inside("bin")));
@@ -74,7 +74,7 @@ class ChrootTest {
 
     @Test
     void whatIsSetuidOrConfigurationIsACopyWithoutPrivileges() throws Exception {
-        directories.prepare(place, Isolation.CHROOT, null);
+        directories.prepare(place, Isolation.CHROOT, null, null);
 
         assertNotEquals(inode(system.resolve("usr/bin/become")), inode(inside("usr/bin/become")));
         assertEquals("755", mode(inside("usr/bin/become")));
@@ -85,14 +85,14 @@ class ChrootTest {
 
     @Test
     void itIsMadeOnceAndAgainWhenItIsNotComplete() throws Exception {
-        directories.prepare(place, Isolation.CHROOT, null);
+        directories.prepare(place, Isolation.CHROOT, null, null);
         Files.writeString(inside("usr/mine"), "kept");
-        directories.prepare(place, Isolation.CHROOT, null);
+        directories.prepare(place, Isolation.CHROOT, null, null);
         assertEquals("kept", Files.readString(inside("usr/mine")));
         assertEquals(3, new Mounts().below(place.root()).size());
 
         HostileTree.delete(inside("etc"));
-        directories.prepare(place, Isolation.CHROOT, null);
+        directories.prepare(place, Isolation.CHROOT, null, null);
         assertEquals("root", Files.readString(inside("etc/passwd")));
         assertFalse(Files.exists(inside("usr/mine")));
         assertTrue(Files.exists(system.resolve("usr/bin/tool")));
@@ -105,12 +105,12 @@ class ChrootTest {
         for (int step = 1; failed; step++) {
             FailingDisk failing = new FailingDisk(step, step % 2 == 0, new QuickDisk());
             try {
-                new TaskDirectories(temp, failing, new Mounts(), system).prepare(place, Isolation.CHROOT, null);
+                new TaskDirectories(temp, failing, new Mounts(), system).prepare(place, Isolation.CHROOT, null, null);
             } catch (FailingDisk.Crash e) {
                 assertTrue(failing.hasFailed());
             }
             failed = failing.hasFailed();
-            directories.prepare(place, Isolation.CHROOT, null);
+            directories.prepare(place, Isolation.CHROOT, null, null);
             for (String file : List.of("usr/bin/tool", "etc/passwd", "run/resolvconf/resolv.conf")) {
                 assertTrue(Files.exists(inside(file)), "step " + step + ": " + file);
             }
@@ -121,7 +121,7 @@ class ChrootTest {
 
     @Test
     void theSharedDirectoryIsInsideAndRemovingLeavesNothingMounted() throws Exception {
-        directories.prepare(place, Isolation.CHROOT, null);
+        directories.prepare(place, Isolation.CHROOT, null, null);
         Files.writeString(place.shared().resolve("data/file"), "shared");
         assertEquals("shared", Files.readString(inside("alloc/data/file")));
 
@@ -132,12 +132,12 @@ class ChrootTest {
 
     @Test
     void aLinkInThePlaceOfAPartOfItIsReplaced() throws Exception {
-        directories.prepare(place, Isolation.NONE, null);
+        directories.prepare(place, Isolation.NONE, null, null);
         Path victim = Files.createDirectory(temp.resolve("victim"));
         for (String name : List.of("usr", "etc", "run", "bin", "alloc")) {
             Files.createSymbolicLink(inside(name), victim);
         }
-        directories.prepare(place, Isolation.CHROOT, null);
+        directories.prepare(place, Isolation.CHROOT, null, null);
         assertEquals("tool", Files.readString(inside("usr/bin/tool")));
         try (var entries = Files.list(victim)) {
             assertEquals(0, entries.count());
@@ -146,8 +146,8 @@ class ChrootTest {
 
     @Test
     void whatIsRevealedIsTheTaskWithWhatIsShared() throws Exception {
-        directories.prepare(place, Isolation.UNVEIL, null);
-        directories.prepare(place, Isolation.UNVEIL, null);
+        directories.prepare(place, Isolation.UNVEIL, null, null);
+        directories.prepare(place, Isolation.UNVEIL, null, null);
         Files.writeString(place.local().resolve("file"), "mine");
         Files.writeString(place.secrets().resolve("token"), "secret");
         Files.writeString(place.shared().resolve("data/file"), "shared");
@@ -156,6 +156,7 @@ class ChrootTest {
         assertEquals("mine", Files.readString(seen.resolve("local/file")));
         assertEquals("secret", Files.readString(seen.resolve("secrets/token")));
         assertEquals("shared", Files.readString(seen.resolve("alloc/data/file")));
+        assertEquals("700", mode(place.root()), "what is revealed has opened nothing else");
         directories.remove(place.root());
         assertFalse(Files.exists(place.root()));
     }
@@ -165,7 +166,7 @@ class ChrootTest {
         TaskDirectories helpless =
                 new TaskDirectories(temp, new LocalDisk(), new Mounts(Path.of("/dev/null"), new Forbidden()), system);
         ActuationFailure failure =
-                assertThrows(ActuationFailure.class, () -> helpless.prepare(place, Isolation.CHROOT, null));
+                assertThrows(ActuationFailure.class, () -> helpless.prepare(place, Isolation.CHROOT, null, null));
         assertTrue(String.valueOf(failure.getMessage()).contains(inside("alloc").toString()), failure.getMessage());
     }
 

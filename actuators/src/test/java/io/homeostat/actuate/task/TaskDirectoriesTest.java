@@ -35,6 +35,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 class TaskDirectoriesTest {
     private static final int NOBODY = 65_534;
+    private static final int DAEMON = 1;
 
     @TempDir
     Path temp;
@@ -96,9 +97,9 @@ class TaskDirectoriesTest {
     }
 
     @Test
-    void nobodyReachesTheTaskButCannotListWhatIsAbove() throws Exception {
+    void theUserReachesTheTaskButCannotListWhatIsAbove() throws Exception {
         assumeTrue(root, "only root runs tasks as others");
-        assertEquals(List.of(), prepare(Isolation.NONE, null));
+        assertEquals(List.of(), prepareFor(nobody()));
         assertEquals(
                 0,
                 asNobody("echo x > '" + place.directory() + "/executor.out' && echo x > '" + place.local()
@@ -108,10 +109,49 @@ class TaskDirectoriesTest {
     }
 
     @Test
+    void nobodyElseReachesTheTask() throws Exception {
+        assumeTrue(root, "only root runs tasks as others");
+        prepareFor(nobody());
+        Files.writeString(place.local().resolve("app"), "ours");
+        assertEquals("710", mode(place.root()));
+
+        List<String> attacks = List.of(
+                "cat '" + place.local() + "/app'",
+                "ls '" + place.secrets() + "'",
+                "mv '" + place.local() + "/app' '" + place.local() + "/old'",
+                "echo theirs > '" + place.shared() + "/tmp/file'");
+        for (String attack : attacks) {
+            assertNotEquals(0, as(DAEMON, attack), attack);
+        }
+
+        Files.setPosixFilePermissions(place.root(), PosixFilePermissions.fromString("rwx--x--x"));
+        for (String attack : attacks) {
+            assertEquals(0, as(DAEMON, attack), "nothing else is in the way of " + attack);
+        }
+    }
+
+    @Test
+    void aTaskThatRootAloneGetsToIsClosedToAllOthersAlsoWhenItWasOpen() throws Exception {
+        assumeTrue(root, "only root runs tasks as others");
+        prepareFor(nobody());
+        // As an older version has left it.
+        Files.setPosixFilePermissions(place.root(), PosixFilePermissions.fromString("rwx--x--x"));
+        assertTrue(TaskDirectories.isOpenToAll(place));
+
+        prepare(Isolation.NONE, null);
+
+        assertFalse(TaskDirectories.isOpenToAll(place));
+        assertEquals("700", mode(place.root()));
+        assertEquals(0, Files.getAttribute(place.root(), "unix:gid"));
+        assertNotEquals(0, asNobody("ls '" + place.local() + "'"));
+    }
+
+    @Test
     void aDirectoryAboveThatIsClosedIsTold() throws Exception {
         assumeTrue(root, "only root runs tasks as others");
         Files.setPosixFilePermissions(temp, PosixFilePermissions.fromString("rwx------"));
-        ImmutableList<String> remarks = prepare(Isolation.NONE, null);
+        assertEquals(List.of(), prepare(Isolation.NONE, null), "nobody else has to get there");
+        ImmutableList<String> remarks = prepareFor(nobody());
         assertEquals(1, remarks.size(), remarks.toString());
         assertTrue(remarks.getFirst().contains(temp + " is closed"), remarks.getFirst());
     }
@@ -138,7 +178,7 @@ class TaskDirectoriesTest {
     @Test
     void whereNothingCanBeMountedSecretsAreOnTheDiskForTheirOwner() throws Exception {
         TaskDirectories without = directories(new LocalDisk(), new Mounts(Path.of("/dev/null"), new Forbidden()));
-        List<String> remarks = without.prepare(place, Isolation.NONE, null);
+        List<String> remarks = without.prepare(place, Isolation.NONE, null, null);
         assertEquals(root ? 2 : 0, remarks.size(), remarks.toString());
         assertTrue(
                 remarks.stream().allMatch(remark -> remark.contains("on the disk") && remark.contains("not permitted")),
@@ -197,7 +237,7 @@ class TaskDirectoriesTest {
             Files.writeString(place.local().resolve("mine"), "old");
             FailingDisk failing = new FailingDisk(step, after, new QuickDisk());
             try {
-                directories(failing, new Mounts()).prepare(place, Isolation.NONE, second);
+                directories(failing, new Mounts()).prepare(place, Isolation.NONE, second, null);
             } catch (FailingDisk.Crash e) {
                 assertTrue(failing.hasFailed());
             }
@@ -209,7 +249,7 @@ class TaskDirectoriesTest {
 
             FailingDisk emptying = new FailingDisk(step, after, new QuickDisk());
             try {
-                directories(emptying, new Mounts()).prepare(place, Isolation.NONE, null);
+                directories(emptying, new Mounts()).prepare(place, Isolation.NONE, null, null);
             } catch (FailingDisk.Crash e) {
                 assertTrue(emptying.hasFailed());
             }
@@ -395,7 +435,15 @@ class TaskDirectoriesTest {
     }
 
     private ImmutableList<String> prepare(Isolation isolation, @Nullable Contents contents) throws Exception {
-        return directories.prepare(place, isolation, contents);
+        return directories.prepare(place, isolation, contents, null);
+    }
+
+    private ImmutableList<String> prepareFor(Account user) throws Exception {
+        return directories.prepare(place, Isolation.NONE, null, user);
+    }
+
+    private static Account nobody() {
+        return new Account("nobody", NOBODY, NOBODY, "/", "/bin/sh");
     }
 
     private TaskDirectories directories(Disk disk, Mounts mounts) throws IOException {
@@ -436,7 +484,11 @@ class TaskDirectoriesTest {
     }
 
     private static int asNobody(String script) throws Exception {
-        return run("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "sh", "-c", script);
+        return as(NOBODY, script);
+    }
+
+    private static int as(int user, String script) throws Exception {
+        return run("setpriv", "--reuid=" + user, "--regid=" + user, "--clear-groups", "sh", "-c", script);
     }
 
     private static int run(String... command) throws Exception {

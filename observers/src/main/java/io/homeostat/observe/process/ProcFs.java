@@ -282,10 +282,33 @@ public final class ProcFs {
         }
     }
 
+    /** The user and group that a process runs as, by its real ids and without a name; empty when it has ended or that can't be seen. */
+    public Optional<Account> account(long pid) {
+        try {
+            String status = read(path(Long.toString(pid), "status"));
+            List<String> uids = ids(status, "Uid:");
+            List<String> gids = ids(status, "Gid:");
+            return uids.isEmpty() || gids.isEmpty()
+                    ? Optional.empty()
+                    : Optional.of(new Account(
+                            uids.getFirst(),
+                            Integer.parseInt(uids.getFirst()),
+                            Integer.parseInt(gids.getFirst()),
+                            "",
+                            ""));
+        } catch (IOException | NumberFormatException e) {
+            return Optional.empty();
+        }
+    }
+
     private List<String> userIds(long pid) throws IOException {
-        return read(path(Long.toString(pid), "status"))
-                .lines()
-                .filter(line -> line.startsWith("Uid:"))
+        return ids(read(path(Long.toString(pid), "status")), "Uid:");
+    }
+
+    /** The real, effective, saved and file system's id, in this order, proc_pid_status(5). */
+    private static List<String> ids(String status, String field) {
+        return status.lines()
+                .filter(line -> line.startsWith(field))
                 .flatMap(line -> Splitter.on('\t').splitToStream(line).skip(1))
                 .toList();
     }

@@ -145,6 +145,7 @@ public final class DriverMachine implements AutoCloseable {
     /** The process of the driver is gone. */
     public void endProcess() throws IOException {
         Files.delete(proc.resolve(PID + "/stat"));
+        Files.deleteIfExists(proc.resolve(PID + "/status"));
         Files.delete(proc.resolve(Long.toString(PID)));
     }
 
@@ -153,6 +154,14 @@ public final class DriverMachine implements AutoCloseable {
         Files.writeString(
                 directory.resolve("stat"),
                 PID + " (runner) S 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 " + START_TICKS + " 0 0\n");
+    }
+
+    /** The process of the driver has these ids. */
+    public void runProcessAs(int uid, int gid) throws IOException {
+        Files.writeString(
+                proc.resolve(PID + "/status"),
+                "Name:\trunner\nUid:\t%1$d\t%1$d\t%1$d\t%1$d\nGid:\t%2$d\t%2$d\t%2$d\t%2$d\n"
+                        .formatted(uid, gid));
     }
 
     @Override

@@ -6,6 +6,8 @@ import com.google.common.collect.ImmutableList;
 import com.google.protobuf.ByteString;
 import io.homeostat.actuate.launch.LaunchDirectories;
 import io.homeostat.actuate.launch.LaunchDirectories.Launch;
+import io.homeostat.actuate.task.TaskDirectories;
+import io.homeostat.actuate.task.TaskPlace;
 import io.homeostat.desired.model.Probe;
 import io.homeostat.desired.model.TaskSpec;
 import io.homeostat.desired.model.Workload;
@@ -27,12 +29,14 @@ import io.homeostat.observe.driver.TaskState;
 import io.homeostat.observe.limits.TaskCgroups;
 import io.homeostat.observe.limits.TaskCgroups.Occupancy;
 import io.homeostat.observe.limits.TaskGroupName;
+import io.homeostat.observe.process.Account;
 import io.homeostat.observe.usage.Meter;
 import io.homeostat.observe.usage.TaskMeter;
 import io.homeostat.proto.nomad.driver.ExitResult;
 import io.homeostat.reconcile.runtime.Machine;
 import io.homeostat.reconcile.runtime.driver.DriverConfig;
 import io.homeostat.reconcile.runtime.driver.RunningDrivers.Absent;
+import io.homeostat.reconcile.runtime.driver.RunningDrivers.Running;
 import io.homeostat.reconcile.secrets.DeclaredSecrets;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -42,12 +46,16 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Asks drivers what has become of tasks, and looks into the tasks' control groups. A driver that can't be asked is no reason to believe
  * that its tasks have ended.
  */
 final class TaskObserver implements InstanceObserver {
+    private static final Logger LOG = LoggerFactory.getLogger(TaskObserver.class);
+
     /** A driver that was asked by a former agent has started it by then, or what it starts is removed, see {@link LateStarts}. */
     private static final Duration STARTING = Duration.ofSeconds(30);
 
@@ -61,6 +69,7 @@ final class TaskObserver implements InstanceObserver {
     private final TaskProbes probes;
     private final TaskCgroups cgroups;
     private final LaunchDirectories launches;
+    private final TaskDirectories directories;
 
     /** Who waits for the end of a task, by launch id. */
     private final Map<String, Runnable> waiting = new ConcurrentHashMap<>();
@@ -75,6 +84,7 @@ final class TaskObserver implements InstanceObserver {
         this.tasks = tasks;
         this.probes = new TaskProbes(machine, tasks);
         this.launches = new LaunchDirectories(machine.layout(), machine.procFs());
+        this.directories = new TaskDirectories(machine.layout());
     }
 
     @Override
@@ -106,10 +116,33 @@ final class TaskObserver implements InstanceObserver {
             throws Absent, DriverFailure, IOException, InterruptedException {
         Liveness liveness = liveness(instance);
         if (liveness instanceof Liveness.Running running && checks.of(instance) instanceof TaskSpec spec) {
+            closeToOthers(tasks.place(instance.workload()), spec);
             Probe probe = spec.probe();
             return probe == null ? liveness : probes.asked(instance, running, spec, probe);
         }
         return liveness;
+    }
+
+    /** What an older version has left open while its task ran on. */
+    private void closeToOthers(TaskPlace place, TaskSpec spec) throws InterruptedException {
+        try {
+            if (!machine.adopts() || !TaskDirectories.isOpenToAll(place) || Account.ourUid() != 0) {
+                return;
+            }
+            Running driver = tasks.reached(spec.driver(), tasks.timeout());
+            Optional<Account> user =
+                    tasks.user(spec, driver.session().capabilities(tasks.timeout()), driver.instance());
+            directories
+                    .admit(place, user.orElse(null))
+                    .ifPresent(remark -> LOG.warn("[task/{}] {}", place.task(), remark));
+            LOG.warn(
+                    "[task/{}] {} was open to all users who knew its name, as older versions made it; now it is not",
+                    place.task(),
+                    place.root());
+        } catch (IOException | Absent | DriverFailure e) {
+            // The next look tries again.
+            LOG.debug("[task/{}] its directories could not be closed to others", place.task(), e);
+        }
     }
 
     private Liveness liveness(Instance instance) throws Absent, DriverFailure, IOException, InterruptedException {

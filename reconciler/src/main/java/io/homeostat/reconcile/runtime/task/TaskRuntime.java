@@ -184,8 +184,19 @@ final class TaskRuntime implements KindRuntime, Signalable, Executing {
             makeGroups(place, spec.lifecycle().limits());
             Isolation isolation = isolation(capabilities);
             directories
-                    .prepare(place, isolation, contents(instance))
+                    .prepare(
+                            place,
+                            isolation,
+                            contents(instance),
+                            tasks.user(spec, capabilities, driver).orElse(null))
                     .forEach(remark -> LOG.warn("[{}] {}", id.brief(), remark));
+            if (spec.user() == null && capabilities.getDynamicWorkloadUsers() && Tasks.seesHost(capabilities)) {
+                LOG.warn(
+                        "[{}] its driver runs it as a user that is not known here and can't get to {}; declare"
+                                + " spec.user",
+                        id.brief(),
+                        place.root());
+            }
             // Whom to ask, should we die meanwhile.
             String taskId = tasks.taskId(instance);
             String boot = machine.procFs().bootId();

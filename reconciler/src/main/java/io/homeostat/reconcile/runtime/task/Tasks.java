@@ -8,11 +8,13 @@ import io.homeostat.desired.model.Kind;
 import io.homeostat.desired.model.TaskSpec;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.Identity;
+import io.homeostat.desired.state.Identity.ProcessIdentity;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.observe.driver.DriverFailure;
 import io.homeostat.observe.driver.DriverSession;
 import io.homeostat.observe.driver.DriverSessions;
 import io.homeostat.observe.driver.TaskStatistics;
+import io.homeostat.observe.process.Account;
 import io.homeostat.observe.process.LaunchDirectory;
 import io.homeostat.proto.nomad.driver.DriverCapabilities;
 import io.homeostat.reconcile.runtime.LaunchesBegun;
@@ -126,6 +128,35 @@ final class Tasks {
     /** Where the directories of a task are. The same for all of its launches, so that what it has written stays. */
     TaskPlace place(WorkloadId id) {
         return TaskPlace.of(machine.layout(), id);
+    }
+
+    /**
+     * The user who has to get to the directories of a task besides root: that of a driver that is not root's, or else the declared one of
+     * a task that sees the host's paths. A chroot, and what is mounted into an image, are entered by root. Empty when root alone needs
+     * them, and when the user is not known here.
+     */
+    Optional<Account> user(TaskSpec spec, DriverCapabilities capabilities, Instance driver)
+            throws IOException, InterruptedException {
+        ProcessIdentity process = driver.process();
+        Optional<Account> ofDriver = process == null
+                ? Optional.empty()
+                : machine.procFs().account(process.pid()).filter(Tasks::isNotRoot);
+        String declared = spec.user();
+        return ofDriver.isPresent() || declared == null || !seesHost(capabilities)
+                ? ofDriver
+                : Account.find(declared).filter(Tasks::isNotRoot);
+    }
+
+    private static boolean isNotRoot(Account account) {
+        return account.uid() != 0;
+    }
+
+    /** Whether the tasks of a driver see the paths of the host. */
+    static boolean seesHost(DriverCapabilities capabilities) {
+        return switch (capabilities.getFsIsolation()) {
+            case NONE, UNVEIL -> true;
+            case CHROOT, IMAGE, UNRECOGNIZED -> false;
+        };
     }
 
     /** How a launch is called by its driver; known before there is anything. */

@@ -17,7 +17,9 @@ import io.homeostat.desired.state.Identity;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.history.FailureCause.Kind;
 import io.homeostat.observe.driver.FailedStart;
+import io.homeostat.observe.process.Account;
 import io.homeostat.proto.nomad.driver.DriverCapabilities;
+import io.homeostat.proto.nomad.driver.DriverCapabilities.FSIsolation;
 import io.homeostat.proto.nomad.driver.FingerprintResponse;
 import io.homeostat.proto.nomad.driver.FingerprintResponse.HealthState;
 import io.homeostat.proto.nomad.driver.NetworkOverride;
@@ -189,6 +191,32 @@ class TaskLaunchTest extends TaskTestBed {
         assertEquals(bench.place.local().toString(), onHost);
         assertEquals(
                 "/local", bench.driver.last(StartTaskRequest.class).getTask().getEnvOrThrow("NOMAD_TASK_DIR"));
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "NONE,   '',           0,     0, 700, 0",
+        "NONE,   user: root,   0,     0, 700, 0",
+        "NONE,   user: nobody, 0,     0, 710, 65534",
+        "UNVEIL, user: nobody, 0,     0, 710, 65534",
+        "UNVEIL, user: nobodies, 0,   0, 700, 0",
+        "CHROOT, user: nobody, 0,     0, 700, 0",
+        "IMAGE,  user: nobody, 0,     0, 700, 0",
+        "NONE,   '',           65534, 7, 710, 7",
+        "IMAGE,  user: daemon, 65534, 7, 710, 7"
+    })
+    void ofAllUsersItsDirectoriesLetInWhoeverDoesNotGoThereAsRoot(
+            FSIsolation isolation, String spec, int uidOfDriver, int gidOfDriver, String mode, int group)
+            throws Exception {
+        assumeTrue(Account.ourUid() == 0, "only root runs tasks as others");
+        bench.driver.capable(capable().setFsIsolation(isolation).build());
+        bench.host.runProcessAs(uidOfDriver, gidOfDriver);
+
+        bench.create(spec);
+
+        assertEquals(
+                mode, Integer.toOctalString((int) Files.getAttribute(bench.place.root(), "unix:mode") & 07777));
+        assertEquals(group, Files.getAttribute(bench.place.root(), "unix:gid"));
     }
 
     @Test

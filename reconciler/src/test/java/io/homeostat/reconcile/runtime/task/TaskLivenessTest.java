@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assertions.fail;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.Iterables;
@@ -19,11 +20,14 @@ import io.homeostat.observe.Observation;
 import io.homeostat.observe.ObservedInstance;
 import io.homeostat.observe.ObservedInstance.Liveness;
 import io.homeostat.observe.Observer.Checks;
+import io.homeostat.observe.process.Account;
 import io.homeostat.proto.nomad.driver.ExitResult;
 import io.homeostat.proto.nomad.driver.TaskState;
 import io.homeostat.proto.nomad.driver.TaskStatus;
 import io.homeostat.reconcile.runtime.DriverMachine;
 import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -104,6 +108,23 @@ class TaskLivenessTest extends TaskTestBed {
         assertTrue(seen.listening());
         assertNull(seen.health());
         await().atMost(LONG).until(() -> bench.driver.count("WaitTask") == 1);
+    }
+
+    /** The directories of one that runs are those that its agent has made, which may have been an older version. */
+    @Test
+    void whoLooksAtATaskThatRunsClosesItsDirectoriesToAllButItsUser() throws Exception {
+        assumeTrue(Account.ourUid() == 0, "only root runs tasks as others");
+        Instance running = bench.running();
+        Path root = Files.createDirectories(bench.place.directory()).getParent();
+        Files.setPosixFilePermissions(root, PosixFilePermissions.fromString("rwx--x--x"));
+        bench.host.remember(running);
+
+        assertInstanceOf(
+                Observation.Seen.class,
+                observer.look(TaskBench.WEB, ImmutableList.of(running), instance -> TaskBench.spec("user: nobody")));
+
+        assertEquals(PosixFilePermissions.fromString("rwx--x---"), Files.getPosixFilePermissions(root));
+        assertEquals(65_534, Files.getAttribute(root, "unix:gid"));
     }
 
     @Test
