@@ -2,8 +2,8 @@ package io.homeostat.actuate;
 
 import com.google.common.base.Joiner;
 import io.homeostat.observe.process.Account;
+import io.homeostat.observe.process.PinnedFile;
 import java.io.IOException;
-import java.nio.file.AccessDeniedException;
 import java.nio.file.DirectoryIteratorException;
 import java.nio.file.DirectoryNotEmptyException;
 import java.nio.file.DirectoryStream;
@@ -12,20 +12,17 @@ import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
-import java.nio.file.SecureDirectoryStream;
-import java.nio.file.attribute.PosixFileAttributeView;
-import java.nio.file.attribute.PosixFileAttributes;
-import java.nio.file.attribute.PosixFilePermission;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.attribute.BasicFileAttributes;
 import java.util.ArrayList;
-import java.util.EnumSet;
 import java.util.List;
 import java.util.Objects;
-import java.util.Set;
 
 /**
- * Deletes a tree that a workload has made, and may still be changing. As root no link is followed; for other users see {@link #permit}.
- * Directories that are nested so deeply that they would use up our stack and our descriptors are moved to the top first. The caller sees
- * to it that nothing is mounted there.
+ * Deletes a tree that a workload has made, and may still be changing. No link is followed, and what is listed or changed is what was found
+ * to be a directory, whatever takes its name. As root, each directory is taken from its owner first, who can't go on in there then.
+ * Directories that are nested so deeply that they would use up our stack and our descriptors are moved to the top first. What is mounted in
+ * the tree is unmounted, and not deleted.
  */
 public final class HostileTree {
     private static final int DEEPEST = 40;
@@ -39,31 +36,66 @@ public final class HostileTree {
     private static final int MOST_NAMED = 3;
     private static final int NAMES_TRIED = 20;
 
-    private static final Set<PosixFilePermission> NEEDED = EnumSet.of(
-            PosixFilePermission.OWNER_READ, PosixFilePermission.OWNER_WRITE, PosixFilePermission.OWNER_EXECUTE);
+    private static final int OURS = 0700;
+    private static final int CHANGED_BY_OTHERS = 0022;
 
     private final Path tree;
+    private final Opening opening;
+    private final boolean areWeRoot;
     private final List<String> problems = new ArrayList<>();
     private int moved;
     private boolean cameIn;
     private int names;
 
-    private HostileTree(Path tree) {
+    /** How an entry is opened before it is looked at; for tests, which exchange it at that moment. */
+    @FunctionalInterface
+    interface Opening {
+        PinnedFile open(Path entry) throws IOException;
+    }
+
+    private HostileTree(Path tree, Opening opening) throws IOException {
         this.tree = tree;
+        this.opening = opening;
+        this.areWeRoot = Account.ourUid() == 0;
     }
 
     /**
      * Deletes a directory with all in it, or whatever else has this name; does nothing when there is none.
      *
      * @param tree whose parent nobody but us can change
-     * @throws IOException that names what could not be deleted; the rest is gone
+     * @throws IOException that names what could not be deleted; the rest is gone, unless something stays mounted
      */
     public static void delete(Path tree) throws IOException {
-        if (!Files.isDirectory(tree, LinkOption.NOFOLLOW_LINKS)) {
-            Files.deleteIfExists(tree);
-            return;
+        delete(tree, new Mounts(), PinnedFile::of);
+    }
+
+    /** @param mounts what is mounted */
+    public static void delete(Path tree, Mounts mounts) throws IOException {
+        delete(tree, mounts, PinnedFile::of);
+    }
+
+    static void delete(Path tree, Mounts mounts, Opening opening) throws IOException {
+        if (mayBeDirectory(tree)) {
+            // First: it is not ours to delete, and a look at it may take as long as whoever serves it likes.
+            mounts.clear(tree);
+            if (mayBeDirectory(tree)) {
+                new HostileTree(tree, opening).delete();
+                return;
+            }
         }
-        new HostileTree(tree).delete();
+        Files.deleteIfExists(tree);
+    }
+
+    /** Also when it can't be looked at: something may be mounted there that keeps even root out. */
+    private static boolean mayBeDirectory(Path tree) {
+        try {
+            return Files.readAttributes(tree, BasicFileAttributes.class, LinkOption.NOFOLLOW_LINKS)
+                    .isDirectory();
+        } catch (NoSuchFileException e) {
+            return false;
+        } catch (IOException e) {
+            return true;
+        }
     }
 
     private void delete() throws IOException {
@@ -72,11 +104,11 @@ public final class HostileTree {
             problems.clear();
             cameIn = false;
             int before = moved;
-            try (DirectoryStream<Path> entries = Files.newDirectoryStream(tree)) {
-                if (!(entries instanceof SecureDirectoryStream<Path> top)) {
-                    throw new IOException("the file system of " + tree + " lacks openat(2)");
-                }
+            try (PinnedFile top = opening.open(tree)) {
+                take(top, top.facts());
                 empty(top, top, tree, 0);
+            } catch (IOException e) {
+                note(tree, e);
             }
             if (moved == before && (isGone() || repeated++ == MOST_REPEATED)) {
                 break;
@@ -106,46 +138,40 @@ public final class HostileTree {
         note(where, "is not empty; is something still writing there?");
     }
 
-    private void empty(SecureDirectoryStream<Path> directory, SecureDirectoryStream<Path> top, Path where, int depth) {
-        try {
-            for (Path entry : directory) {
-                Path name = entry.getFileName();
+    private void empty(PinnedFile directory, PinnedFile top, Path where, int depth) throws IOException {
+        try (DirectoryStream<Path> entries = Files.newDirectoryStream(directory.path())) {
+            for (Path entry : entries) {
+                Path place = where.resolve(entry.getFileName());
                 try {
-                    delete(directory, name, top, where.resolve(name), depth);
+                    delete(entry, top, place, depth);
+                } catch (NoSuchFileException e) {
+                    // Its owner was faster.
                 } catch (IOException e) {
-                    if (!(e instanceof NoSuchFileException)) {
-                        note(where.resolve(name), Disk.reason(e));
-                    }
+                    note(place, e);
                 }
             }
         } catch (DirectoryIteratorException e) {
-            note(where, Disk.reason(Objects.requireNonNull(e.getCause())));
+            note(where, Objects.requireNonNull(e.getCause()));
         }
     }
 
-    private void delete(
-            SecureDirectoryStream<Path> directory, Path name, SecureDirectoryStream<Path> top, Path where, int depth)
-            throws IOException {
-        PosixFileAttributeView view =
-                directory.getFileAttributeView(name, PosixFileAttributeView.class, LinkOption.NOFOLLOW_LINKS);
-        PosixFileAttributes attributes = view.readAttributes();
-        if (!attributes.isDirectory()) {
-            directory.deleteFile(name);
-            return;
-        }
-        Set<PosixFilePermission> rights = attributes.permissions();
-        if (rights.addAll(NEEDED)) {
-            permit(view, where, rights);
-        }
-        if (depth == DEEPEST) {
-            moveUp(directory, name, top);
-            return;
-        }
-        try (SecureDirectoryStream<Path> inner = directory.newDirectoryStream(name, LinkOption.NOFOLLOW_LINKS)) {
-            empty(inner, top, where, depth + 1);
+    private void delete(Path entry, PinnedFile top, Path where, int depth) throws IOException {
+        // Opened only if need be: there are far more files.
+        if (mayBeDirectory(entry)) {
+            try (PinnedFile pinned = opening.open(entry)) {
+                PinnedFile.Facts facts = pinned.facts();
+                if (facts.basic().isDirectory()) {
+                    take(pinned, facts);
+                    if (depth == DEEPEST) {
+                        moveUp(entry, top);
+                        return;
+                    }
+                    empty(pinned, top, where, depth + 1);
+                }
+            }
         }
         try {
-            directory.deleteDirectory(name);
+            Files.delete(entry);
         } catch (DirectoryNotEmptyException e) {
             if (problems.isEmpty()) {
                 cameIn(where);
@@ -153,29 +179,24 @@ public final class HostileTree {
         }
     }
 
-    /**
-     * Sets a directory's permissions. To do that without following a link the directory is opened, which only root can do where nobody
-     * may read it. Others follow the path: only programs of the same user could replace it by a link.
-     */
-    private static void permit(PosixFileAttributeView view, Path where, Set<PosixFilePermission> rights)
-            throws IOException {
-        try {
-            view.setPermissions(rights);
-        } catch (AccessDeniedException e) {
-            if (Account.ourUid() == 0) {
-                throw e;
-            }
-            // Nobody else's, as it is to be deleted; and what a link leads to is opened to nobody else.
-            Files.setPosixFilePermissions(where, NEEDED);
+    /** The owner first, who could set the mode again. */
+    private void take(PinnedFile directory, PinnedFile.Facts facts) throws IOException {
+        boolean takeOver = areWeRoot && facts.uid() != 0;
+        if (takeOver) {
+            Files.setAttribute(directory.path(), "unix:uid", 0);
+        }
+        boolean canList = (facts.mode() & OURS) == OURS;
+        boolean isClosed = (facts.mode() & CHANGED_BY_OTHERS) == 0;
+        if (takeOver || !canList || (areWeRoot && !isClosed)) {
+            Files.setAttribute(directory.path(), "unix:mode", OURS);
         }
     }
 
     /** The next round begins with it. */
-    private void moveUp(SecureDirectoryStream<Path> directory, Path name, SecureDirectoryStream<Path> top)
-            throws IOException {
+    private void moveUp(Path entry, PinnedFile top) throws IOException {
         for (int attempt = 1; ; attempt++) {
             try {
-                directory.move(name, top, Path.of("deep-" + names++));
+                Files.move(entry, top.path().resolve("deep-" + names++), StandardCopyOption.ATOMIC_MOVE);
                 moved++;
                 return;
             } catch (FileSystemException e) {
@@ -185,6 +206,13 @@ public final class HostileTree {
                 }
             }
         }
+    }
+
+    /** An exception names what we have open; people know it by its place. */
+    private void note(Path where, IOException e) {
+        String opened = e instanceof FileSystemException named ? named.getFile() : null;
+        String reason = Disk.reason(e);
+        note(where, opened == null ? reason : reason.replace(opened, where.toString()));
     }
 
     private void note(Path where, String problem) {

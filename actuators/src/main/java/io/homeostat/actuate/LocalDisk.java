@@ -49,7 +49,8 @@ public final class LocalDisk implements Disk {
 
     @Override
     public void deleteTree(Path path) throws IOException {
-        if (Files.exists(path, LinkOption.NOFOLLOW_LINKS)) {
+        // What can't be looked at is there.
+        if (!Files.notExists(path, LinkOption.NOFOLLOW_LINKS)) {
             HostileTree.delete(path);
             syncDirectory(path.toAbsolutePath().getParent());
         }

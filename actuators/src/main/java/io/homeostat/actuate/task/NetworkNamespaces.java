@@ -2,6 +2,7 @@ package io.homeostat.actuate.task;
 
 import io.homeostat.actuate.ActuationFailure;
 import io.homeostat.actuate.Disk;
+import io.homeostat.actuate.Mounts;
 import io.homeostat.actuate.SecureDirectories;
 import io.homeostat.desired.state.history.FailureCause;
 import java.io.IOException;

@@ -6,6 +6,7 @@ import io.homeostat.actuate.ActuationFailure;
 import io.homeostat.actuate.Disk;
 import io.homeostat.actuate.HostileTree;
 import io.homeostat.actuate.LocalDisk;
+import io.homeostat.actuate.Mounts;
 import io.homeostat.actuate.SecureDirectories;
 import io.homeostat.actuate.task.TreeCopy.Way;
 import io.homeostat.desired.platform.Layout;
@@ -189,10 +190,7 @@ public final class TaskDirectories {
     }
 
     private void discard(Path tree) throws IOException {
-        if (Files.isDirectory(tree, LinkOption.NOFOLLOW_LINKS)) {
-            mounts.clear(tree);
-        }
-        HostileTree.delete(tree);
+        HostileTree.delete(tree, mounts);
     }
 
     /** Directly below one that only we can rename. Whatever else has the name goes. */

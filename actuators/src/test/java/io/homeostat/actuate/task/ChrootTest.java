@@ -11,6 +11,7 @@ import io.homeostat.actuate.ActuationFailure;
 import io.homeostat.actuate.FailingDisk;
 import io.homeostat.actuate.HostileTree;
 import io.homeostat.actuate.LocalDisk;
+import io.homeostat.actuate.Mounts;
 import io.homeostat.actuate.QuickDisk;
 import io.homeostat.observe.process.Account;
 import java.io.IOException;

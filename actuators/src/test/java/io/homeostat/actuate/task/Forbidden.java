@@ -1,5 +1,7 @@
 package io.homeostat.actuate.task;
 
+import io.homeostat.actuate.Mounts;
+
 /** As the kernel is to whoever may not mount: EPERM. */
 final class Forbidden implements Mounts.Kernel {
     private static final int EPERM = 1;

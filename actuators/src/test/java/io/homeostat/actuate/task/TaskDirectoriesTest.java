@@ -13,6 +13,7 @@ import io.homeostat.actuate.Disk;
 import io.homeostat.actuate.FailingDisk;
 import io.homeostat.actuate.HostileTree;
 import io.homeostat.actuate.LocalDisk;
+import io.homeostat.actuate.Mounts;
 import io.homeostat.actuate.QuickDisk;
 import io.homeostat.actuate.task.TaskDirectories.Contents;
 import io.homeostat.observe.process.Account;

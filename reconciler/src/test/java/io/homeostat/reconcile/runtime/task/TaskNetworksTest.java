@@ -7,7 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.grpc.Status;
 import io.homeostat.actuate.ActuationFailure;
-import io.homeostat.actuate.task.Mounts;
+import io.homeostat.actuate.Mounts;
 import io.homeostat.actuate.task.NetworkNamespaces;
 import io.homeostat.desired.model.TaskSpec;
 import io.homeostat.desired.state.history.FailureCause.Kind;

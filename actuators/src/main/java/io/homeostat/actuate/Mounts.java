@@ -1,4 +1,4 @@
-package io.homeostat.actuate.task;
+package io.homeostat.actuate;
 
 import com.google.common.base.Splitter;
 import com.google.common.collect.ImmutableList;
@@ -78,7 +78,7 @@ public final class Mounts {
         };
     }
 
-    Mounts() {
+    public Mounts() {
         this(Path.of("/proc/self/mountinfo"), Kernel.REAL);
     }
 
@@ -93,7 +93,7 @@ public final class Mounts {
     }
 
     /** Where something is mounted, at or below this directory, in the order in which it was. */
-    ImmutableList<Path> below(Path directory) throws IOException {
+    public ImmutableList<Path> below(Path directory) throws IOException {
         Path real = real(directory);
         String name = real.toString();
         boolean isPlain = PLAIN.matcher(name).matches();
@@ -130,7 +130,7 @@ public final class Mounts {
     }
 
     /** Whether something is mounted at this directory. */
-    boolean isMounted(Path directory) throws IOException {
+    public boolean isMounted(Path directory) throws IOException {
         return Files.exists(directory, LinkOption.NOFOLLOW_LINKS)
                 && below(directory).contains(real(directory));
     }
@@ -140,12 +140,12 @@ public final class Mounts {
      *
      * @return what is in the way, for people; empty when it is mounted
      */
-    Optional<String> memory(Path directory) throws IOException {
+    public Optional<String> memory(Path directory) throws IOException {
         return mount("tmpfs", directory, "tmpfs", HARMLESS, MEMORY);
     }
 
     /** The same with a directory and all that is mounted in it, unless something is mounted there already. */
-    Optional<String> bind(Path from, Path directory) throws IOException {
+    public Optional<String> bind(Path from, Path directory) throws IOException {
         return isMounted(directory) ? Optional.empty() : mount(from.toString(), directory, "none", BIND, "");
     }
 
@@ -156,7 +156,7 @@ public final class Mounts {
      * @param file in a directory that only we can write to
      * @return what is in the way, for people; empty when it is mounted
      */
-    Optional<String> networkNamespace(Path file) throws IOException, InterruptedException {
+    public Optional<String> networkNamespace(Path file) throws IOException, InterruptedException {
         if (isMounted(file)) {
             return Optional.empty();
         }
@@ -187,7 +187,7 @@ public final class Mounts {
      *
      * @throws FileSystemException when something stays
      */
-    void clear(Path directory) throws IOException {
+    public void clear(Path directory) throws IOException {
         Optional<String> problem = Optional.empty();
         ImmutableList<Path> mounted = below(directory);
         for (int round = 0; !mounted.isEmpty() && round < ROUNDS; round++) {
