@@ -172,9 +172,11 @@ final class OtherUsersTest {
         Path state = homeostat.instance().resolve("agent_state/processes/web");
         Path foreign = homeostat.file("foreign", "root's");
         Files.createLink(state.resolve("link"), foreign);
-        DAEMON.does("touch " + state + "/own");
+        DAEMON.does("touch " + state + "/own; chmod 0777 " + state);
 
         homeostat.applied(web.with("user", "nobody"));
+
+        DAEMON.does("! touch " + state + "/more");
 
         assertEquals("root", owner(foreign));
         assertEquals("nobody", owner(state.resolve("own")));

@@ -14,7 +14,6 @@ import io.homeostat.observe.process.Account;
 import io.homeostat.observe.process.ProcFs;
 import java.io.IOException;
 import java.nio.file.Files;
-import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
@@ -51,8 +50,7 @@ public final class DriverProtocol implements ProcessProtocol {
         SecureDirectories.create(sockets, SecureDirectories.OURS);
         if (Account.ourUid() == 0) {
             // Also taken back from the user that a former declaration named, who could listen in the driver's place.
-            Files.setAttribute(sockets, "unix:uid", account == null ? 0 : account.uid(), LinkOption.NOFOLLOW_LINKS);
-            Files.setAttribute(sockets, "unix:gid", account == null ? 0 : account.gid(), LinkOption.NOFOLLOW_LINKS);
+            StateOwner.of(account).ownDirectory(sockets);
         }
         if (account != null) {
             SecureDirectories.letThrough(layout.runDir(), sockets);

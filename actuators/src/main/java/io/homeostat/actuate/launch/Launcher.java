@@ -30,6 +30,8 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Launches a workload's process so that it outlives us: in its own session, with its output in a file. The process records its own
@@ -38,6 +40,8 @@ import org.jspecify.annotations.Nullable;
  * <p>A launch happens at most once: launching again returns the same process.
  */
 public final class Launcher {
+    private static final Logger LOG = LoggerFactory.getLogger(Launcher.class);
+
     private static final String KEEPER_SCRIPT = "HOMEOSTAT_KEEPER_SCRIPT";
 
     /** What a process has touched before it joins a group stays charged to the one before; what it executes then begins with nothing. */
@@ -167,7 +171,9 @@ public final class Launcher {
         Path state = layout.workloadState(id);
         SecureDirectories.create(state, SecureDirectories.OURS);
         if (Account.ourUid() == 0) {
-            StateOwner.of(account).own(state, layout.log(id));
+            StateOwner owner = StateOwner.of(account);
+            owner.own(state).ifPresent(left -> LOG.warn("[{}] {}", id.brief(), left));
+            owner.keepTheirs(layout.log(id)).ifPresent(removed -> LOG.warn("[{}] {}", id.brief(), removed));
         }
         if (account != null) {
             SecureDirectories.letThrough(layout.stateDir(), state);

@@ -2,6 +2,7 @@ package io.homeostat.actuate.launch;
 
 import io.homeostat.actuate.LocalDisk;
 import io.homeostat.actuate.SecureDirectories;
+import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.observe.health.PluginChannel;
@@ -13,6 +14,8 @@ import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Plugins listen on the socket that they are told at their launch, and end when they are asked to. Sockets are in a directory closed
@@ -20,6 +23,8 @@ import org.jspecify.annotations.Nullable;
  * cannot create anything there: it listens in a directory of that user, and a symlink is at the usual place.
  */
 public final class PluginProtocol implements ProcessProtocol {
+    private static final Logger LOG = LoggerFactory.getLogger(PluginProtocol.class);
+
     private final Layout layout;
     private final PluginChannel plugins;
 
@@ -31,10 +36,12 @@ public final class PluginProtocol implements ProcessProtocol {
 
     @Override
     public Preparation prepare(Instance instance, @Nullable Account account) throws IOException {
-        return Preparation.of(
-                "--protocol=unix",
-                "--address=" + socket(instance, account),
-                "--errorlogfile=" + layout.workloadState(instance.workload()).resolve("errors.log"));
+        WorkloadId id = instance.workload();
+        Path errors = layout.workloadState(id).resolve("errors.log");
+        if (Account.ourUid() == 0) {
+            StateOwner.of(account).keepTheirs(errors).ifPresent(removed -> LOG.warn("[{}] {}", id.brief(), removed));
+        }
+        return Preparation.of("--protocol=unix", "--address=" + socket(instance, account), "--errorlogfile=" + errors);
     }
 
     /** Asks only when Start is known to have succeeded: some plugins crash on a Stop before Start. */

@@ -184,7 +184,7 @@ class DriverProtocolTest {
     @Test
     void whoeverItRanAsBeforeCanNotListenInItsPlaceAnyMore() throws Exception {
         Assumptions.assumeTrue(Account.ourUid() == 0, "only root can become somebody else");
-        launch(USER, "exit 0");
+        bed.ended(launch(USER, "chmod 0777 $TMPDIR"));
         launch(null, "exit 0");
 
         assertEquals(0, uid(sockets()));

@@ -3,6 +3,7 @@ package io.homeostat.actuate.launch;
 import static org.junit.jupiter.api.Assertions.assertAll;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -361,6 +362,62 @@ class LaunchAsUserTest {
     }
 
     @Test
+    void aFormerUserWhoHasLetEverybodyInDoesNotComeInAnyMore() throws Exception {
+        onlyRoot();
+        Path state = bed.layout.workloadState(TestBed.PROCESS);
+        bed.ended(launch(TestBed.PROCESS, USER, installed("chmod 0777 " + state)));
+        Path precious = Files.writeString(root.resolve("precious"), "");
+        Path log = bed.layout.log(TestBed.PROCESS);
+
+        bed.ended(launch(TestBed.PROCESS, "daemon", installed("echo one")));
+        assertNotEquals(0, asNobody("ln -sf " + precious + " " + log));
+        bed.ended(launch(TestBed.PROCESS, null, installed("echo two")));
+        assertNotEquals(0, asNobody("ln -sf " + precious + " " + log));
+
+        assertEquals("rwx------", rights(state));
+        assertEquals("", Files.readString(precious));
+    }
+
+    /** In a directory that its user has opened to others, and opens again, it may come to be one at any time. */
+    @Test
+    void aLogThatIsALinkOrHasAnotherNameIsNotWrittenToAlsoWhenTheUserStays() throws Exception {
+        onlyRoot();
+        Path precious = Files.writeString(root.resolve("precious"), "");
+        Path log = bed.layout.log(TestBed.PROCESS);
+        bed.ended(launch(TestBed.PROCESS, null, installed("echo first")));
+
+        Files.delete(log);
+        Files.createSymbolicLink(log, precious);
+        bed.ended(launch(TestBed.PROCESS, null, installed("echo second")));
+        assertEquals("second\n", bed.log(TestBed.PROCESS));
+
+        Files.delete(log);
+        Files.createLink(log, precious);
+        bed.ended(launch(TestBed.PROCESS, null, installed("echo third")));
+        assertEquals("third\n", bed.log(TestBed.PROCESS));
+
+        Files.delete(log);
+        Files.createDirectories(log.resolve("inner"));
+        bed.ended(launch(TestBed.PROCESS, null, installed("echo fourth")));
+        assertEquals("fourth\n", bed.log(TestBed.PROCESS));
+
+        assertEquals("", Files.readString(precious));
+    }
+
+    @Test
+    void aPluginOfAnotherUserIsNotLedAwayByTheFileForItsErrors() throws Exception {
+        onlyRoot();
+        Path precious = Files.writeString(root.resolve("precious"), "");
+        Path errors = bed.layout.workloadState(TestBed.PLUGIN).resolve("errors.log");
+        bed.ended(launch(TestBed.PLUGIN, USER, installed("ln -s " + precious + " " + errors)));
+
+        bed.ended(launch(TestBed.PLUGIN, null, installed("echo written >> " + errors)));
+
+        assertEquals("", Files.readString(precious));
+        assertEquals("written\n", Files.readString(errors));
+    }
+
+    @Test
     void aLogThatTheFormerUserReplacedByALinkIsNotWrittenTo() throws Exception {
         onlyRoot();
         Path precious = Files.writeString(root.resolve("precious"), "");
@@ -470,6 +527,13 @@ class LaunchAsUserTest {
 
     private Instance launch(WorkloadId id, @Nullable String user, Path program) throws Exception {
         return bed.launch(new LaunchRequest(bed.instance(id), program, ImmutableList.of(), ImmutableMap.of(), user));
+    }
+
+    private static int asNobody(String script) throws Exception {
+        return new ProcessBuilder(
+                        "setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "/bin/sh", "-c", script)
+                .start()
+                .waitFor();
     }
 
     private static int uid(Path file) throws IOException {

@@ -160,8 +160,7 @@ public final class DriverMachine implements AutoCloseable {
     public void runProcessAs(int uid, int gid) throws IOException {
         Files.writeString(
                 proc.resolve(PID + "/status"),
-                "Name:\trunner\nUid:\t%1$d\t%1$d\t%1$d\t%1$d\nGid:\t%2$d\t%2$d\t%2$d\t%2$d\n"
-                        .formatted(uid, gid));
+                "Name:\trunner\nUid:\t%1$d\t%1$d\t%1$d\t%1$d\nGid:\t%2$d\t%2$d\t%2$d\t%2$d\n".formatted(uid, gid));
     }
 
     @Override

@@ -214,8 +214,7 @@ class TaskLaunchTest extends TaskTestBed {
 
         bench.create(spec);
 
-        assertEquals(
-                mode, Integer.toOctalString((int) Files.getAttribute(bench.place.root(), "unix:mode") & 07777));
+        assertEquals(mode, Integer.toOctalString((int) Files.getAttribute(bench.place.root(), "unix:mode") & 07777));
         assertEquals(group, Files.getAttribute(bench.place.root(), "unix:gid"));
     }
 
