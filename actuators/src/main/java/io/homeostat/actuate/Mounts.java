@@ -1,22 +1,18 @@
 package io.homeostat.actuate;
 
-import com.google.common.base.Splitter;
 import com.google.common.collect.ImmutableList;
+import io.homeostat.desired.platform.MountTable;
 import io.homeostat.observe.process.ChangedThread;
 import io.homeostat.observe.process.Libc;
 import io.homeostat.observe.process.PinnedFile;
 import java.io.IOException;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
-import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 
 /**
  * What is mounted, mount(2) and umount(2). The directories concerned belong to tasks, which may replace them by links at any time, so the
@@ -37,14 +33,6 @@ public final class Mounts {
 
     /** More often than anybody mounts something over the same directory. */
     private static final int ROUNDS = 10;
-
-    /** How proc_pid_mountinfo(5) writes spaces and the like. */
-    private static final Pattern ESCAPED = Pattern.compile("\\\\([0-7]{3})");
-
-    /** What is never written otherwise. */
-    private static final Pattern PLAIN = Pattern.compile("[A-Za-z0-9._/-]+");
-
-    private static final int MOUNT_POINT = 4;
 
     private final Path table;
     private final Kernel kernel;
@@ -94,24 +82,7 @@ public final class Mounts {
 
     /** Where something is mounted, at or below this directory, in the order in which it was. */
     public ImmutableList<Path> below(Path directory) throws IOException {
-        Path real = real(directory);
-        String name = real.toString();
-        boolean isPlain = PLAIN.matcher(name).matches();
-        ImmutableList.Builder<Path> found = ImmutableList.builder();
-        for (String line : Files.readAllLines(table, StandardCharsets.ISO_8859_1)) {
-            if (isPlain && !line.contains(name)) {
-                // To take it apart costs far more, and with a hundred tasks there are hundreds.
-                continue;
-            }
-            List<String> fields = Splitter.on(' ').splitToList(line);
-            if (fields.size() > MOUNT_POINT) {
-                Path point = Path.of(unescaped(fields.get(MOUNT_POINT)));
-                if (point.startsWith(real)) {
-                    found.add(point);
-                }
-            }
-        }
-        return found.build();
+        return MountTable.pointsBelow(real(directory), table);
     }
 
     /** With the links on the way to it followed, but never its own name: that may be a link by now. */
@@ -120,13 +91,6 @@ public final class Mounts {
         return above == null
                 ? directory
                 : above.toRealPath().resolve(directory.getFileName().toString());
-    }
-
-    private static String unescaped(String field) {
-        String bytes = ESCAPED.matcher(field)
-                .replaceAll(found ->
-                        Matcher.quoteReplacement(Character.toString((char) Integer.parseInt(found.group(1), 8))));
-        return new String(bytes.getBytes(StandardCharsets.ISO_8859_1), StandardCharsets.UTF_8);
     }
 
     /** Whether something is mounted at this directory. */

@@ -3,66 +3,145 @@ package io.homeostat.desired.platform;
 import com.google.common.base.Splitter;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
+import com.google.common.io.BaseEncoding;
 import java.io.IOException;
+import java.net.URI;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
-import java.util.regex.Matcher;
+import java.util.function.Predicate;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
-/** The mounts that a process sees, proc_pid_mountinfo(5). */
-record MountTable(ImmutableList<Mount> mounts) {
+/**
+ * The mounts that a process sees, in the order in which they were made: proc_pid_mountinfo(5). {@link java.nio.file.FileStore} is of no use
+ * where a file is on none of these, as in a chroot whose root is no mount point: there it fails for every file.
+ */
+public record MountTable(ImmutableList<Mount> mounts) {
     /**
      * A mount.
      *
      * @param id which no other has, not even in another mount namespace
      * @param above the id of the mount that it is mounted on
-     * @param readOnly whether nobody can write through this mount
-     * @param fileSystemReadOnly whether nobody can write through any mount of its file system
+     * @param point where it is mounted
+     * @param options of this mount alone
+     * @param type of its file system, such as {@code ext4}
+     * @param fileSystemOptions of its file system, through whatever mount it is seen
      */
-    record Mount(String id, String above, Path point, boolean readOnly, boolean fileSystemReadOnly) {}
+    public record Mount(
+            String id,
+            String above,
+            Path point,
+            ImmutableSet<String> options,
+            String type,
+            ImmutableSet<String> fileSystemOptions) {
+        private static final ImmutableSet<String> IN_MEMORY = ImmutableSet.of("tmpfs", "ramfs");
+
+        /** Whether nobody can write through this mount. */
+        public boolean isReadOnly() {
+            return options.contains("ro") || isFileSystemReadOnly();
+        }
+
+        /** Whether nobody can write through any mount of its file system. */
+        public boolean isFileSystemReadOnly() {
+            return fileSystemOptions.contains("ro");
+        }
+
+        /** Whether no program on it can be executed. */
+        public boolean isNoExec() {
+            return options.contains("noexec");
+        }
+
+        /** Whether what is written there is memory. */
+        public boolean isInMemory() {
+            return IN_MEMORY.contains(type);
+        }
+    }
 
     private static final Splitter BLANKS = Splitter.on(' ');
+    private static final Splitter COMMAS = Splitter.on(',');
 
-    /** How blanks and the like are written. */
-    private static final Pattern ESCAPED = Pattern.compile("\\\\([0-7]{3})");
+    /** Between fields of which there may be more, and those of the file system. */
+    private static final String SEPARATOR = "-";
 
     private static final int ID = 0;
     private static final int ABOVE = 1;
     private static final int POINT = 4;
     private static final int OPTIONS = 5;
+    private static final int TYPE = 1;
+    private static final int FILE_SYSTEM_OPTIONS = 3;
 
-    /** @throws java.nio.file.InvalidPathException when a place has a name that Java can't write */
-    static MountTable read(Path file) throws IOException {
-        return parse(Files.readAllLines(file, StandardCharsets.ISO_8859_1));
+    private static final int ESCAPE_DIGITS = 3;
+
+    /** What is never escaped. */
+    private static final Pattern PLAIN = Pattern.compile("[A-Za-z0-9._/-]+");
+
+    /**
+     * Reads a table.
+     *
+     * @param file like /proc/self/mountinfo
+     */
+    public static MountTable read(Path file) throws IOException {
+        return parse(lines(file));
+    }
+
+    /** Where something is mounted, at or below a directory whose path leads through no links. */
+    public static ImmutableList<Path> pointsBelow(Path directory, Path file) throws IOException {
+        String name = directory.toString();
+        // To take a line apart costs far more, and with a hundred tasks there are hundreds.
+        Predicate<String> mayBeBelow = PLAIN.matcher(name).matches() ? line -> line.contains(name) : line -> true;
+        return parse(lines(file).stream().filter(mayBeBelow).toList()).mounts.stream()
+                .map(Mount::point)
+                .filter(point -> point.startsWith(directory))
+                .collect(ImmutableList.toImmutableList());
+    }
+
+    private static List<String> lines(Path file) throws IOException {
+        return Files.readAllLines(file, StandardCharsets.ISO_8859_1);
     }
 
     static MountTable parse(List<String> lines) {
-        return new MountTable(lines.stream()
-                .map(BLANKS::splitToList)
-                .filter(fields -> fields.size() > OPTIONS)
-                .map(fields -> new Mount(
-                        fields.get(ID),
-                        fields.get(ABOVE),
-                        Path.of(unescaped(fields.get(POINT))),
-                        isReadOnly(fields.get(OPTIONS)),
-                        isReadOnly(fields.getLast())))
-                .collect(ImmutableList.toImmutableList()));
+        return new MountTable(
+                lines.stream().flatMap(line -> mount(line).stream()).collect(ImmutableList.toImmutableList()));
     }
 
-    private static boolean isReadOnly(String options) {
-        return options.equals("ro") || options.startsWith("ro,");
+    private static Optional<Mount> mount(String line) {
+        List<String> fields = BLANKS.splitToList(line);
+        int separator = fields.indexOf(SEPARATOR);
+        if (separator <= OPTIONS || fields.size() <= separator + FILE_SYSTEM_OPTIONS) {
+            return Optional.empty();
+        }
+        return Optional.of(new Mount(
+                fields.get(ID),
+                fields.get(ABOVE),
+                path(fields.get(POINT)),
+                ImmutableSet.copyOf(COMMAS.split(fields.get(OPTIONS))),
+                fields.get(separator + TYPE),
+                ImmutableSet.copyOf(COMMAS.split(fields.get(separator + FILE_SYSTEM_OPTIONS)))));
     }
 
-    private static String unescaped(String field) {
-        String bytes = ESCAPED.matcher(field)
-                .replaceAll(found ->
-                        Matcher.quoteReplacement(Character.toString((char) Integer.parseInt(found.group(1), 8))));
-        return new String(bytes.getBytes(StandardCharsets.ISO_8859_1), StandardCharsets.UTF_8);
+    /**
+     * The path of a mount point, in which blanks and the like are written as octal numbers. By its bytes: a path that is made of characters
+     * can't have those that the locale lacks.
+     */
+    private static Path path(String field) {
+        StringBuilder uri = new StringBuilder("file://");
+        for (int at = 0; at < field.length(); at++) {
+            char next = field.charAt(at);
+            if (next == '\\' && at + ESCAPE_DIGITS < field.length()) {
+                next = (char) Integer.parseInt(field, at + 1, at + 1 + ESCAPE_DIGITS, 8);
+                at += ESCAPE_DIGITS;
+            }
+            if (next == '/') {
+                uri.append(next);
+            } else {
+                uri.append('%').append(BaseEncoding.base16().encode(new byte[] {(byte) next}));
+            }
+        }
+        return Path.of(URI.create(uri.toString()));
     }
 
     boolean has(Mount mount) {
@@ -70,7 +149,7 @@ record MountTable(ImmutableList<Mount> mounts) {
     }
 
     /** The mount that a path is on which leads through no links; empty for what is on none of these, as in a change root. */
-    Optional<Mount> of(Path path) {
+    public Optional<Mount> of(Path path) {
         Optional<Mount> found = Optional.empty();
         Optional<Mount> next = first(null, path);
         while (next.isPresent()) {
@@ -84,9 +163,11 @@ record MountTable(ImmutableList<Mount> mounts) {
     private Optional<Mount> first(@Nullable Mount on, Path path) {
         ImmutableSet<String> ids = mounts.stream().map(Mount::id).collect(ImmutableSet.toImmutableSet());
         return mounts.stream()
-                .filter(mount -> on == null
-                        ? !ids.contains(mount.above())
-                        : mount.above().equals(on.id()))
+                .filter(mount -> {
+                    // The first one of all is mounted on itself.
+                    boolean isFirst = mount.above().equals(mount.id()) || !ids.contains(mount.above());
+                    return on == null ? isFirst : !isFirst && mount.above().equals(on.id());
+                })
                 .filter(mount -> path.startsWith(mount.point()))
                 .min(Comparator.comparingInt(mount -> mount.point().getNameCount()));
     }

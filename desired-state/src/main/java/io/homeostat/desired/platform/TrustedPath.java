@@ -9,7 +9,6 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.AccessDeniedException;
 import java.nio.file.FileSystemException;
 import java.nio.file.Files;
-import java.nio.file.InvalidPathException;
 import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
@@ -179,7 +178,7 @@ public final class TrustedPath {
      */
     static boolean isReadOnly(Path path, MountTable ours, MountTable ofInit) {
         return ours.of(path)
-                .filter(mount -> mount.fileSystemReadOnly() || (mount.readOnly() && ofInit.has(mount)))
+                .filter(mount -> mount.isFileSystemReadOnly() || (mount.isReadOnly() && ofInit.has(mount)))
                 .isPresent();
     }
 
@@ -464,7 +463,7 @@ public final class TrustedPath {
                         path,
                         MountTable.read(Path.of("/proc/self/mountinfo")),
                         MountTable.read(Path.of("/proc/1/mountinfo")));
-            } catch (IOException | InvalidPathException e) {
+            } catch (IOException e) {
                 return false;
             }
         }

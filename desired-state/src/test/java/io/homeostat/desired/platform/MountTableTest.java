@@ -3,12 +3,19 @@ package io.homeostat.desired.platform;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.homeostat.desired.platform.MountTable.Mount;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 
 class MountTableTest {
+    @TempDir
+    private Path temp;
+
     private static final List<String> HOST = List.of(
             "22 27 0:21 / /proc rw,relatime shared:5 - proc proc rw",
             "27 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw,discard",
@@ -34,6 +41,73 @@ class MountTableTest {
 
         assertEquals(Optional.empty(), inChangeRoot.of(Path.of("/etc")));
         assertEquals(Optional.of("50"), inChangeRoot.of(Path.of("/proc/self")).map(Mount::id));
+    }
+
+    @Test
+    void theFirstMountOfAllIsMountedOnItself() {
+        MountTable ofInitramfs =
+                MountTable.parse(List.of("1 1 0:2 / / rw - rootfs rootfs rw", "22 1 0:21 / /proc rw - proc proc rw"));
+
+        assertEquals(Optional.of("1"), ofInitramfs.of(Path.of("/etc")).map(Mount::id));
+        assertEquals(Optional.of("22"), ofInitramfs.of(Path.of("/proc/self")).map(Mount::id));
+    }
+
+    @Test
+    void whatIsNoLineOfAMountIsLeftOut() {
+        assertEquals(
+                List.of("/"),
+                MountTable.parse(List.of("", "not a mount", "1 2 0:1 / /x rw - ext4", "27 1 254:0 / / rw - ext4 a rw"))
+                        .mounts()
+                        .stream()
+                        .map(mount -> mount.point().toString())
+                        .toList());
+    }
+
+    @Test
+    void aMountTellsWhatItsFileSystemIsAndWhatItDenies() {
+        Mount disk = only("30 1 8:1 / /disk ro,noexec - xfs /dev/sdb1 rw");
+        assertEquals(List.of(true, false, true, false), facts(disk));
+        Mount readOnly = only("30 1 8:1 / /disk rw shared:1 master:2 - tmpfs none ro,error=noexecutable");
+        assertEquals(List.of(true, true, false, true), facts(readOnly));
+    }
+
+    private static Mount only(String line) {
+        return MountTable.parse(List.of(line)).of(Path.of("/disk")).orElseThrow();
+    }
+
+    private static List<Boolean> facts(Mount mount) {
+        return List.of(mount.isReadOnly(), mount.isFileSystemReadOnly(), mount.isNoExec(), mount.isInMemory());
+    }
+
+    @Test
+    void aPointIsToldByItsBytesWhateverTheLocaleLacks() throws IOException {
+        Path odd = Files.createDirectories(temp.toRealPath().resolve("a\\ b\t%20"));
+        Path table = Files.writeString(
+                temp.resolve("mountinfo"),
+                "30 1 8:1 / /caf\u00c3\u00a9 rw - ext4 none rw\n31 1 8:1 / "
+                        + odd.toString()
+                                .replace("\\", "\\134")
+                                .replace(" ", "\\040")
+                                .replace("\t", "\\011")
+                        + " rw - ext4 none rw\n",
+                StandardCharsets.ISO_8859_1);
+
+        assertEquals(List.of(odd), MountTable.pointsBelow(odd, table));
+        assertEquals(List.of(odd), MountTable.pointsBelow(temp.toRealPath(), table));
+        assertEquals(2, MountTable.pointsBelow(Path.of("/"), table).size());
+        assertEquals(
+                "/caf%C3%A9",
+                MountTable.read(table).mounts().getFirst().point().toUri().getRawPath());
+    }
+
+    @Test
+    void itAgreesWithJava() throws IOException {
+        assertEquals(
+                Files.getFileStore(temp).type(),
+                MountTable.read(Path.of("/proc/self/mountinfo"))
+                        .of(temp.toRealPath())
+                        .orElseThrow()
+                        .type());
     }
 
     @Test

@@ -7,7 +7,8 @@ import io.homeostat.actuate.limits.LimitEnforcer.LimitResult;
 import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.model.Lifecycle.Limits;
 import io.homeostat.desired.platform.Layout;
-import io.homeostat.observe.host.Mount;
+import io.homeostat.desired.platform.MountTable;
+import io.homeostat.desired.platform.MountTable.Mount;
 import io.homeostat.observe.limits.AgentGroup;
 import io.homeostat.observe.limits.CgroupLayout;
 import java.io.IOException;
@@ -62,7 +63,7 @@ final class OwnGroup implements AutoCloseable {
     /** What a directory is on; empty when that is not to be seen. */
     static Optional<Mount> mount(Path directory) {
         try {
-            return Mount.of(directory, Path.of("/proc"));
+            return MountTable.read(Path.of("/proc/self/mountinfo")).of(directory.toRealPath());
         } catch (IOException e) {
             LOG.debug("which file system {} is on can't be seen: {}", directory, Disk.reason(e));
             return Optional.empty();

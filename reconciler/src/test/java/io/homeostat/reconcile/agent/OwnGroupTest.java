@@ -9,8 +9,8 @@ import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.model.schema.Cpu;
 import io.homeostat.desired.model.schema.Size;
 import io.homeostat.desired.platform.Layout;
+import io.homeostat.desired.platform.MountTable.Mount;
 import io.homeostat.desired.yaml.AgentConfigReader;
-import io.homeostat.observe.host.Mount;
 import io.homeostat.reconcile.HeardLog;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -145,7 +145,8 @@ class OwnGroupTest {
     }
 
     private OwnGroup enter(boolean isAsked, String fileSystem) {
-        Mount mount = new Mount(Path.of("/var/lib"), fileSystem, ImmutableSet.of("rw"));
+        Mount mount =
+                new Mount("30", "27", Path.of("/var/lib"), ImmutableSet.of("rw"), fileSystem, ImmutableSet.of("rw"));
         return OwnGroup.enter(cgroups, temp.resolve("proc"), isAsked, LAYOUT, Optional.of(mount), DEFAULTS);
     }
 

@@ -1,12 +1,11 @@
 package io.homeostat.reconcile.agent.guest;
 
-import com.google.common.base.Splitter;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
 import com.google.common.collect.Sets;
 import io.homeostat.actuate.LocalDisk;
-import io.homeostat.observe.process.SystemCharset;
+import io.homeostat.desired.platform.MountTable;
 import io.homeostat.proto.kata.Storage;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -17,8 +16,6 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
 /** Mounts what callers want mounted in this machine: what needs no device to be found first. */
@@ -33,10 +30,6 @@ final class Storages {
             "9p", "9p",
             "overlayfs", "overlay",
             "bind", "none");
-
-    private static final Splitter FIELDS = Splitter.on(' ');
-    private static final int POINT = 4;
-    private static final Pattern OCTAL = Pattern.compile("\\\\([0-7]{3})");
 
     private final GuestPaths paths;
     private final Tools tools;
@@ -197,35 +190,20 @@ final class Storages {
 
     /** @throws IOException when something is: deleting what is there would delete what is elsewhere */
     void requireNothingMounted(Path directory) throws IOException {
-        for (Path point : mounted()) {
-            if (point.startsWith(directory)) {
-                throw new FileSystemException(
-                        point.toString(), null, "is still mounted, and nothing below it is deleted");
-            }
+        for (Path point : MountTable.pointsBelow(directory, mountTable)) {
+            throw new FileSystemException(point.toString(), null, "is still mounted, and nothing below it is deleted");
         }
     }
 
     /** Whatever is mounted in a directory, by whomever. */
     void unmountBelow(Path directory) throws IOException, InterruptedException {
-        for (Path point : mounted().reversed()) {
-            if (point.startsWith(directory)) {
-                unmount(point);
-            }
+        for (Path point : MountTable.pointsBelow(directory, mountTable).reverse()) {
+            unmount(point);
         }
     }
 
     private boolean isMounted(Path point) throws IOException {
-        return mounted().contains(point.toRealPath());
-    }
-
-    /** In the order in which it was mounted: proc_pid_mountinfo(5), where blanks are written as octal numbers. */
-    private ImmutableList<Path> mounted() throws IOException {
-        return new String(Files.readAllBytes(mountTable), SystemCharset.get())
-                .lines()
-                .map(line -> FIELDS.limit(POINT + 2).splitToList(line).get(POINT))
-                .map(point -> Path.of(OCTAL.matcher(point)
-                        .replaceAll(match ->
-                                Matcher.quoteReplacement(Character.toString(Integer.parseInt(match.group(1), 8))))))
-                .collect(ImmutableList.toImmutableList());
+        Path real = point.toRealPath();
+        return MountTable.pointsBelow(real, mountTable).contains(real);
     }
 }

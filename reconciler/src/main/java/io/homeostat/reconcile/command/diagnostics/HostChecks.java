@@ -3,9 +3,12 @@ package io.homeostat.reconcile.command.diagnostics;
 import com.google.common.base.Splitter;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
+import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.model.Lifecycle.Limits;
 import io.homeostat.desired.model.schema.Cpu;
 import io.homeostat.desired.model.schema.Size;
+import io.homeostat.desired.platform.MountTable;
+import io.homeostat.desired.platform.MountTable.Mount;
 import io.homeostat.observe.limits.AgentGroup;
 import io.homeostat.observe.limits.CgroupHierarchy;
 import io.homeostat.observe.limits.CgroupLayout;
@@ -26,7 +29,6 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
-import org.jspecify.annotations.Nullable;
 
 /** What the kernel and the system around it can do. */
 final class HostChecks {
@@ -36,6 +38,11 @@ final class HostChecks {
     private static final long LEAST_WATCHES = 8192;
     private static final Instant BEFORE_US = Instant.parse("2026-01-01T00:00:00Z");
     private static final Instant AFTER_ALL_CERTIFICATES = Instant.parse("2100-01-01T00:00:00Z");
+
+    private static final Path PROC = Path.of("/proc");
+
+    /** Options of /proc by which processes of others are seen. */
+    private static final ImmutableSet<String> SHOWN = ImmutableSet.of("hidepid=0", "hidepid=off");
 
     private final Path proc;
     private final boolean isRoot;
@@ -114,31 +121,23 @@ final class HostChecks {
 
     /** Root's processes are seen by root, whatever hidepid says. */
     Finding proc() throws IOException {
-        try (Stream<String> mounts = Files.lines(proc.resolve("self/mounts"), StandardCharsets.UTF_8)) {
-            @Nullable
-            String options = mounts.map(line -> Splitter.on(' ').splitToList(line))
-                    .filter(mount -> mount.size() > 3 && mount.get(1).equals("/proc"))
-                    .map(mount -> mount.get(3))
-                    .reduce((first, second) -> second)
-                    .orElse(null);
-            if (options == null) {
-                return Finding.fail(
-                        "proc", "/proc is not mounted", "mount it: nothing is known of a process without it");
-            }
-            boolean hidden = Splitter.on(',')
-                    .splitToStream(options)
-                    .anyMatch(option -> option.startsWith("hidepid=")
-                            && !option.equals("hidepid=0")
-                            && !option.equals("hidepid=off"));
-            return hidden && !Files.isReadable(proc.resolve("1/environ"))
-                    ? Finding.warn(
-                            "proc",
-                            "/proc hides the processes of other users (" + options + ")",
-                            isRoot
-                                    ? "mount /proc without hidepid, or give root the capability CAP_SYS_PTRACE"
-                                    : "run as root, or mount /proc with gid= of a group that this user is in")
-                    : Finding.ok("proc", "/proc shows the processes");
+        Optional<Mount> mount = MountTable.read(proc.resolve("self/mountinfo"))
+                .of(PROC)
+                .filter(on -> on.point().equals(PROC));
+        if (mount.isEmpty()) {
+            return Finding.fail("proc", "/proc is not mounted", "mount it: nothing is known of a process without it");
         }
+        Optional<String> hidden = mount.get().fileSystemOptions().stream()
+                .filter(option -> option.startsWith("hidepid=") && !SHOWN.contains(option))
+                .findFirst();
+        return hidden.isPresent() && !Files.isReadable(proc.resolve("1/environ"))
+                ? Finding.warn(
+                        "proc",
+                        "/proc hides the processes of other users (" + hidden.get() + ")",
+                        isRoot
+                                ? "mount /proc without hidepid, or give root the capability CAP_SYS_PTRACE"
+                                : "run as root, or mount /proc with gid= of a group that this user is in")
+                : Finding.ok("proc", "/proc shows the processes");
     }
 
     /** Says what the agent itself will find when a workload has limits. */

@@ -1,11 +1,12 @@
 package io.homeostat.reconcile.command.diagnostics;
 
 import io.homeostat.desired.platform.Layout;
+import io.homeostat.desired.platform.MountTable;
+import io.homeostat.desired.platform.MountTable.Mount;
 import io.homeostat.desired.state.StateReader;
 import io.homeostat.desired.state.StoreException;
 import io.homeostat.desired.state.sqlite.StateLock;
 import io.homeostat.desired.state.sqlite.StateStores;
-import io.homeostat.observe.host.Mount;
 import io.homeostat.observe.process.ProcFs;
 import io.homeostat.reconcile.command.diagnostics.Doctor.Finding;
 import io.homeostat.reconcile.command.environment.AgentFile;
@@ -50,7 +51,7 @@ final class StateChecks {
 
     private Finding directory(String check, Path directory, String option) throws IOException {
         Path there = existing(directory);
-        if (Mount.of(there, proc).filter(Mount::isReadOnly).isPresent()) {
+        if (mount(there).filter(Mount::isReadOnly).isPresent()) {
             return Finding.fail(
                     check,
                     directory + " is on a read-only file system",
@@ -85,7 +86,7 @@ final class StateChecks {
 
     Finding disk() throws IOException {
         Path there = existing(layout.stateDir());
-        Optional<Mount> mount = Mount.of(there, proc);
+        Optional<Mount> mount = mount(there);
         long room = there.toFile().getUsableSpace();
         String words = (room >> 20) + " MiB left"
                 + mount.map(seen -> " on " + seen.type()).orElse("") + " for " + layout.stateDir();
@@ -105,6 +106,10 @@ final class StateChecks {
         return room < LEAST_ROOM
                 ? Finding.warn("disk", words, "make room: archives and databases need some")
                 : Finding.ok("disk", words);
+    }
+
+    private Optional<Mount> mount(Path file) throws IOException {
+        return MountTable.read(proc.resolve("self/mountinfo")).of(file.toRealPath());
     }
 
     Finding sockets() {

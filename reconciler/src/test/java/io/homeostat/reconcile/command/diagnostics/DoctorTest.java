@@ -151,7 +151,7 @@ class DoctorTest {
     @Test
     void inAChrootWhoseRootIsNoMountPointTheDirectoriesAreLookedAtAllTheSame() throws IOException {
         Path self = Files.createDirectories(directory.resolve("proc/self"));
-        Files.writeString(self.resolve("mounts"), "proc /proc proc rw 0 0\n");
+        Files.writeString(self.resolve("mountinfo"), "22 27 0:21 / /proc rw - proc proc rw\n");
         StateChecks state = new StateChecks(layout(), directory.resolve("proc"));
 
         assertEquals(
@@ -164,14 +164,15 @@ class DoctorTest {
                         .matches("[0-9]+ MiB left for "
                                 + Pattern.quote(layout().stateDir().toString()) + ".*"),
                 state.disk().toString());
-        Files.writeString(self.resolve("mounts"), "none " + directory.toRealPath() + " ext4 rw,noexec 0 0\n");
+        Files.writeString(
+                self.resolve("mountinfo"), "30 27 8:1 / " + directory.toRealPath() + " rw,noexec - ext4 none rw\n");
         assertTrue(state.disk().message().endsWith(", mounted noexec: no program that is installed there can run"));
     }
 
     @Test
     void rootIsNotToldToRunItAsRoot() throws IOException {
         Path self = Files.createDirectories(directory.resolve("self"));
-        Files.writeString(self.resolve("mounts"), "proc /proc proc rw,hidepid=invisible 0 0\n");
+        Files.writeString(self.resolve("mountinfo"), "22 27 0:21 / /proc rw - proc proc rw,hidepid=invisible\n");
         for (boolean isRoot : new boolean[] {false, true}) {
             HostChecks host = new HostChecks(directory, isRoot, NOW);
             for (Finding finding : List.of(host.cgroups(CgroupLayout.NONE), host.proc())) {
@@ -299,11 +300,11 @@ class DoctorTest {
     @Test
     void processesThatAreHiddenAreAWarning() throws IOException {
         Path self = Files.createDirectories(directory.resolve("self"));
-        Files.writeString(self.resolve("mounts"), "proc /proc proc rw,hidepid=invisible 0 0\n");
+        Files.writeString(self.resolve("mountinfo"), "22 27 0:21 / /proc rw - proc proc rw,hidepid=invisible\n");
         assertEquals(Level.WARN, new HostChecks(directory, false, NOW).proc().level());
-        Files.writeString(self.resolve("mounts"), "proc /proc proc rw,hidepid=0 0 0\n");
+        Files.writeString(self.resolve("mountinfo"), "22 27 0:21 / /proc rw - proc proc rw,hidepid=0\n");
         assertEquals(Level.OK, new HostChecks(directory, false, NOW).proc().level());
-        Files.writeString(self.resolve("mounts"), "tmpfs /tmp tmpfs rw 0 0\n");
+        Files.writeString(self.resolve("mountinfo"), "22 27 0:21 / /tmp rw - tmpfs tmpfs rw\n");
         assertEquals(Level.FAIL, new HostChecks(directory, false, NOW).proc().level());
     }
 
