@@ -172,6 +172,26 @@ final class RecoveryTest {
         assertEquals(pid, homeostat.pid("process/slow"));
     }
 
+    @Test
+    void anInterruptedStatusLeavesNoProbeBehind() throws IOException {
+        Path mark = homeostat.directory().resolve("hang");
+        Path probe = homeostat.directory().resolve("probe");
+        String command = "test ! -e " + mark + " || { echo $$ > " + probe + "; exec sleep 1000; }";
+        homeostat.applied(Document.script("web", "exec sleep 1000")
+                .with("probe.exec.command", new String[] {"/bin/sh", "-c", command})
+                .with("health.timeout", "60s"));
+        homeostat.file("hang", "");
+        Command status = homeostat.start("status");
+        eventually().until(() -> Files.exists(probe) && Files.size(probe) > 0);
+        long pid = Long.parseLong(Files.readString(probe).strip());
+
+        status.terminate();
+
+        Result ended = status.await(Duration.ofSeconds(15));
+        assertTrue(ended.exit() == 143 || ended.exit() == 130, ended::toString);
+        eventually().until(() -> !Processes.isAlive(pid));
+    }
+
     @Tag("nightly")
     @Test
     void aLostDatabaseDoublesNoProcess() throws IOException {

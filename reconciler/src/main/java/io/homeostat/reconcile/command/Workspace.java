@@ -35,6 +35,7 @@ import io.homeostat.observe.process.ProcFs;
 import io.homeostat.observe.process.UnknownLaunches;
 import io.homeostat.reconcile.command.environment.CommandFailure;
 import io.homeostat.reconcile.command.environment.Environment;
+import io.homeostat.reconcile.command.environment.Environment.Interrupts;
 import io.homeostat.reconcile.command.environment.UserDirectories;
 import io.homeostat.reconcile.command.output.Console;
 import io.homeostat.reconcile.command.output.Overtaken;
@@ -371,7 +372,9 @@ public record Workspace(String word, Environment environment, Console console, L
                         false,
                         ImmutableList.of(),
                         ImmutableList.of()));
-        try (MetadataClient metadata = environment.metadata();
+        // A probe that runs a command would outlive whoever asks for it.
+        try (Interrupts.Guard _ = environment.interrupts().guard();
+                MetadataClient metadata = environment.metadata();
                 InstanceObservers instances = observers(memory.memory().instances()::get)) {
             Survey.Findings seen = new Survey(
                             instances.with(metadata),
