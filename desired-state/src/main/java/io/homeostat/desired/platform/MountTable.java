@@ -4,6 +4,7 @@ import com.google.common.base.Splitter;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
 import com.google.common.io.BaseEncoding;
+import com.google.common.primitives.Longs;
 import java.io.IOException;
 import java.net.URI;
 import java.nio.charset.StandardCharsets;
@@ -14,6 +15,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.function.Predicate;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -26,6 +28,7 @@ public record MountTable(ImmutableList<Mount> mounts) {
      *
      * @param id which no other has, not even in another mount namespace
      * @param above the id of the mount that it is mounted on
+     * @param device of all files on it, as stat(2) has it
      * @param point where it is mounted
      * @param options of this mount alone
      * @param type of its file system, such as {@code ext4}
@@ -34,11 +37,13 @@ public record MountTable(ImmutableList<Mount> mounts) {
     public record Mount(
             String id,
             String above,
+            long device,
             Path point,
             ImmutableSet<String> options,
             String type,
             ImmutableSet<String> fileSystemOptions) {
         private static final ImmutableSet<String> IN_MEMORY = ImmutableSet.of("tmpfs", "ramfs");
+        private static final String MOUNTER = "user_id=";
 
         /** Whether nobody can write through this mount. */
         public boolean isReadOnly() {
@@ -55,6 +60,15 @@ public record MountTable(ImmutableList<Mount> mounts) {
             return options.contains("noexec");
         }
 
+        /** The user whose program says what is on it and whose that is, fuse(4); empty of what the kernel itself reads. */
+        Optional<Long> mounter() {
+            return fileSystemOptions.stream()
+                    .filter(option -> type.startsWith(USER_SPACE) && option.startsWith(MOUNTER))
+                    .map(option -> Longs.tryParse(option.substring(MOUNTER.length())))
+                    .flatMap(Stream::ofNullable)
+                    .findFirst();
+        }
+
         /** Whether what is written there is memory. */
         public boolean isInMemory() {
             return IN_MEMORY.contains(type);
@@ -62,6 +76,7 @@ public record MountTable(ImmutableList<Mount> mounts) {
     }
 
     private static final Splitter BLANKS = Splitter.on(' ');
+    private static final String USER_SPACE = "fuse";
     private static final Splitter COMMAS = Splitter.on(',');
 
     /** Between fields of which there may be more, and those of the file system. */
@@ -69,6 +84,7 @@ public record MountTable(ImmutableList<Mount> mounts) {
 
     private static final int ID = 0;
     private static final int ABOVE = 1;
+    private static final int DEVICE = 2;
     private static final int POINT = 4;
     private static final int OPTIONS = 5;
     private static final int TYPE = 1;
@@ -99,6 +115,19 @@ public record MountTable(ImmutableList<Mount> mounts) {
                 .collect(ImmutableList.toImmutableList());
     }
 
+    /**
+     * The user who says what is on a file system, and whose that is; empty of those that the kernel itself reads.
+     *
+     * @param device of a file on it, as stat(2) has it
+     * @param file like /proc/self/mountinfo
+     */
+    static Optional<Long> mounter(long device, Path file) throws IOException {
+        return parse(lines(file).stream().filter(line -> line.contains(USER_SPACE)).toList()).mounts.stream()
+                .filter(mount -> mount.device() == device)
+                .flatMap(mount -> mount.mounter().stream())
+                .findFirst();
+    }
+
     private static List<String> lines(Path file) throws IOException {
         return Files.readAllLines(file, StandardCharsets.ISO_8859_1);
     }
@@ -117,10 +146,19 @@ public record MountTable(ImmutableList<Mount> mounts) {
         return Optional.of(new Mount(
                 fields.get(ID),
                 fields.get(ABOVE),
+                device(fields.get(DEVICE)),
                 path(fields.get(POINT)),
                 ImmutableSet.copyOf(COMMAS.split(fields.get(OPTIONS))),
                 fields.get(separator + TYPE),
                 ImmutableSet.copyOf(COMMAS.split(fields.get(separator + FILE_SYSTEM_OPTIONS)))));
+    }
+
+    /** As makedev(3) has it. */
+    private static long device(String field) {
+        int colon = field.indexOf(':');
+        long major = Long.parseLong(field, 0, colon, 10);
+        long minor = Long.parseLong(field, colon + 1, field.length(), 10);
+        return (major & ~0xfffL) << 32 | (minor & ~0xffL) << 12 | (major & 0xfff) << 8 | (minor & 0xff);
     }
 
     /**

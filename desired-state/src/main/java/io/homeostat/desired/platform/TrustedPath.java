@@ -33,6 +33,7 @@ import org.jspecify.annotations.Nullable;
  *       name that has that user's number, too. Not so where an access control list may name others: what the mode says of the group it
  *       says of all of them then.
  *   <li>What is mounted read-only for everybody is as whoever has mounted it wants it.
+ *   <li>A file system in user space, fuse(4), is as its user says, whatever it shows.
  * </ul>
  */
 public final class TrustedPath {
@@ -76,6 +77,13 @@ public final class TrustedPath {
          */
         boolean isReadOnly(Path path);
 
+        /**
+         * The user whose program says what is on a device and whose that is, fuse(4); empty of file systems that the kernel itself reads.
+         *
+         * @throws IOException when that can't be found out
+         */
+        Optional<Long> mounter(long device) throws IOException;
+
         /** Whether a group has nobody in it but the user of the same name; false when that can't be found out. */
         boolean isOfOneUser(String group);
 
@@ -88,8 +96,9 @@ public final class TrustedPath {
      *
      * @param mode permissions and the sticky bit
      * @param target where a symbolic link leads; null when it is none
+     * @param device that it is on, as stat(2) has it
      */
-    public record Entry(long uid, int mode, @Nullable Path target) {}
+    public record Entry(long uid, int mode, @Nullable Path target, long device) {}
 
     /**
      * Why a path can't be trusted.
@@ -233,6 +242,7 @@ public final class TrustedPath {
     public final class Walk {
         private final Set<Path> trusted = new HashSet<>();
         private final Map<Path, Entry> seen = new HashMap<>();
+        private final Map<Long, Optional<Long>> mounters = new HashMap<>();
 
         private Walk() {}
 
@@ -316,6 +326,15 @@ public final class TrustedPath {
             return known;
         }
 
+        private Optional<Long> mounter(Entry entry) throws IOException {
+            Optional<Long> known = mounters.get(entry.device());
+            if (known == null) {
+                known = machine.mounter(entry.device());
+                mounters.put(entry.device(), known);
+            }
+            return known;
+        }
+
         private Path child(Path directory, Path name) {
             return switch (name.toString()) {
                 case "", "." -> directory;
@@ -326,7 +345,16 @@ public final class TrustedPath {
 
         /** @param isEnd whether it is what the path leads to */
         private Optional<Objection> objection(Path place, Entry entry, boolean isEnd) throws IOException {
-            Optional<Objection> found = Optional.empty();
+            Optional<Objection> found = mounter(entry)
+                    .filter(user -> !numbers.contains(user))
+                    .map(user -> new Objection(
+                            place,
+                            place + " is on a file system of the user with the number " + user + ", who says what is in it",
+                            "move it " + ELSEWHERE,
+                            null));
+            if (found.isPresent()) {
+                return found;
+            }
             if (!isOurs(place, entry)) {
                 found = Optional.of(foreign(place, isEnd ? LOOK + "chown root " + place : "move it " + ELSEWHERE));
             } else if (isEnd) {
@@ -379,7 +407,7 @@ public final class TrustedPath {
     private static final class OnlyOurs implements Machine {
         @Override
         public Entry look(Path path) {
-            return new Entry(0, 0, null);
+            return new Entry(0, 0, null, 0);
         }
 
         @Override
@@ -398,6 +426,11 @@ public final class TrustedPath {
         }
 
         @Override
+        public Optional<Long> mounter(long device) {
+            return Optional.empty();
+        }
+
+        @Override
         public boolean isOfOneUser(String group) {
             return true;
         }
@@ -410,6 +443,7 @@ public final class TrustedPath {
 
     /** This machine, as the kernel and passwd(5) and group(5) describe it. */
     private static final class LocalMachine implements Machine {
+        private static final Path MOUNTS = Path.of("/proc/self/mountinfo");
         private static final Path PASSWD = Path.of("/etc/passwd");
         private static final Path GROUP = Path.of("/etc/group");
         private static final int TYPE = 0170000;
@@ -436,12 +470,18 @@ public final class TrustedPath {
 
         @Override
         public Entry look(Path path) throws IOException {
-            Map<String, Object> unix = Files.readAttributes(path, "unix:uid,mode", LinkOption.NOFOLLOW_LINKS);
+            Map<String, Object> unix = Files.readAttributes(path, "unix:uid,mode,dev", LinkOption.NOFOLLOW_LINKS);
             int mode = ((Number) unix.get("mode")).intValue();
             return new Entry(
                     ((Number) unix.get("uid")).longValue(),
                     mode,
-                    (mode & TYPE) == LINK ? Files.readSymbolicLink(path) : null);
+                    (mode & TYPE) == LINK ? Files.readSymbolicLink(path) : null,
+                    ((Number) unix.get("dev")).longValue());
+        }
+
+        @Override
+        public Optional<Long> mounter(long device) throws IOException {
+            return MountTable.mounter(device, MOUNTS);
         }
 
         @Override
@@ -461,7 +501,7 @@ public final class TrustedPath {
             try {
                 return TrustedPath.isReadOnly(
                         path,
-                        MountTable.read(Path.of("/proc/self/mountinfo")),
+                        MountTable.read(MOUNTS),
                         MountTable.read(Path.of("/proc/1/mountinfo")));
             } catch (IOException e) {
                 return false;

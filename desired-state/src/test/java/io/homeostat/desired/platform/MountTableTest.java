@@ -71,6 +71,29 @@ class MountTableTest {
         assertEquals(List.of(true, true, false, true), facts(readOnly));
     }
 
+    @Test
+    void aFileSystemInUserSpaceIsItsMounters() throws IOException {
+        Path table = Files.writeString(temp.resolve("mountinfo"), """
+                27 1 254:0 / / rw - ext4 /dev/vda rw,user_id=3
+                30 27 0:300 / /tmp/x rw,nosuid,nodev - fuse.sshfs host: rw,user_id=1000,group_id=1000,allow_other
+                31 27 4097:5 / /disk rw - fuseblk /dev/sdb1 rw,user_id=0,group_id=0,blksize=4096
+                """);
+
+        assertEquals(Optional.of(1000L), MountTable.mounter(1 << 20 | 44, table));
+        assertEquals(Optional.of(0L), MountTable.mounter(0x1000L << 32 | 1 << 8 | 5, table));
+        assertEquals(Optional.empty(), MountTable.mounter(254 << 8, table));
+    }
+
+    @Test
+    void aDeviceIsCalledAsFilesOnItSay() throws IOException {
+        Path proc = Path.of("/proc");
+        long device = ((Number) Files.getAttribute(proc, "unix:dev")).longValue();
+
+        Mount mount = MountTable.read(proc.resolve("self/mountinfo")).of(proc).orElseThrow();
+
+        assertEquals(device, mount.device());
+    }
+
     private static Mount only(String line) {
         return MountTable.parse(List.of(line)).of(Path.of("/disk")).orElseThrow();
     }

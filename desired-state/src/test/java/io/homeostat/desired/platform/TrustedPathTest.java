@@ -27,9 +27,12 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 class TrustedPathTest {
     private static final Path FILE = Path.of("/etc/homeostat/desired.d/web.yaml");
+    private static final long DISK = 1;
+    private static final long USER_SPACE = 2;
 
     private final Map<Path, Entry> entries = new HashMap<>();
     private final Map<Path, String> groups = new HashMap<>();
+    private final Map<Long, Long> mounters = new HashMap<>();
     private final Map<Path, IOException> failures = new HashMap<>();
     private final Set<Path> accessLists = new HashSet<>();
     private final Set<String> readOnly = new HashSet<>();
@@ -60,6 +63,11 @@ class TrustedPathTest {
         @Override
         public boolean isReadOnly(Path path) {
             return readOnly.stream().anyMatch(path.toString()::startsWith);
+        }
+
+        @Override
+        public Optional<Long> mounter(long device) {
+            return Optional.ofNullable(mounters.get(device));
         }
 
         @Override
@@ -106,6 +114,19 @@ class TrustedPathTest {
                         "look at what is in it, then chown root " + FILE,
                         "user-1000")),
                 trusted().objection(FILE));
+    }
+
+    /** A program of that user says whose it is, and whether it can be written to. */
+    @Test
+    void whatIsOnAFileSystemOfAnotherUserIsNotWhateverItShows() {
+        entries.put(Path.of("/etc/homeostat/desired.d"), new Entry(0, 0755, null, USER_SPACE));
+        entries.put(FILE, new Entry(0, 0644, null, USER_SPACE));
+        mounters.put(USER_SPACE, 1000L);
+        readOnly.add("/etc/homeostat/desired.d");
+        assertObjection("/etc/homeostat/desired.d", FILE);
+
+        mounters.put(USER_SPACE, 500L);
+        assertTrusted(FILE);
     }
 
     /** To give root the home of somebody, or what somebody has planted, would be worse. */
@@ -356,11 +377,11 @@ class TrustedPathTest {
     }
 
     private void put(String path, long uid, int mode, String group) {
-        entries.put(Path.of(path), new Entry(uid, mode, null));
+        entries.put(Path.of(path), new Entry(uid, mode, null, DISK));
         groups.put(Path.of(path), group);
     }
 
     private void link(String path, long uid, String target) {
-        entries.put(Path.of(path), new Entry(uid, 0777, Path.of(target)));
+        entries.put(Path.of(path), new Entry(uid, 0777, Path.of(target), DISK));
     }
 }
