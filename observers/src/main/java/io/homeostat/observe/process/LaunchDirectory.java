@@ -156,6 +156,13 @@ public record LaunchDirectory(Path path) {
 
     /** Empty when no exit was recorded. */
     public Optional<Recorded> exit() throws IOException {
+        Instant at;
+        try {
+            // Before the content: a pass may remove the launch while others look at it.
+            at = Files.getLastModifiedTime(exitFile()).toInstant();
+        } catch (NoSuchFileException e) {
+            return Optional.empty();
+        }
         Optional<String> text = recorded(exitFile());
         if (text.isEmpty()) {
             return Optional.empty();
@@ -166,7 +173,6 @@ public record LaunchDirectory(Path path) {
             return Optional.empty();
         }
         try {
-            Instant at = Files.getLastModifiedTime(exitFile()).toInstant();
             return Optional.of(
                     new Recorded(exit(Integer.parseInt(words.get(0)), at), ProcFs.uptimeTicks(words.get(1))));
         } catch (NumberFormatException e) {
