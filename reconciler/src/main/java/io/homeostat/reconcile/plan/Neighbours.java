@@ -26,7 +26,7 @@ public final class Neighbours {
     private record Of(DependencyGraph graph, Observation<String> bootId) {}
 
     /**
-     * @param memory what is remembered of a workload; asked once for each, and again after {@code gone}
+     * @param memory what is remembered of a workload; asked once for each, and again when {@code gone} says no
      * @param gone whether an instance is known not to run any more, though nobody has looked at its workload since; asked for what
      *     workloads wait for
      * @param changing those that were stopped for a change and are not well again

@@ -100,12 +100,7 @@ class DependencyGraphTest {
             return false;
         };
         return dependencies(process("db", ""), process("web", "dependsOn: [process/db]"))
-                .of(
-                        WEB,
-                        HOST,
-                        WorkloadHistory.NONE,
-                        new Neighbours(this::look, isGone, _ -> false),
-                        _ -> false)
+                .of(WEB, HOST, WorkloadHistory.NONE, new Neighbours(this::look, isGone, _ -> false), _ -> false)
                 .needs()
                 .getFirst()
                 .state();
