@@ -16,6 +16,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
+import java.nio.file.NotDirectoryException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
@@ -42,6 +43,30 @@ public record LaunchDirectory(Path path) {
 
     private static final Duration FIRST_POLL = Duration.ofNanos(500_000);
     private static final Duration LONGEST_POLL = Duration.ofMillis(8);
+
+    /**
+     * Those below the directory of a kind. What is removed meanwhile is left out.
+     *
+     * @param launches see {@link Layout#launches(io.homeostat.desired.model.Kind)}
+     */
+    public static ImmutableList<LaunchDirectory> all(Path launches) throws IOException {
+        ImmutableList.Builder<LaunchDirectory> all = ImmutableList.builder();
+        for (Path ofWorkload : list(launches)) {
+            list(ofWorkload).stream()
+                    .filter(Files::isDirectory)
+                    .map(LaunchDirectory::new)
+                    .forEach(all::add);
+        }
+        return all.build();
+    }
+
+    private static ImmutableList<Path> list(Path directory) throws IOException {
+        try {
+            return MoreFiles.listFiles(directory);
+        } catch (NoSuchFileException | NotDirectoryException e) {
+            return ImmutableList.of();
+        }
+    }
 
     /** What was launched: a {@link LaunchNote}. */
     public Path noteFile() {

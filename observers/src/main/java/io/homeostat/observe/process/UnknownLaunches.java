@@ -13,7 +13,6 @@ import io.homeostat.observe.Observation;
 import io.homeostat.observe.process.LaunchDirectory.LaunchMarks;
 import io.homeostat.observe.process.ProcFs.Stat;
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
@@ -150,13 +149,9 @@ public final class UnknownLaunches {
     private ImmutableSet<String> noted() throws IOException {
         ImmutableSet.Builder<String> ids = ImmutableSet.builder();
         for (Kind kind : Kind.all()) {
-            Path launches = layout.launches(kind);
-            if (Files.isDirectory(launches)) {
-                try (Stream<Path> below = Files.walk(launches, 2)) {
-                    below.filter(path -> Files.exists(new LaunchDirectory(path).noteFile()))
-                            .forEach(path -> ids.add(path.getFileName().toString()));
-                } catch (UncheckedIOException e) {
-                    throw e.getCause();
+            for (LaunchDirectory launch : LaunchDirectory.all(layout.launches(kind))) {
+                if (Files.exists(launch.noteFile())) {
+                    ids.add(launch.path().getFileName().toString());
                 }
             }
         }

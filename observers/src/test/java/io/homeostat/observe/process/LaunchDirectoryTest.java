@@ -19,6 +19,7 @@ import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Instant;
+import java.util.List;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
@@ -33,6 +34,21 @@ class LaunchDirectoryTest {
 
     private LaunchDirectory directory() {
         return new LaunchDirectory(root);
+    }
+
+    @Test
+    void whatIsGoneOrNoDirectoryIsNotAmongTheLaunches() throws Exception {
+        Path launches = root.resolve("launches");
+        assertEquals(List.of(), LaunchDirectory.all(launches));
+
+        Path launch = Files.createDirectories(launches.resolve("web/l1"));
+        Files.createFile(launches.resolve("file"));
+        Files.createFile(launches.resolve("web/file"));
+        // Listed, and not there when it is asked for.
+        Files.createSymbolicLink(launches.resolve("removed"), root.resolve("nowhere"));
+        Files.createSymbolicLink(launches.resolve("web/removed"), root.resolve("nowhere"));
+
+        assertEquals(List.of(new LaunchDirectory(launch)), LaunchDirectory.all(launches));
     }
 
     @Test

@@ -16,13 +16,11 @@ import io.homeostat.desired.state.RecordCodec;
 import io.homeostat.observe.process.LaunchDirectory;
 import io.homeostat.observe.process.LaunchNote;
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.Optional;
-import java.util.stream.Stream;
 
 /** What is written down of a sandbox while it is there, beside the note on its launch. */
 final class SandboxNotes {
@@ -67,25 +65,18 @@ final class SandboxNotes {
     /** The launches that have, or had, their sandbox in a guest, as far as is known. */
     ImmutableList<Instance> at(GuestEndpoint guest) throws IOException {
         ImmutableList.Builder<Instance> found = ImmutableList.builder();
-        try (Stream<Path> all = Files.find(layout.launches(Kind.SANDBOX), 2, (_, is) -> is.isDirectory())) {
-            for (Path launch : all.toList()) {
-                LaunchDirectory directory = new LaunchDirectory(launch);
-                if (!Files.exists(directory.endedFile())) {
-                    directory
-                            .note()
-                            .map(LaunchNote::instance)
-                            .filter(instance -> !Files.exists(guestBootedFile(instance)))
-                            .filter(instance -> Guests.identity(instance)
-                                    .filter(sandbox -> GuestEndpoint.parse(sandbox.endpoint())
-                                            .equals(guest))
-                                    .isPresent())
-                            .ifPresent(found::add);
-                }
+        for (LaunchDirectory directory : LaunchDirectory.all(layout.launches(Kind.SANDBOX))) {
+            if (!Files.exists(directory.endedFile())) {
+                directory
+                        .note()
+                        .map(LaunchNote::instance)
+                        .filter(instance -> !Files.exists(guestBootedFile(instance)))
+                        .filter(instance -> Guests.identity(instance)
+                                .filter(sandbox ->
+                                        GuestEndpoint.parse(sandbox.endpoint()).equals(guest))
+                                .isPresent())
+                        .ifPresent(found::add);
             }
-        } catch (NoSuchFileException e) {
-            return ImmutableList.of();
-        } catch (UncheckedIOException e) {
-            throw e.getCause();
         }
         return found.build();
     }
