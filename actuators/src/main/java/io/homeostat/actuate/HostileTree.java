@@ -69,7 +69,11 @@ public final class HostileTree {
         delete(tree, new Mounts(), PinnedFile::of);
     }
 
-    /** @param mounts what is mounted */
+    /**
+     * As {@link #delete(Path)}.
+     *
+     * @param mounts what is mounted
+     */
     public static void delete(Path tree, Mounts mounts) throws IOException {
         delete(tree, mounts, PinnedFile::of);
     }

@@ -37,7 +37,8 @@ class HostileTreeTest {
     @BeforeEach
     void makeTree() throws IOException {
         tree = Files.createDirectory(temp.resolve("tree"));
-        directory = Files.createDirectories(tree.resolve("directory/inner")).getParent();
+        directory = Files.createDirectory(tree.resolve("directory"));
+        Files.createDirectory(directory.resolve("inner"));
         Files.createFile(directory.resolve("file"));
         if (Account.ourUid() == 0) {
             for (Path theirs : List.of(tree, directory)) {

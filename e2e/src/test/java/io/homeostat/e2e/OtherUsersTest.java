@@ -22,6 +22,7 @@ import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -43,7 +44,7 @@ final class OtherUsersTest {
     @BeforeEach
     void letThemIn() throws IOException {
         OtherUser.needed();
-        Path test = homeostat.directory().getParent();
+        Path test = Objects.requireNonNull(homeostat.directory().getParent());
         Files.setPosixFilePermissions(test, PosixFilePermissions.fromString("rwxr-xr-x"));
         home = Files.createDirectory(test.resolve("home"));
         DAEMON.own(home);

@@ -30,6 +30,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.Callable;
@@ -226,8 +227,9 @@ final class HttpFetch implements AutoCloseable {
             } catch (TimeoutException e) {
                 throw deadline.expired();
             } catch (ExecutionException e) {
-                Throwables.throwIfInstanceOf(e.getCause(), FailedAttempt.class);
-                Throwables.throwIfInstanceOf(e.getCause(), IOException.class);
+                Throwable cause = Objects.requireNonNull(e.getCause());
+                Throwables.throwIfInstanceOf(cause, FailedAttempt.class);
+                Throwables.throwIfInstanceOf(cause, IOException.class);
                 throw FailedAttempt.invalidAnswer("", e);
             } finally {
                 waiting.remove(thread);

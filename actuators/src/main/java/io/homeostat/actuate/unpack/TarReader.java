@@ -113,13 +113,13 @@ final class TarReader {
      * Passes the bytes of a gzip to its decompressor, and bounds its headers, because the names in them are kept in memory. The
      * decompressor reads headers byte by byte, and compressed data in blocks.
      */
-    private static final class GzipSource extends BufferedInputStream {
+    private static final class GzipSource extends FilterInputStream {
         private static final int MAX_HEADER_BYTES = 64 << 10;
 
         private int headerBytes;
 
         GzipSource(InputStream in) {
-            super(in, INPUT_BUFFER);
+            super(new BufferedInputStream(in, INPUT_BUFFER));
         }
 
         @Override

@@ -285,7 +285,7 @@ final class ZipReader {
             InputStream in = new BufferedInputStream(Channels.newInputStream(archive.position(start)));
             long count = 0;
             long memory = 0;
-            for (byte[] read; (read = in.readNBytes(ENTRY)).length == ENTRY; ) {
+            for (byte[] read = in.readNBytes(ENTRY); read.length == ENTRY; read = in.readNBytes(ENTRY)) {
                 ByteBuffer entry = ByteBuffer.wrap(read).order(ByteOrder.LITTLE_ENDIAN);
                 if (entry.getInt(0) != ENTRY_MAGIC) {
                     break;

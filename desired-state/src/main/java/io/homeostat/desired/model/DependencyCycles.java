@@ -6,6 +6,7 @@ import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
 import com.google.common.collect.ImmutableSetMultimap;
 import com.google.common.collect.Iterables;
+import com.google.common.collect.Maps;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.HashMap;
@@ -138,9 +139,8 @@ public final class DependencyCycles {
                     }
                 }
             }
-            ImmutableMap.Builder<WorkloadId, Integer> ordered = ImmutableMap.builder();
-            Iterables.filter(needs.keySet(), found::containsKey).forEach(id -> ordered.put(id, found.get(id)));
-            return ordered.buildOrThrow();
+            return Maps.toMap(
+                    Iterables.filter(needs.keySet(), found::containsKey), id -> Objects.requireNonNull(found.get(id)));
         }
 
         private void visit(WorkloadId id) {

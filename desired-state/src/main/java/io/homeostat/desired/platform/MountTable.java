@@ -122,7 +122,11 @@ public record MountTable(ImmutableList<Mount> mounts) {
      * @param file like /proc/self/mountinfo
      */
     static Optional<Long> mounter(long device, Path file) throws IOException {
-        return parse(lines(file).stream().filter(line -> line.contains(USER_SPACE)).toList()).mounts.stream()
+        return parse(lines(file).stream()
+                        .filter(line -> line.contains(USER_SPACE))
+                        .toList())
+                .mounts
+                .stream()
                 .filter(mount -> mount.device() == device)
                 .flatMap(mount -> mount.mounter().stream())
                 .findFirst();

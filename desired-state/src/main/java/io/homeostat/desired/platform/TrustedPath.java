@@ -19,6 +19,7 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
@@ -349,7 +350,8 @@ public final class TrustedPath {
                     .filter(user -> !numbers.contains(user))
                     .map(user -> new Objection(
                             place,
-                            place + " is on a file system of the user with the number " + user + ", who says what is in it",
+                            place + " is on a file system of the user with the number " + user
+                                    + ", who says what is in it",
                             "move it " + ELSEWHERE,
                             null));
             if (found.isPresent()) {
@@ -471,12 +473,16 @@ public final class TrustedPath {
         @Override
         public Entry look(Path path) throws IOException {
             Map<String, Object> unix = Files.readAttributes(path, "unix:uid,mode,dev", LinkOption.NOFOLLOW_LINKS);
-            int mode = ((Number) unix.get("mode")).intValue();
+            int mode = (int) number(unix, "mode");
             return new Entry(
-                    ((Number) unix.get("uid")).longValue(),
+                    number(unix, "uid"),
                     mode,
                     (mode & TYPE) == LINK ? Files.readSymbolicLink(path) : null,
-                    ((Number) unix.get("dev")).longValue());
+                    number(unix, "dev"));
+        }
+
+        private static long number(Map<String, Object> unix, String name) {
+            return ((Number) Objects.requireNonNull(unix.get(name))).longValue();
         }
 
         @Override
@@ -500,9 +506,7 @@ public final class TrustedPath {
         public boolean isReadOnly(Path path) {
             try {
                 return TrustedPath.isReadOnly(
-                        path,
-                        MountTable.read(MOUNTS),
-                        MountTable.read(Path.of("/proc/1/mountinfo")));
+                        path, MountTable.read(MOUNTS), MountTable.read(Path.of("/proc/1/mountinfo")));
             } catch (IOException e) {
                 return false;
             }

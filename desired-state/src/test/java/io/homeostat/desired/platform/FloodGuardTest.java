@@ -184,7 +184,7 @@ class FloodGuardTest {
             channel.shutdownNow();
             transport.close();
             server.shutdownNow();
-            loop.shutdownGracefully(0, 0, TimeUnit.SECONDS);
+            var _ = loop.shutdownGracefully(0, 0, TimeUnit.SECONDS);
         }
     }
 

@@ -28,6 +28,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.time.ZoneOffset;
 import java.util.Arrays;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Random;
 import java.util.concurrent.TimeUnit;
@@ -428,8 +429,8 @@ final class GitFetcherTest {
         String commit = commit("web.yaml", "a: 1\n");
         String[] objects = {
             commit,
-            git.getRepository().resolve("HEAD^{tree}").name(),
-            git.getRepository().resolve("HEAD:web.yaml").name()
+            Objects.requireNonNull(git.getRepository().resolve("HEAD^{tree}")).name(),
+            Objects.requireNonNull(git.getRepository().resolve("HEAD:web.yaml")).name()
         };
         byte[] zeros = new byte[100];
         for (String object : objects) {

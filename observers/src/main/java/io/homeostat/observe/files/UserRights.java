@@ -3,6 +3,7 @@ package io.homeostat.observe.files;
 import com.github.benmanes.caffeine.cache.Cache;
 import com.github.benmanes.caffeine.cache.Caffeine;
 import com.github.benmanes.caffeine.cache.Ticker;
+import com.google.common.primitives.ImmutableIntArray;
 import com.google.common.util.concurrent.Uninterruptibles;
 import io.homeostat.desired.model.ProgramUser;
 import io.homeostat.desired.model.schema.Notation;
@@ -41,7 +42,7 @@ public final class UserRights {
     private final ConcurrentMap<Question, Future<?>> hanging = new ConcurrentHashMap<>();
 
     /** A user by name, its number, and those of all groups that it is in. */
-    private record Rights(String name, int uid, int gid, int[] groups) {}
+    private record Rights(String name, int uid, int gid, ImmutableIntArray groups) {}
 
     private record Question(@Nullable ProgramUser user, String file) {}
 
@@ -78,7 +79,9 @@ public final class UserRights {
         Future<T> task = rights == null
                 ? ChangedThread.start(name, work)
                 : ChangedThread.run(name, () -> {
-                    if (Libc.becomeForFiles(rights.uid(), rights.gid(), rights.groups()) < 0) {
+                    if (Libc.becomeForFiles(
+                                    rights.uid(), rights.gid(), rights.groups().toArray())
+                            < 0) {
                         throw new FileSystemException(
                                 file, null, "this machine does not let root look at it as " + rights.name());
                     }
@@ -116,9 +119,8 @@ public final class UserRights {
                     user.name(),
                     account.uid(),
                     Integer.parseUnsignedInt(UserSwitch.gid(account, user.group())),
-                    UserSwitch.groups(account, user.supplementaryGroups()).stream()
-                            .mapToInt(Integer::parseUnsignedInt)
-                            .toArray());
+                    ImmutableIntArray.copyOf(UserSwitch.groups(account, user.supplementaryGroups()).stream()
+                            .mapToInt(Integer::parseUnsignedInt)));
             known.put(user, found);
             return found;
         } catch (UserSwitch.Refused e) {

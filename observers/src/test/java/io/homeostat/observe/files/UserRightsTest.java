@@ -1,8 +1,9 @@
 package io.homeostat.observe.files;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
-import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.github.benmanes.caffeine.cache.Ticker;
 import com.google.common.collect.ImmutableList;
@@ -54,7 +55,8 @@ class UserRightsTest {
         Thread thread = patient.with(null, "/f", Thread::currentThread);
 
         thread.join();
-        assertTrue(thread != Thread.currentThread() && !thread.isVirtual());
+        assertNotSame(Thread.currentThread(), thread);
+        assertFalse(thread.isVirtual());
     }
 
     @Test

@@ -174,7 +174,7 @@ public record LogsCommand(Selection selection, Instant since, OptionalInt tail, 
             return missing.isEmpty() ? ExitStatus.OK : ExitStatus.FAILED;
         } finally {
             sources.forEach(source -> source.log().close());
-            if (out != console.out()) {
+            if (!out.equals(console.out())) {
                 out.close();
             }
         }

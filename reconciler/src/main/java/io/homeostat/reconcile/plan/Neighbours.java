@@ -52,6 +52,7 @@ public final class Neighbours {
     Prospects now(DependencyGraph graph, HostFacts host) {
         return now.computeIfAbsent(
                 new Of(graph, host.bootId()),
-                of -> new Prospects(graph, host, id -> remembered(id).unlessGone(gone, () -> memory.apply(id)), changing));
+                of -> new Prospects(
+                        graph, host, id -> remembered(id).unlessGone(gone, () -> memory.apply(id)), changing));
     }
 }

@@ -146,7 +146,7 @@ class OwnGroupTest {
 
     private OwnGroup enter(boolean isAsked, String fileSystem) {
         Mount mount =
-                new Mount("30", "27", Path.of("/var/lib"), ImmutableSet.of("rw"), fileSystem, ImmutableSet.of("rw"));
+                new Mount("30", "27", 1, Path.of("/var/lib"), ImmutableSet.of("rw"), fileSystem, ImmutableSet.of("rw"));
         return OwnGroup.enter(cgroups, temp.resolve("proc"), isAsked, LAYOUT, Optional.of(mount), DEFAULTS);
     }
 

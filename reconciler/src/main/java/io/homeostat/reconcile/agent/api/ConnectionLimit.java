@@ -66,7 +66,7 @@ public final class ConnectionLimit {
             if (superfluous != null) {
                 ChannelFuture _ = superfluous.close();
             }
-            if (superfluous != context.channel()) {
+            if (!context.channel().equals(superfluous)) {
                 context.fireChannelActive();
             }
         }

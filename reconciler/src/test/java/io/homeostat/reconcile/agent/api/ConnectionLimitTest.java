@@ -82,7 +82,7 @@ class ConnectionLimitTest {
         assertFalse(connect().isOpen());
         assertTrue(first.isOpen() && second.isOpen());
 
-        first.close();
+        var _ = first.close();
         assertTrue(connect().isOpen());
     }
 }
