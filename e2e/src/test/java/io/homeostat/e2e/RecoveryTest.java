@@ -190,6 +190,7 @@ final class RecoveryTest {
         Result ended = status.await(Duration.ofSeconds(15));
         assertTrue(ended.exit() == 143 || ended.exit() == 130, ended::toString);
         eventually().until(() -> !Processes.isAlive(pid));
+        Files.delete(mark);
     }
 
     @Tag("nightly")

@@ -254,14 +254,19 @@ public final class Survey {
     private static ImmutableList<Finding> lookAtOnce(List<WorkloadId> ids, Function<WorkloadId, Finding> look)
             throws InterruptedException {
         try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
-            ImmutableList<Future<Finding>> looks = ids.stream()
-                    .map(id -> threads.submit(() -> look.apply(id)))
-                    .collect(ImmutableList.toImmutableList());
-            ImmutableList.Builder<Finding> findings = ImmutableList.builder();
-            for (Future<Finding> one : looks) {
-                findings.add(one.get());
+            try {
+                ImmutableList<Future<Finding>> looks = ids.stream()
+                        .map(id -> threads.submit(() -> look.apply(id)))
+                        .collect(ImmutableList.toImmutableList());
+                ImmutableList.Builder<Finding> findings = ImmutableList.builder();
+                for (Future<Finding> one : looks) {
+                    findings.add(one.get());
+                }
+                return findings.build();
+            } finally {
+                // When this is interrupted, closing would wait for all looks.
+                threads.shutdownNow();
             }
-            return findings.build();
         } catch (ExecutionException e) {
             throw new IllegalStateException("a look broke off: " + e.getCause(), e.getCause());
         }
