@@ -740,6 +740,10 @@ public final class DriverSession implements AutoCloseable {
 
     static <S extends io.grpc.stub.AbstractStub<S>, T> T call(
             String what, Duration timeout, S stub, Function<S, T> call) throws DriverFailure, InterruptedException {
+        if (Thread.interrupted()) {
+            // The call would be cancelled, but its answer can be faster.
+            throw new InterruptedException(what + " was interrupted");
+        }
         try {
             return call.apply(stub.withDeadlineAfter(timeout.toNanos(), TimeUnit.NANOSECONDS));
         } catch (StatusRuntimeException e) {
