@@ -38,7 +38,7 @@ final class LocalDiskTest {
         for (int level = 0; level < 400; level++) {
             deepest = deepest.resolve("d");
         }
-        for (int part = 0; part < 100; part++) {
+        for (int part = 0; part < 25; part++) {
             Path above = directory.resolve("part");
             Path end = Files.createDirectories(above.resolve(deepest));
             Files.createSymbolicLink(end.resolve("link"), precious);

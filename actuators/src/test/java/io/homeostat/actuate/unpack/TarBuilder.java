@@ -15,6 +15,9 @@ import org.apache.commons.compress.archivers.tar.TarConstants;
 public final class TarBuilder {
     private static final FileTime NOW = FileTime.fromMillis(1_600_000_000_000L);
 
+    /** Of the name in a header; a longer one takes a header of its own (POSIX pax). */
+    private static final int LONGEST_NAME = 100;
+
     private final ByteArrayOutputStream bytes = new ByteArrayOutputStream();
     private final TarArchiveOutputStream tar = new TarArchiveOutputStream(bytes, UTF_8.name());
 
@@ -80,13 +83,34 @@ public final class TarBuilder {
             entry.setLastModifiedTime(NOW);
         }
         try {
-            tar.putArchiveEntry(entry);
-            tar.write(content);
-            tar.closeArchiveEntry();
+            String name = entry.getName();
+            if (name.length() > LONGEST_NAME) {
+                // The library would do it, too, in a time that grows with the square of the length.
+                byte[] path = record("path", name).getBytes(UTF_8);
+                TarArchiveEntry header = new TarArchiveEntry("pax", TarConstants.LF_PAX_EXTENDED_HEADER_LC);
+                header.setSize(path.length);
+                write(header, path);
+                entry.setName(name.substring(0, LONGEST_NAME));
+            }
+            write(entry, content);
             return this;
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
+    }
+
+    private void write(TarArchiveEntry entry, byte[] content) throws IOException {
+        tar.putArchiveEntry(entry);
+        tar.write(content);
+        tar.closeArchiveEntry();
+    }
+
+    /** A record of a pax header, which begins with its own length in bytes. */
+    private static String record(String key, String value) {
+        String rest = " " + key + "=" + value + "\n";
+        int bytes = rest.getBytes(UTF_8).length;
+        int length = bytes + String.valueOf(bytes).length();
+        return bytes + String.valueOf(length).length() + rest;
     }
 
     public byte[] tar() {
