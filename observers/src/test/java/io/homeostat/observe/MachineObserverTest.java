@@ -276,7 +276,7 @@ class MachineObserverTest {
     @Test
     void aProcessIsHealthyWhenItRunsUnlessAProbeSaysOtherwise() throws Exception {
         Instance instance = running(WorkloadId.process("node-exporter"));
-        Probe probe = new Probe(null, null, new Probe.Exec(ImmutableList.of("/bin/sh", "-c", "exit 3"), false), null);
+        Probe probe = new Probe(null, null, new Probe.Exec(ImmutableList.of("/bin/sh", "-c", "exit 3")), null);
 
         assertEquals(Health.healthy(NOW), seen(instance, Specs.process(null)).health());
         Health failed =

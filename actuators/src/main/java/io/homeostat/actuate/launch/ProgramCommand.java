@@ -47,8 +47,8 @@ public final class ProgramCommand {
      */
     public void run(Duration timeout) throws ActuationFailure, InterruptedException {
         String what = "the command " + command.getFirst();
-        String user = exec.asRoot() ? null : program.user();
-        String runAs = user == null ? "" : ", run as " + user;
+        String user = exec.isAsRoot() ? null : program.user();
+        String runAs = UserSwitch.runAs(user);
         try {
             Process process = start(what);
             CommandOutput output = new CommandOutput();
@@ -82,16 +82,16 @@ public final class ProgramCommand {
                 throw new ActuationFailure(FailureCause.Kind.ARGUMENTS, what + " " + problem.get(), false);
             }
         }
-        Account user = Launcher.account(exec.asRoot() ? null : program.user());
-        ProcessSettings settings = exec.asRoot() ? ProcessSettings.NONE : program.settings();
-        Map<String, String> environment = exec.asRoot() ? user.environment() : program.environment(user);
+        Account user = Launcher.account(exec.isAsRoot() ? null : program.user());
+        ProcessSettings settings = exec.isAsRoot() ? ProcessSettings.NONE : program.settings();
+        Map<String, String> environment = exec.isAsRoot() ? user.environment() : program.environment(user);
         Path file = Executables.find(
                         Executables.from(settings.directory(), command.getFirst()), environment.get("PATH"))
                 .orElseThrow(() -> new ActuationFailure(
                         FailureCause.Kind.FILE_MISSING,
                         what + " is not there, or may not be executed; install it or correct spec.reload.exec.command",
                         false));
-        Optional<String> refused = exec.asRoot() ? UserSwitch.problemAsRoot(file) : Optional.empty();
+        Optional<String> refused = exec.isAsRoot() ? UserSwitch.problemAsRoot(file) : Optional.empty();
         if (refused.isPresent()) {
             throw new ActuationFailure(FailureCause.Kind.USER, what + " is not run as root: " + refused.get(), false);
         }

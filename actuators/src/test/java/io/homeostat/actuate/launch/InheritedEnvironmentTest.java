@@ -196,7 +196,7 @@ class InheritedEnvironmentTest {
             try (ProbeHealth probes = new ProbeHealth(
                     InstantSource.system(),
                     new PortOwners(bed.layout, bed.procFs, new LimitObserver(CgroupLayout.NONE)))) {
-                Probe probe = new Probe(null, null, new Probe.Exec(command, false), null);
+                Probe probe = new Probe(null, null, new Probe.Exec(command), null);
                 System.out.println(probes.ask(probe, Duration.ofSeconds(30)).verdict());
             }
             return;

@@ -26,6 +26,7 @@ import io.homeostat.desired.state.sqlite.StateStores;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.process.Account;
 import io.homeostat.observe.process.ProcFs;
+import io.homeostat.observe.process.UserSwitch;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
@@ -148,8 +149,7 @@ class LaunchAsUserTest {
 
         new ProgramCommand(
                         program,
-                        new Probe.Exec(
-                                ImmutableList.of("sh", "-c", "umask > " + done + "; ulimit -n >> " + done), false))
+                        new Probe.Exec(ImmutableList.of("sh", "-c", "umask > " + done + "; ulimit -n >> " + done)))
                 .run(Duration.ofMinutes(1));
 
         assertEquals(List.of("0027", "100"), Files.readAllLines(done));
@@ -209,14 +209,13 @@ class LaunchAsUserTest {
                 bed.instance(TestBed.PROCESS), installed("exit 0"), ImmutableList.of(), ImmutableMap.of(), USER);
         ProgramCommand command = new ProgramCommand(
                 program,
-                new Probe.Exec(
-                        ImmutableList.of("sh", "-c", "echo $$ $(cut -d ' ' -f 6 /proc/$$/stat) > " + done + "; exit 4"),
-                        false));
+                new Probe.Exec(ImmutableList.of(
+                        "sh", "-c", "echo $$ $(cut -d ' ' -f 6 /proc/$$/stat) > " + done + "; exit 4")));
 
         ActuationFailure failure = assertThrows(ActuationFailure.class, () -> command.run(Duration.ofMinutes(1)));
 
         assertEquals(new FailureCause(FailureCause.Kind.EXITED, 4), failure.failureCause());
-        assertEquals("the command sh exited with status 4, run as nobody", TestBed.message(failure));
+        assertEquals("the command sh exited with status 4" + UserSwitch.runAs("nobody"), TestBed.message(failure));
         String said = Files.readString(done).strip();
         assertTrue(said.matches("([0-9]+) \\1"), said);
     }
@@ -231,8 +230,7 @@ class LaunchAsUserTest {
         LaunchRequest program = new LaunchRequest(
                 bed.instance(TestBed.PROCESS), installed("exit 0"), ImmutableList.of(), ImmutableMap.of(), USER);
         ProgramCommand command = new ProgramCommand(
-                program,
-                new Probe.Exec(ImmutableList.of("sh", "-c", "sleep 1000 & echo $! $$ > " + pids + "; wait"), false));
+                program, new Probe.Exec(ImmutableList.of("sh", "-c", "sleep 1000 & echo $! $$ > " + pids + "; wait")));
 
         Thread running = Thread.ofVirtual()
                 .start(() -> assertThrows(InterruptedException.class, () -> command.run(Duration.ofMinutes(1))));

@@ -43,9 +43,24 @@ public record Probe(
             ImmutableList<String> command,
 
             @Doc(
-                    "Run it as root, not as the workload's user, in / and with nothing of the workload's environment. Refused where others than root could change the command or a directory above it.")
-            @Default("false")
-            boolean asRoot) {}
+                    "Run it as root, not as the workload's user, in / and with nothing of the workload's environment; the default is false. Refused where others than root could change the command or a directory above it.")
+            @Nullable
+            Boolean asRoot) {
+        /** Without a false that says nothing: what was stored before there was such a key keeps its hash, and older versions can read it. */
+        public Exec {
+            asRoot = Boolean.TRUE.equals(asRoot) ? asRoot : null;
+        }
+
+        /** One that runs as the workload's user. */
+        public Exec(ImmutableList<String> command) {
+            this(command, null);
+        }
+
+        /** Whether root runs it, not the workload's user. */
+        public boolean isAsRoot() {
+            return asRoot != null;
+        }
+    }
 
     /** Asks over the standard gRPC health protocol. */
     public record Grpc(

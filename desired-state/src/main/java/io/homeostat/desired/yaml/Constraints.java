@@ -302,7 +302,7 @@ final class Constraints {
         public void check(Bound record) {
             if (record.value("probe") instanceof Probe probe
                     && probe.exec() != null
-                    && probe.exec().asRoot()) {
+                    && probe.exec().isAsRoot()) {
                 record.errorAtKey(
                         "probe",
                         "exec.asRoot is only possible of a Process, Plugin or Driver, whose command runs beside it; remove it");

@@ -277,7 +277,7 @@ final class Shape {
                             : new FieldType.Text(matches(component), Math.toIntExact(min));
                 } else if (type == int.class || type == Integer.class || type == long.class) {
                     return new FieldType.Whole(min, type == long.class ? max : Math.min(max, Integer.MAX_VALUE));
-                } else if (type == boolean.class) {
+                } else if (type == boolean.class || type == Boolean.class) {
                     return new FieldType.Flag();
                 } else if (type == Duration.class) {
                     return new FieldType.Time(min, max);

@@ -95,6 +95,21 @@ class DocumentCodecTest {
         assertEquals(64, CanonicalDocument.of(one(SMALLEST)).hash().length());
     }
 
+    /** A former version reads what is stored, and an upgrade is no change of what is declared. */
+    @Test
+    void aCommandThatIsNotRunAsRootIsStoredAsBeforeItCouldBe() {
+        String document = SMALLEST.replace(
+                "install: local",
+                "install: local, probe: {exec: {command: [check]}}, reload: {exec: {command: [load], asRoot: false}, watch: [/a]}");
+
+        String json = DocumentCodec.toJson(one(document));
+
+        assertTrue(json.contains("\"exec\":{\"command\":[\"check\"]}"), json);
+        assertTrue(json.contains("\"exec\":{\"command\":[\"load\"]}"), json);
+        assertTrue(DocumentCodec.toJson(one(document.replace("asRoot: false", "asRoot: true")))
+                .contains("\"exec\":{\"command\":[\"load\"],\"asRoot\":true}"));
+    }
+
     @Test
     void whatWasStoredUnderFewerRulesCanBeReadAndWrittenAgain() {
         String document = DocumentCodec.toJson(DocumentCodec.fromJson("""

@@ -260,11 +260,11 @@ public final class ProbeHealth implements InstanceHealth {
      */
     private Health exec(
             Probe.Exec exec, Duration timeout, @Nullable ProgramUser programUser, ProcessSettings programSettings) {
-        ProgramUser user = exec.asRoot() ? null : programUser;
-        ProcessSettings settings = exec.asRoot() ? ProcessSettings.NONE : programSettings;
+        ProgramUser user = exec.isAsRoot() ? null : programUser;
+        ProcessSettings settings = exec.isAsRoot() ? ProcessSettings.NONE : programSettings;
         ImmutableList<String> command = exec.command();
         String name = user == null ? "" : user.name();
-        String runAs = user == null ? "" : ", run as " + name;
+        String runAs = UserSwitch.runAs(user == null ? null : name);
         String what = "the probe's command " + command.get(0);
         for (String argument : command) {
             Optional<String> problem = SystemCharset.problem(argument);
@@ -293,7 +293,7 @@ public final class ProbeHealth implements InstanceHealth {
                         Verdict.UNHEALTHY,
                         what + " is not there, or may not be executed; install it or correct spec.probe.exec.command");
             }
-            Optional<String> problem = exec.asRoot() ? UserSwitch.problemAsRoot(program.get()) : Optional.empty();
+            Optional<String> problem = exec.isAsRoot() ? UserSwitch.problemAsRoot(program.get()) : Optional.empty();
             if (problem.isPresent()) {
                 return failed(Verdict.UNKNOWN, what + " is not run as root: " + problem.get());
             }

@@ -47,6 +47,15 @@ public final class UserSwitch {
     }
 
     /**
+     * The end of a sentence about a command of a document that has failed: it may have needed root.
+     *
+     * @param user null: as we
+     */
+    public static String runAs(@Nullable String user) {
+        return user == null ? "" : ", run as " + user + " (as root with asRoot: true)";
+    }
+
+    /**
      * What precedes a command that is to run as a user, with the groups that are declared; empty when we are that user already.
      *
      * @throws Refused when other groups are declared and we may not change ours, or a group or a tool is missing

@@ -90,7 +90,7 @@ class ProbesTest {
     }
 
     private static Probe exec(String... command) {
-        return new Probe(null, null, new Probe.Exec(ImmutableList.copyOf(command), false), null);
+        return new Probe(null, null, new Probe.Exec(ImmutableList.copyOf(command)), null);
     }
 
     private static Probe grpc(String address, String service) {
@@ -292,7 +292,7 @@ class ProbesTest {
 
         assertUnhealthy(
                 execOf(who, "nobody", ProcessSettings.NONE),
-                "exited with status 4, run as nobody; it said: 65534 65534 nobody");
+                "exited with status 4, run as nobody (as root with asRoot: true); it said: 65534 65534 nobody");
         assertUnhealthy(execOf(who, "nobody", groups), "it said: 65534 7 9 65534 nobody");
         Health ours = Objects.requireNonNull(execOf(who, null, ProcessSettings.NONE));
         assertUnhealthy(ours, " root");
