@@ -463,8 +463,7 @@ public final class TrustedPath {
             try {
                 return TrustedPath.unmappedUid(
                         Files.readString(Path.of("/proc/self/uid_map")),
-                        Long.parseLong(Files.readString(Path.of("/proc/sys/kernel/overflowuid"))
-                                .strip()));
+                        Sysctl.number(Path.of("/proc/sys/kernel/overflowuid")));
             } catch (IOException e) {
                 return Optional.empty();
             }

@@ -9,6 +9,7 @@ import io.homeostat.desired.model.schema.Cpu;
 import io.homeostat.desired.model.schema.Size;
 import io.homeostat.desired.platform.MountTable;
 import io.homeostat.desired.platform.MountTable.Mount;
+import io.homeostat.desired.platform.Sysctl;
 import io.homeostat.observe.limits.AgentGroup;
 import io.homeostat.observe.limits.CgroupHierarchy;
 import io.homeostat.observe.limits.CgroupLayout;
@@ -195,8 +196,8 @@ final class HostChecks {
 
     Finding inotify() throws IOException {
         Path limits = proc.resolve("sys/fs/inotify");
-        long watches = number(limits.resolve("max_user_watches"));
-        long instances = number(limits.resolve("max_user_instances"));
+        long watches = Sysctl.number(limits.resolve("max_user_watches"));
+        long instances = Sysctl.number(limits.resolve("max_user_instances"));
         String words = watches + " watches and " + instances + " instances a user";
         return watches < LEAST_WATCHES || instances < 16
                 ? Finding.warn(
@@ -221,12 +222,5 @@ final class HostChecks {
                         words + ", which is few for many workloads",
                         "raise it: LimitNOFILE= of the unit, or ulimit -n")
                 : Finding.ok("open files", words);
-    }
-
-    private static long number(Path file) throws IOException {
-        // In one piece: the kernel gives such a file only to the first read, and readString() begins with one of a
-        // byte.
-        return Long.parseLong(
-                Files.readAllLines(file, StandardCharsets.US_ASCII).getFirst().strip());
     }
 }
