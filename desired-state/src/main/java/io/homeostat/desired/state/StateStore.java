@@ -225,13 +225,7 @@ public interface StateStore extends StateReader {
         public StoredDeclaration stored(SourceName source, @Nullable StoredDeclaration before) {
             long generation =
                     before == null ? 1 : before.generation() + (document.hash().equals(before.hash()) ? 0 : 1);
-            return new StoredDeclaration(
-                    source,
-                    workload(),
-                    origin,
-                    generation,
-                    document.hash(),
-                    document.text().length());
+            return new StoredDeclaration(source, workload(), origin, generation, document.hash(), document.length());
         }
     }
 

@@ -87,7 +87,7 @@ public record ApplyCommand(DocumentTexts documents, Duration timeout) implements
             // Whoever applies has usually removed the cause of a failure, and waits in front of the screen.
             store.retryNow(DependencyGraph.withNeeds(valid.ids(), StoredState.desired(store.declarations()))
                     .asList());
-            store.retryUndone(valid.ids(), true)
+            store.retryUndone(valid.ids().asList(), true)
                     .forEach(id -> notes.add(id + " was rolled back by request, which is taken back"));
         });
     }
@@ -138,7 +138,7 @@ public record ApplyCommand(DocumentTexts documents, Duration timeout) implements
     }
 
     /** All that these depend on, in any number of steps: without it they can't be as declared. */
-    private static Set<WorkloadId> prerequisites(ImmutableList<WorkloadId> ids, DesiredState desired) {
+    private static Set<WorkloadId> prerequisites(ImmutableSet<WorkloadId> ids, DesiredState desired) {
         Set<WorkloadId> found = new HashSet<>();
         Deque<WorkloadId> open = new ArrayDeque<>(ids);
         while (!open.isEmpty()) {

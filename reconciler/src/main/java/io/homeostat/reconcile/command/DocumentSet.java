@@ -25,17 +25,18 @@ public record DocumentSet(
         return origins.isEmpty();
     }
 
-    ImmutableList<WorkloadId> ids() {
-        return documents.stream().map(document -> document.workload().id()).collect(ImmutableList.toImmutableList());
+    ImmutableSet<WorkloadId> ids() {
+        return documents.stream().map(document -> document.workload().id()).collect(ImmutableSet.toImmutableSet());
     }
 
     /** What these documents withdraw. */
     ImmutableList<WorkloadId> pruned(ImmutableList<StoredDeclaration> stored) {
+        ImmutableSet<WorkloadId> stays = ids();
         return stored.stream()
                 .filter(declaration ->
                         prune && declaration.source() == SourceName.APPLIED && origins.contains(declaration.origin()))
                 .map(declaration -> declaration.workload().id())
-                .filter(id -> !ids().contains(id))
+                .filter(id -> !stays.contains(id))
                 .collect(ImmutableList.toImmutableList());
     }
 

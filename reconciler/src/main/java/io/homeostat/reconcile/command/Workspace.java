@@ -356,14 +356,18 @@ public record Workspace(String word, Environment environment, Console console, L
             Predicate<WorkloadId> asked)
             throws InterruptedException {
         Policy policy = enforcer.policy();
-        Stored memory = remembered(reader -> new Stored(
-                        wanted.apply(reader.declarations()).under(policy),
-                        reader.declarations(),
-                        StoredState.desired(reader.declarations()).under(policy),
-                        remembered.apply(Memory.of(reader), wanted.apply(reader.declarations())),
-                        reader.everDeclared(),
-                        reader.problems(),
-                        reader.publishedSets()))
+        Stored memory = remembered(reader -> {
+                    ImmutableList<StoredDeclaration> stored = reader.declarations();
+                    DesiredState desired = wanted.apply(stored);
+                    return new Stored(
+                            desired.under(policy),
+                            stored,
+                            StoredState.desired(stored).under(policy),
+                            remembered.apply(Memory.of(reader), desired),
+                            reader.everDeclared(),
+                            reader.problems(),
+                            reader.publishedSets());
+                })
                 .orElseGet(() -> new Stored(
                         wanted.apply(ImmutableList.of()).under(policy),
                         ImmutableList.of(),

@@ -457,7 +457,7 @@ final class ConfigureHandler {
          */
         Optional<Refusal> reserve(CanonicalDocument document, WorkloadHistory history) {
             WorkloadId id = document.workload().id();
-            Used needed = used(document.workload(), document.text().length(), history);
+            Used needed = used(document.workload(), document.length(), history);
             Used before = used.getOrDefault(id, Used.NOTHING);
             Used after = sum.minus(before).plus(needed);
             if (needed.names() > before.names() && after.names() > MOST_NAMES) {

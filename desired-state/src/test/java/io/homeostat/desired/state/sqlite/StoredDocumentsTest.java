@@ -5,31 +5,32 @@ import static org.junit.jupiter.api.Assertions.assertSame;
 
 import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.state.sqlite.SqliteStateReader.StoredDocuments;
-import io.homeostat.desired.yaml.CanonicalDocument;
+import io.homeostat.desired.yaml.DocumentCodec;
 import org.junit.jupiter.api.Test;
 
 class StoredDocumentsTest {
     private final StoredDocuments documents = new StoredDocuments();
-    private final CanonicalDocument document = CanonicalDocument.of(Samples.plugin("a", "1"));
+    private final Workload workload = Samples.plugin("a", "1");
+    private final String text = DocumentCodec.toJson(workload);
 
     @Test
     void whatIsRememberedIsNeitherParsedNorPrinted() {
-        documents.remember(document.workload(), document.text());
+        documents.remember(workload, text);
 
-        assertSame(document.workload(), documents.read(document.text()));
-        assertSame(document.text(), documents.write(document.workload()));
+        assertSame(workload, documents.read(text));
+        assertSame(text, documents.write(workload));
     }
 
     @Test
     void whatWasReadOnceIsNeitherParsedNorPrintedAgain() {
-        Workload read = documents.read(document.text());
+        Workload read = documents.read(text);
 
-        assertSame(read, documents.read(document.text()));
-        assertSame(document.text(), documents.write(read));
+        assertSame(read, documents.read(text));
+        assertSame(text, documents.write(read));
     }
 
     @Test
     void whatWasNeverSeenIsPrinted() {
-        assertEquals(document.text(), documents.write(document.workload()));
+        assertEquals(text, documents.write(workload));
     }
 }
