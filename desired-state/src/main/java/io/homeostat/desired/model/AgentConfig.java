@@ -14,7 +14,6 @@ import io.homeostat.desired.model.schema.Fields.Secret;
 import io.homeostat.desired.model.schema.Size;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.List;
 import java.util.Optional;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
@@ -126,7 +125,7 @@ public record AgentConfig(
             ImmutableList<String> files,
 
             @Doc(
-                    "Users, beside root, who may own and write files and directories that are read as root; those of others are refused.")
+                    "Users, beside root, who may own and write files and directories that are read as root, and groups without other members that may write; those of others are refused. Where several declare, give each a directory.")
             @Matches(value = "[A-Za-z0-9_][A-Za-z0-9_.-]{0,31}", words = "a user name or number")
             ImmutableList<String> owners,
 
@@ -145,14 +144,7 @@ public record AgentConfig(
             Https https,
 
             @Doc("A directory of YAML in a git repository.") @Nullable
-            Git git) {
-        /** All directories and files on this machine that it names. */
-        public ImmutableList<Path> paths() {
-            return Stream.concat(Stream.ofNullable(files).flatMap(List::stream), local.directories().stream())
-                    .map(Path::of)
-                    .collect(ImmutableList.toImmutableList());
-        }
-    }
+            Git git) {}
 
     /** A cluster of etcd. */
     public record Etcd(

@@ -6,12 +6,14 @@ import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.platform.TrustedPath;
+import io.homeostat.desired.state.StateReader.SourceProblem;
 import io.homeostat.desired.state.StateReader.StoredDeclaration;
 import io.homeostat.desired.state.StateStore.SourceContent;
 import io.homeostat.desired.yaml.Choice;
 import io.homeostat.desired.yaml.DocumentReader;
 import io.homeostat.desired.yaml.DocumentReader.Input;
 import io.homeostat.desired.yaml.DocumentReader.NotHere;
+import io.homeostat.desired.yaml.Problem;
 import java.nio.file.Path;
 import java.time.InstantSource;
 import java.util.List;
@@ -83,6 +85,14 @@ public final class MachineSources {
                         .apply(StoredWorkloads.of(source.getKey(), own))
                         .content()
                         .retaining(retained))
+                .collect(ImmutableList.toImmutableList());
+    }
+
+    /** What root does not read of them, as others can change it; nothing for another user. */
+    public ImmutableList<SourceProblem> untrusted(InstantSource clock) {
+        return contents(ImmutableList.of(), ImmutableSet.of(), clock).stream()
+                .flatMap(content -> content.problems().stream())
+                .filter(problem -> problem.kind() == Problem.Kind.UNTRUSTED)
                 .collect(ImmutableList.toImmutableList());
     }
 

@@ -114,11 +114,22 @@ public final class UserSwitch {
         return objection(program).map(found -> found.why() + "; " + found.remedy() + ", or remove asRoot");
     }
 
+    /** Why a program of the configuration is not run, as a sentence with its remedy; empty when it may be. */
+    public static Optional<String> problem(Path program) {
+        try {
+            return objection(program)
+                    .map(found -> program + " is not run as root: " + found.why() + "; " + found.remedy());
+        } catch (IOException e) {
+            return Optional.of(program + " is not run as root, as it can't be read: " + e.getMessage()
+                    + "; repair it, or name another program");
+        }
+    }
+
     /**
      * What lets others than root choose what is executed: they can change the program, or an interpreter that is named in its first line.
      * Empty when nothing does, and always when this process is not one of root.
      */
-    public static Optional<Objection> objection(Path program) throws IOException {
+    private static Optional<Objection> objection(Path program) throws IOException {
         if (!TrustedPath.isRoot()) {
             return Optional.empty();
         }

@@ -5,7 +5,9 @@ import com.google.common.base.Splitter;
 import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.platform.Layout;
+import io.homeostat.desired.source.MachineSources;
 import io.homeostat.desired.yaml.AgentConfigReader;
+import io.homeostat.desired.yaml.Choice;
 import io.homeostat.reconcile.command.diagnostics.ControlPlaneCheck;
 import io.homeostat.reconcile.command.diagnostics.Doctor;
 import io.homeostat.reconcile.command.diagnostics.Doctor.Finding;
@@ -82,17 +84,18 @@ record DoctorReport(Invocation typed) {
         if (controlPlane != null) {
             findings.add(ControlPlaneCheck.look(controlPlane));
         }
-        findings.addAll(
-                TrustChecks.look(file.path(), all, config, typed.environment().isRoot()));
+        boolean root = typed.environment().isRoot();
+        MachineSources read = new MachineSources(config, directories::desiredFiles, Choice.ALL, root);
+        findings.addAll(TrustChecks.look(
+                file.path(),
+                all,
+                config,
+                root,
+                read.untrusted(typed.environment().clock())));
         findings.addAll(SetChecks.look(config, layout));
         findings.addAll(ListenChecks.look(config, layout));
         findings.addAll(ReceiverChecks.look(config, Path.of(typed.environment().journalSocket())));
-        return findings.addAll(new Doctor(
-                                layout,
-                                all,
-                                typed.environment().isRoot(),
-                                typed.environment().clock())
-                        .look())
+        return findings.addAll(new Doctor(layout, all, root, typed.environment().clock()).look())
                 .build();
     }
 

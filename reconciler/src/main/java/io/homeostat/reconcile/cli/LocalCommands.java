@@ -2,11 +2,15 @@ package io.homeostat.reconcile.cli;
 
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.google.common.collect.ImmutableList;
+import com.google.common.collect.Streams;
 import io.homeostat.actuate.ActuationFailure;
 import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.TrustedPath;
+import io.homeostat.desired.source.MachineSources;
+import io.homeostat.desired.state.StateReader.SourceProblem;
 import io.homeostat.desired.yaml.AgentConfigReader;
+import io.homeostat.desired.yaml.Choice;
 import io.homeostat.desired.yaml.DocumentReader.ReadResult;
 import io.homeostat.desired.yaml.DocumentReader.Texts;
 import io.homeostat.desired.yaml.Explain;
@@ -14,6 +18,8 @@ import io.homeostat.desired.yaml.Explain.Explanation;
 import io.homeostat.desired.yaml.JsonSchema;
 import io.homeostat.desired.yaml.Problem;
 import io.homeostat.observe.Observation;
+import io.homeostat.observe.process.Executables;
+import io.homeostat.observe.process.UserSwitch;
 import io.homeostat.reconcile.command.DocumentTexts;
 import io.homeostat.reconcile.command.MachineCheck;
 import io.homeostat.reconcile.command.SignatureProblems;
@@ -26,6 +32,7 @@ import io.homeostat.reconcile.command.output.Console;
 import io.homeostat.reconcile.command.output.Json;
 import io.homeostat.reconcile.command.output.Text;
 import java.nio.file.Path;
+import java.time.InstantSource;
 import java.util.List;
 import java.util.Optional;
 import java.util.stream.Stream;
@@ -51,7 +58,10 @@ final class LocalCommands {
                         read.errors().stream(), config.stream().flatMap(path -> refused(path, root, texts, written)))
                 .collect(ImmutableList.toImmutableList());
         ImmutableList<Problem> warnings = Stream.concat(
-                        read.warnings().stream(), config.stream().flatMap(path -> doubtful(path, root)))
+                        read.warnings().stream(),
+                        config.stream()
+                                .flatMap(path ->
+                                        doubtful(path, root, typed.environment().clock())))
                 .collect(ImmutableList.toImmutableList());
         boolean empty = errors.isEmpty() && read.workloads().isEmpty() && !files.isEmpty();
         boolean valid = errors.isEmpty() && !empty;
@@ -98,26 +108,42 @@ final class LocalCommands {
     }
 
     /** What an agent with this configuration says in its log, too. */
-    private static Stream<Problem> doubtful(Path path, boolean root) {
+    private static Stream<Problem> doubtful(Path path, boolean root, InstantSource clock) {
         AgentConfig config = AgentConfigReader.read(path, TrustedPath.of(root, ImmutableList.of()))
                 .config();
         if (config == null) {
             return Stream.empty();
         }
-        AgentConfig.Sources sources = config.sources();
-        TrustedPath trusted = TrustedPath.of(root, sources.owners());
-        Stream<Problem> untrusted = sources.paths().stream()
-                .flatMap(source -> trusted.objection(source).stream()
-                        .map(objection -> new Problem(
-                                Problem.Kind.UNTRUSTED, "", source.toString(), 0, 0, "", objection.ofDocuments())));
-        return Stream.concat(
+        Stream<Problem> untrusted = new MachineSources(config, ImmutableList::of, Choice.ALL, root)
+                .untrusted(clock).stream().map(LocalCommands::problem);
+        Stream<Problem> hooks = config.hooks().stream()
+                .flatMap(hook -> hook.exec().stream().limit(1))
+                .flatMap(program -> Executables.find(program).stream())
+                .flatMap(program -> UserSwitch.problem(program).stream()
+                        .map(why -> new Problem(Problem.Kind.UNTRUSTED, "", path.toString(), 0, 0, "notify", why)));
+        return Streams.concat(
                 config
                         .metrics()
                         .warning()
                         .map(warning ->
                                 new Problem(Problem.Kind.VALUE, "", path.toString(), 0, 0, "metrics.listen", warning))
                         .stream(),
-                untrusted);
+                untrusted,
+                hooks);
+    }
+
+    /** Its message begins with its place. */
+    private static Problem problem(SourceProblem source) {
+        String message = source.message();
+        String place = source.origin() + ": ";
+        return new Problem(
+                source.kind(),
+                "",
+                source.origin(),
+                0,
+                0,
+                "",
+                message.startsWith(place) ? message.substring(place.length()) : message);
     }
 
     private static ObjectNode withoutPlace(String message) {

@@ -3,7 +3,6 @@ package io.homeostat.reconcile.agent.hooks;
 import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.platform.HttpRequests;
-import io.homeostat.desired.platform.TrustedPath.Objection;
 import io.homeostat.observe.process.CommandOutput;
 import io.homeostat.observe.process.Executables;
 import io.homeostat.observe.process.UserSwitch;
@@ -64,10 +63,9 @@ sealed interface HookCall extends AutoCloseable {
             Path file = Executables.find(program)
                     .orElseThrow(() -> new IOException(
                             program + " is not there, or may not be executed; install it or correct exec"));
-            Optional<Objection> objection = UserSwitch.objection(file);
-            if (objection.isPresent()) {
-                throw new IOException(program + " is not run as root: "
-                        + objection.get().why() + "; " + objection.get().remedy());
+            Optional<String> problem = UserSwitch.problem(file);
+            if (problem.isPresent()) {
+                throw new IOException(problem.get());
             }
             ProcessBuilder builder = new ProcessBuilder(ImmutableList.<String>builder()
                             .add(file.toString())

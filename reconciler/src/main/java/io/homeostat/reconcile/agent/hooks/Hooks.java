@@ -10,6 +10,8 @@ import io.homeostat.desired.platform.Backoff;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.state.StateStore;
 import io.homeostat.desired.state.StoreException;
+import io.homeostat.observe.process.Executables;
+import io.homeostat.observe.process.UserSwitch;
 import io.homeostat.reconcile.agent.hooks.HookWorker.Retries;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
@@ -131,6 +133,12 @@ public final class Hooks implements AutoCloseable {
      * @param told the newest event that it need not be told of any more
      */
     private Optional<HookWorker> worker(String name, AgentConfig.Hook hook, long told) {
+        // Said again when it is to be told, which may be too late.
+        hook.exec().stream()
+                .limit(1)
+                .flatMap(program -> Executables.find(program).stream())
+                .flatMap(program -> UserSwitch.problem(program).stream())
+                .forEach(problem -> LOG.warn("{}: {}", name, problem));
         try {
             return Optional.of(new HookWorker(
                     name, hook, HookCall.of(hook, directory), store, machine, told, retries, this::passed, deliveries));

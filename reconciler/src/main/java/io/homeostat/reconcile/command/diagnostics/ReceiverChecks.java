@@ -4,9 +4,11 @@ import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.model.AgentConfig.Log.Target;
 import io.homeostat.observe.process.Executables;
+import io.homeostat.observe.process.UserSwitch;
 import io.homeostat.reconcile.command.diagnostics.Doctor.Finding;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Optional;
 
 /** Whether those can be told who are told of something by the configuration. Tells nobody. */
 public final class ReceiverChecks {
@@ -32,12 +34,16 @@ public final class ReceiverChecks {
     }
 
     private static Finding program(String hook, String program) {
-        return Executables.find(program).isPresent()
-                ? Finding.ok("notify", hook + ": " + program + " can be executed")
-                : Finding.fail(
-                        "notify",
-                        hook + ": " + program + " is not there, or this user may not execute it",
-                        "install it, or correct exec in agent.yaml");
+        Optional<Path> file = Executables.find(program);
+        if (file.isEmpty()) {
+            return Finding.fail(
+                    "notify",
+                    hook + ": " + program + " is not there, or this user may not execute it",
+                    "install it, or correct exec in agent.yaml");
+        }
+        return UserSwitch.problem(file.get())
+                .map(why -> Finding.fail("notify", hook + ": " + why, ""))
+                .orElse(Finding.ok("notify", hook + ": " + program + " can be executed"));
     }
 
     private static Finding journal(Path socket) {
