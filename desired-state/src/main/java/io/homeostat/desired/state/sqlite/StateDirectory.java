@@ -1,5 +1,6 @@
 package io.homeostat.desired.state.sqlite;
 
+import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.platform.OwnDirectory;
 import io.homeostat.desired.platform.TrustedPath;
@@ -8,6 +9,8 @@ import java.io.IOException;
 import java.nio.channels.ClosedByInterruptException;
 import java.nio.channels.FileChannel;
 import java.nio.file.AccessDeniedException;
+import java.nio.file.DirectoryIteratorException;
+import java.nio.file.DirectoryStream;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.FileSystemException;
 import java.nio.file.Files;
@@ -19,6 +22,7 @@ import java.nio.file.attribute.BasicFileAttributes;
 import java.nio.file.attribute.FileAttribute;
 import java.nio.file.attribute.PosixFilePermission;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.util.Optional;
 import java.util.Set;
 
 /** Creates what belongs to the state directory so that nobody else can read it, not even for an instant. */
@@ -36,6 +40,9 @@ final class StateDirectory {
     /** 0755. */
     private static final FileAttribute<Set<PosixFilePermission>> OPEN_DIRECTORY =
             PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwxr-xr-x"));
+
+    /** How deep all of it is this user's; below, workloads have directories of their own. */
+    private static final int LEVELS = 2;
 
     private StateDirectory() {}
 
@@ -64,16 +71,43 @@ final class StateDirectory {
 
     /**
      * Where others may create what they like, somebody may have been faster than whoever makes a directory, or have shown it only after it
-     * was looked for.
+     * was looked for. What is in root's may be somebody else's where a backup was restored.
      *
      * @throws StoreException when what is there is not this user's alone
      */
     static void requireOurs(Path directory) {
-        OwnDirectory.objectionToContent(directory.toAbsolutePath(), TrustedPath.isRoot())
-                .ifPresent(objection -> {
-                    throw new StoreException("the state directory " + directory + " can't be used: " + objection
-                            + ", or choose another with --state-dir");
-                });
+        boolean root = TrustedPath.isRoot();
+        Optional<String> problem = OwnDirectory.objectionToContent(directory.toAbsolutePath(), root);
+        if (problem.isEmpty() && root) {
+            problem = problemWithin(
+                    directory.toAbsolutePath(),
+                    LEVELS,
+                    TrustedPath.ofThisProcess(ImmutableList.of()).walk());
+        }
+        problem.ifPresent(why -> {
+            throw new StoreException("the state directory " + directory + " can't be used: " + why
+                    + ", or choose another with --state-dir");
+        });
+    }
+
+    private static Optional<String> problemWithin(Path directory, int levels, TrustedPath.Walk walk) {
+        try (DirectoryStream<Path> entries = Files.newDirectoryStream(directory)) {
+            for (Path entry : entries) {
+                Optional<String> found =
+                        walk.objection(entry).map(objection -> objection.why() + "; " + objection.remedy());
+                if (found.isEmpty() && levels > 1 && Files.isDirectory(entry)) {
+                    found = problemWithin(entry, levels - 1, walk);
+                }
+                if (found.isPresent()) {
+                    return found;
+                }
+            }
+            return Optional.empty();
+        } catch (NoSuchFileException e) {
+            return Optional.empty();
+        } catch (IOException | DirectoryIteratorException e) {
+            return Optional.of(directory + " can't be looked at: " + e.getMessage() + "; repair it");
+        }
     }
 
     /** @throws StoreException when something else is there, or it can't be seen whether there is anything */

@@ -73,6 +73,26 @@ class StateDirectoryTest {
         assertRefused(parent.resolve("a") + " belongs to ", machine::owner);
     }
 
+    /** As from a backup that was restored with other owners; what belongs to workloads lies deeper. */
+    @Test
+    void soIsOneInWhichSomethingBelongsToSomebodyElse() throws IOException {
+        Layout layout = Samples.layout(directory);
+        StateStores.openForWriting(layout, Clock.systemUTC()).store().close();
+        Path workload = Files.createDirectories(layout.stateDir().resolve("m/agent_state/web"));
+        Files.setAttribute(workload, "unix:uid", 65534);
+        StateStores.openForReading(layout).orElseThrow().close();
+
+        Path above = workload.getParent();
+        Files.setAttribute(above, "unix:uid", 65534);
+        assertRefused(above + " belongs to ", () -> StateStores.openForReading(layout));
+        Files.setAttribute(above, "unix:uid", 0);
+
+        Path database = layout.database();
+        Files.setAttribute(database, "unix:uid", 65534);
+        assertRefused(database + " belongs to ", () -> StateStores.openForReading(layout));
+        assertRefused(database + " belongs to ", () -> StateDirectory.create(layout.stateDir()));
+    }
+
     private void assertRefused(String why) {
         assertRefused(why, () -> StateDirectory.create(directory));
     }
