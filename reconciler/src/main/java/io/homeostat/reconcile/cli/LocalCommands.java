@@ -55,7 +55,7 @@ final class LocalCommands {
         MachineCheck machine = MachineCheck.of(typed::workspace, texts, written);
         ReadResult read = written.with(machine.errors());
         ImmutableList<Problem> errors = Stream.concat(
-                        read.errors().stream(), config.stream().flatMap(path -> refused(path, root, texts, written)))
+                        read.errors().stream(), config.stream().flatMap(path -> refused(path, texts, written)))
                 .collect(ImmutableList.toImmutableList());
         ImmutableList<Problem> warnings = Stream.concat(
                         read.warnings().stream(),
@@ -93,8 +93,8 @@ final class LocalCommands {
     }
 
     /** What is wrong with the configuration of an agent, or with documents in its eyes. */
-    private static Stream<Problem> refused(Path path, boolean root, Texts texts, ReadResult documents) {
-        AgentConfigReader.Result read = AgentConfigReader.read(path, TrustedPath.of(root, ImmutableList.of()));
+    private static Stream<Problem> refused(Path path, Texts texts, ReadResult documents) {
+        AgentConfigReader.Result read = AgentConfigReader.read(path);
         AgentConfig config = read.config();
         if (config == null) {
             return read.errors().stream();
@@ -107,12 +107,13 @@ final class LocalCommands {
         }
     }
 
-    /** What an agent with this configuration says in its log, too. */
+    /** What an agent would not obey where this configuration is now, which may be only a checkout of it; and what its log says, too. */
     private static Stream<Problem> doubtful(Path path, boolean root, InstantSource clock) {
-        AgentConfig config = AgentConfigReader.read(path, TrustedPath.of(root, ImmutableList.of()))
-                .config();
+        Stream<Problem> open = AgentConfigReader.read(path, TrustedPath.of(root, ImmutableList.of())).errors().stream()
+                .filter(problem -> problem.kind() == Problem.Kind.UNTRUSTED);
+        AgentConfig config = AgentConfigReader.read(path).config();
         if (config == null) {
-            return Stream.empty();
+            return open;
         }
         Stream<Problem> untrusted = new MachineSources(config, ImmutableList::of, Choice.ALL, root)
                 .untrusted(clock).stream().map(LocalCommands::problem);
@@ -128,6 +129,7 @@ final class LocalCommands {
                         .map(warning ->
                                 new Problem(Problem.Kind.VALUE, "", path.toString(), 0, 0, "metrics.listen", warning))
                         .stream(),
+                open,
                 untrusted,
                 hooks);
     }

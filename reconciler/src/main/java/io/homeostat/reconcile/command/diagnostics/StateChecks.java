@@ -14,7 +14,6 @@ import io.homeostat.reconcile.command.environment.AgentService;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
-import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermission;
 import java.nio.file.attribute.PosixFilePermissions;
@@ -74,7 +73,7 @@ final class StateChecks {
                     directory + " belongs to " + Files.getOwner(directory) + ", and this user can't write there",
                     "run as that user, or choose another directory with " + option);
         }
-        Set<PosixFilePermission> permissions = Files.getPosixFilePermissions(directory, LinkOption.NOFOLLOW_LINKS);
+        Set<PosixFilePermission> permissions = Files.getPosixFilePermissions(directory);
         String words = directory + " belongs to " + Files.getOwner(directory) + ", "
                 + PosixFilePermissions.toString(permissions);
         boolean shared = permissions.contains(PosixFilePermission.OTHERS_WRITE)

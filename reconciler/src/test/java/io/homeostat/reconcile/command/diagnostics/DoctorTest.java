@@ -107,6 +107,12 @@ class DoctorTest {
         Files.createDirectory(layout().stateDir());
         Files.setPosixFilePermissions(layout().stateDir(), PosixFilePermissions.fromString("rwxrwxrwx"));
         assertEquals(Level.WARN, finding("state directory", layout()).level());
+        Files.setPosixFilePermissions(layout().stateDir(), PosixFilePermissions.fromString("rwx------"));
+        Path link = Files.createSymbolicLink(directory.resolve("link"), layout().stateDir());
+        assertEquals(
+                Level.OK,
+                finding("state directory", new Layout(link, directory.resolve("r"), "m"))
+                        .level());
         Files.delete(layout().stateDir());
         Files.writeString(layout().stateDir(), "");
         assertEquals(Level.FAIL, finding("state directory", layout()).level());
