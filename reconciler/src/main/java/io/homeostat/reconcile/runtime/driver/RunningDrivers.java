@@ -85,6 +85,10 @@ public final class RunningDrivers {
         } catch (Handshake.Refused e) {
             throw silent(driver, e.words());
         } catch (IOException e) {
+            if (Thread.interrupted()) {
+                // Which ends the reading of files.
+                throw new InterruptedException("a look at " + driver + " was interrupted");
+            }
             throw silent(driver, e.toString());
         }
     }

@@ -44,6 +44,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -70,6 +71,9 @@ final class TaskObserver implements InstanceObserver {
     private final TaskCgroups cgroups;
     private final LaunchDirectories launches;
     private final TaskDirectories directories;
+
+    /** Launches whose directories are not closed to others before their end. */
+    private final Set<String> leftOpen = ConcurrentHashMap.newKeySet();
 
     /** Who waits for the end of a task, by launch id. */
     private final Map<String, Runnable> waiting = new ConcurrentHashMap<>();
@@ -116,15 +120,16 @@ final class TaskObserver implements InstanceObserver {
             throws Absent, DriverFailure, IOException, InterruptedException {
         Liveness liveness = liveness(instance);
         if (liveness instanceof Liveness.Running running && checks.of(instance) instanceof TaskSpec spec) {
-            closeToOthers(tasks.place(instance.workload()), spec);
+            closeToOthers(instance, spec);
             Probe probe = spec.probe();
             return probe == null ? liveness : probes.asked(instance, running, spec, probe);
         }
         return liveness;
     }
 
-    /** What an older version has left open while its task ran on. */
-    private void closeToOthers(TaskPlace place, TaskSpec spec) throws InterruptedException {
+    /** What an older version has left open while its task ran on. Without a user it may have become anybody by itself. */
+    private void closeToOthers(Instance instance, TaskSpec spec) throws InterruptedException {
+        TaskPlace place = tasks.place(instance.workload());
         try {
             if (!machine.adopts() || !TaskDirectories.isOpenToAll(place) || Account.ourUid() != 0) {
                 return;
@@ -132,9 +137,17 @@ final class TaskObserver implements InstanceObserver {
             Running driver = tasks.reached(spec.driver(), tasks.timeout());
             Optional<Account> user =
                     tasks.user(spec, driver.session().capabilities(tasks.timeout()), driver.instance());
-            directories
-                    .admit(place, user.orElse(null))
-                    .ifPresent(remark -> LOG.warn("[task/{}] {}", place.task(), remark));
+            if (user.isEmpty()) {
+                if (leftOpen.add(instance.launchId())) {
+                    LOG.warn(
+                            "[task/{}] {} is open to all users who know its name, as older versions made it; restart the"
+                                    + " task to close it, with spec.user if it gives up its rights itself",
+                            place.task(),
+                            place.root());
+                }
+                return;
+            }
+            directories.admit(place, user.get()).ifPresent(remark -> LOG.warn("[task/{}] {}", place.task(), remark));
             LOG.warn(
                     "[task/{}] {} was open to all users who knew its name, as older versions made it; now it is not",
                     place.task(),

@@ -112,12 +112,17 @@ class TaskLivenessTest extends TaskTestBed {
 
     /** The directories of one that runs are those that its agent has made, which may have been an older version. */
     @Test
-    void whoLooksAtATaskThatRunsClosesItsDirectoriesToAllButItsUser() throws Exception {
+    void whoLooksAtATaskThatRunsClosesItsDirectoriesToAllButItsUserWhereThatIsKnown() throws Exception {
         assumeTrue(Account.ourUid() == 0, "only root runs tasks as others");
         Instance running = bench.running();
         Path root = Files.createDirectories(bench.place.directory()).getParent();
         Files.setPosixFilePermissions(root, PosixFilePermissions.fromString("rwx--x--x"));
         bench.host.remember(running);
+
+        assertInstanceOf(
+                Observation.Seen.class,
+                observer.look(TaskBench.WEB, ImmutableList.of(running), instance -> TaskBench.spec("")));
+        assertEquals(PosixFilePermissions.fromString("rwx--x--x"), Files.getPosixFilePermissions(root));
 
         assertInstanceOf(
                 Observation.Seen.class,
