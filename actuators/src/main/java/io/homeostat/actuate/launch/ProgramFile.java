@@ -84,6 +84,13 @@ final class ProgramFile {
         }
     }
 
+    /** Our own, by a link that may only be followed because its name is ours and nobody else's. */
+    private static byte[] ourHead() throws IOException {
+        try (InputStream content = Files.newInputStream(Path.of("/proc/self/exe"))) {
+            return content.readNBytes(Executables.HEAD);
+        }
+    }
+
     /** Whoever it belongs to may exchange it at any time for what has to be waited for. */
     private static FileChannel open(Path file) throws IOException {
         try (PinnedFile pinned = PinnedFile.following(file)) {
@@ -122,7 +129,7 @@ final class ProgramFile {
     }
 
     private Optional<String> program() throws IOException {
-        byte[] ours = head(Path.of("/proc/self/exe"));
+        byte[] ours = ourHead();
         int machine = machine(head);
         int our = machine(ours);
         Integer also = ALSO_RUN.get(our);

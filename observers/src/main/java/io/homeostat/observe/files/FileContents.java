@@ -28,7 +28,8 @@ import java.util.concurrent.Future;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Looks at files whose content matters. One that stat(2) shows as it was is not read again. Symbolic links are followed. For many threads.
+ * Looks at files whose content matters. One that stat(2) shows as it was is not read again. Symbolic links are followed, but for those
+ * that {@link PinnedFile#following} refuses. For many threads.
  */
 public final class FileContents {
     /** The largest file that is read, in bytes. */
@@ -47,10 +48,10 @@ public final class FileContents {
             .executor(Runnable::run)
             .build();
 
-    /** Gets the bytes of a file. */
+    /** Gets the bytes of a file that is open. */
     @FunctionalInterface
     interface Reader {
-        byte[] read(Path path) throws IOException;
+        byte[] read(PinnedFile pinned, String name) throws IOException;
     }
 
     private record Question(@Nullable ProgramUser user, String name) {}
@@ -109,18 +110,19 @@ public final class FileContents {
     }
 
     private FileContent look(Question question) throws IOException {
-        Path path = path(question.name());
-        Instant now = clock.instant();
-        Stat stat = Stat.of(path);
-        Known before = known.getIfPresent(question);
-        if (before != null && before.stat().equals(stat)) {
-            return before.content();
+        try (PinnedFile pinned = PinnedFile.following(path(question.name()))) {
+            Instant now = clock.instant();
+            Stat stat = Stat.of(pinned.path());
+            Known before = known.getIfPresent(question);
+            if (before != null && before.stat().equals(stat)) {
+                return before.content();
+            }
+            FileContent content = FileContent.of(reader.read(pinned, question.name()));
+            if (stat.tellsChanges(now)) {
+                known.put(question, new Known(stat, content));
+            }
+            return content;
         }
-        FileContent content = FileContent.of(reader.read(path));
-        if (stat.tellsChanges(now)) {
-            known.put(question, new Known(stat, content));
-        }
-        return content;
     }
 
     /**
@@ -130,15 +132,18 @@ public final class FileContents {
      * @throws IOException {@link #problem} says why
      */
     public static byte[] read(@Nullable ProgramUser user, String name) throws IOException {
-        return UserRights.ofThisMachine().with(user, name, () -> read(path(name)));
+        return UserRights.ofThisMachine().with(user, name, () -> {
+            try (PinnedFile pinned = PinnedFile.following(path(name))) {
+                return read(pinned, name);
+            }
+        });
     }
 
-    static byte[] read(Path path) throws IOException {
-        try (PinnedFile pinned = PinnedFile.following(path);
-                InputStream in = Channels.newInputStream(pinned.read(path.toString()))) {
+    static byte[] read(PinnedFile pinned, String name) throws IOException {
+        try (InputStream in = Channels.newInputStream(pinned.read(name))) {
             byte[] bytes = in.readNBytes(LARGEST + 1);
             if (bytes.length > LARGEST) {
-                throw new FileSystemException(path.toString(), null, "it is larger than " + (LARGEST >> 20) + " MiB");
+                throw new FileSystemException(name, null, "it is larger than " + (LARGEST >> 20) + " MiB");
             }
             return bytes;
         }

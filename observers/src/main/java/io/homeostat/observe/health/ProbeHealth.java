@@ -24,6 +24,7 @@ import io.homeostat.observe.health.Health.Verdict;
 import io.homeostat.observe.process.Account;
 import io.homeostat.observe.process.CommandOutput;
 import io.homeostat.observe.process.Executables;
+import io.homeostat.observe.process.PinnedFile;
 import io.homeostat.observe.process.PortOwners;
 import io.homeostat.observe.process.PortOwners.Owner;
 import io.homeostat.observe.process.SystemCharset;
@@ -39,7 +40,6 @@ import java.net.SocketTimeoutException;
 import java.net.URI;
 import java.net.URL;
 import java.net.UnknownHostException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.InstantSource;
@@ -345,11 +345,13 @@ public final class ProbeHealth implements InstanceHealth {
 
     /** Whether a directory can be entered, which is more than that it is there. */
     private static boolean mayEnter(@Nullable ProgramUser user, String directory) throws IOException {
-        return UserRights.ofThisMachine()
-                .with(
-                        user,
-                        directory,
-                        () -> Files.isDirectory(Path.of(directory).resolve(".")));
+        return UserRights.ofThisMachine().with(user, directory, () -> {
+            try (PinnedFile _ = PinnedFile.following(Path.of(directory).resolve("."))) {
+                return true;
+            } catch (IOException e) {
+                return false;
+            }
+        });
     }
 
     private static String said(CommandOutput output) {

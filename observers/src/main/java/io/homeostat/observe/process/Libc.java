@@ -30,6 +30,7 @@ public final class Libc {
     // The same on every architecture: they are younger than the common table.
     private static final long PIDFD_SEND_SIGNAL = 424;
     private static final long PIDFD_OPEN = 434;
+    private static final long OPENAT2 = 437;
 
     /** EFD_CLOEXEC | EFD_NONBLOCK, eventfd(2). */
     private static final int EVENTFD_FLAGS = 02000000 | 04000;
@@ -56,6 +57,11 @@ public final class Libc {
     private static final int DATAGRAMS = 2 | 02000000;
     /** MSG_DONTWAIT | MSG_NOSIGNAL, send(2). */
     private static final int AT_ONCE = 0x40 | 0x4000;
+
+    /** AT_FDCWD, openat(2): relative names are from where this process is. */
+    private static final long HERE = -100;
+    /** RESOLVE_NO_MAGICLINKS, openat2(2). */
+    private static final long NO_MAGIC_LINKS = 2;
 
     private static final Linker LINKER = Linker.nativeLinker();
     private static final VarHandle ERRNO =
@@ -301,6 +307,16 @@ public final class Libc {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment name = arena.allocateFrom(path);
             return (int) result(errno -> (int) OPEN.invokeExact(errno, name, flags, mode));
+        }
+    }
+
+    /** As {@link #open(String, int, int)}, but ELOOP where a link of /proc that names no file leads, openat2(2); ENOSYS before Linux 5.6. */
+    static int openWithoutMagicLinks(String path, int flags) {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment name = arena.allocateFrom(path);
+            MemorySegment how = arena.allocateFrom(JAVA_LONG, flags, 0, NO_MAGIC_LINKS);
+            return (int) result(errno -> (long) Processes.SYSCALL.invokeExact(
+                    errno, OPENAT2, HERE, name.address(), how.address(), how.byteSize()));
         }
     }
 

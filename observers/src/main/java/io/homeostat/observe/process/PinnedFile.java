@@ -36,6 +36,7 @@ public final class PinnedFile implements AutoCloseable {
     private static final int EACCES = 13;
     private static final int EEXIST = 17;
     private static final int ENOTDIR = 20;
+    private static final int ELOOP = 40;
 
     /** proc, sysfs, both cgroups, debugfs, tracefs, securityfs, configfs, efivarfs, bpf, devpts; magic.h of the kernel. */
     private static final ImmutableSet<Long> KERNEL_FILE_SYSTEMS = ImmutableSet.of(
@@ -67,12 +68,40 @@ public final class PinnedFile implements AutoCloseable {
     }
 
     /**
-     * As {@link #of}, but what a symlink leads to.
+     * As {@link #of}, but what a symlink leads to. The links of /proc to what a process has open or where it is (fd, cwd, root, exe) are
+     * refused, anywhere on the way: the kernel lets every thread of this process follow its own, past directories that are closed to the
+     * user whose rights the thread has.
      *
      * @throws NoSuchFileException when nothing has this name, or a link leads nowhere
      */
     public static PinnedFile following(Path file) throws IOException {
-        return new PinnedFile(open(file, O_PATH | O_CLOEXEC));
+        int opened = Libc.openWithoutMagicLinks(file.toString(), O_PATH | O_CLOEXEC);
+        // A kernel before Linux 5.6, or a container runtime that does not know the call and forbids it.
+        if (opened == -Libc.ENOSYS || opened == -Libc.EPERM) {
+            return reachable(file);
+        }
+        return new PinnedFile(checked(opened, file.toString()));
+    }
+
+    /** Follows all links, and then makes sure that what is there can also be reached by its own name. */
+    static PinnedFile reachable(Path file) throws IOException {
+        PinnedFile pinned = new PinnedFile(open(file, O_PATH | O_CLOEXEC));
+        try (PinnedFile named = of(Files.readSymbolicLink(pinned.path()))) {
+            if (named.isSameAs(pinned)) {
+                return pinned;
+            }
+        } catch (IOException e) {
+            // Its own name leads nowhere, or only others may go there.
+        } catch (RuntimeException | Error e) {
+            pinned.close();
+            throw e;
+        }
+        pinned.close();
+        throw failure(ELOOP, file.toString());
+    }
+
+    private boolean isSameAs(PinnedFile other) throws IOException {
+        return Files.isSameFile(path(), other.path());
     }
 
     /**
@@ -171,17 +200,30 @@ public final class PinnedFile implements AutoCloseable {
     }
 
     private static int open(Path file, String name, int flags) throws IOException {
-        int opened = Libc.open(file.toString(), flags, OWNERS_ALONE);
-        if (opened >= 0) {
-            return opened;
+        return checked(Libc.open(file.toString(), flags, OWNERS_ALONE), name);
+    }
+
+    private static int checked(int opened, String name) throws IOException {
+        if (opened < 0) {
+            throw failure(-opened, name);
         }
-        throw switch (-opened) {
+        return opened;
+    }
+
+    private static FileSystemException failure(int error, String name) {
+        return switch (error) {
             case ENOENT -> new NoSuchFileException(name);
             case EACCES -> new AccessDeniedException(name);
             case ENOTDIR -> new NotDirectoryException(name);
             case EEXIST -> new FileAlreadyExistsException(name);
+            case ELOOP ->
+                new FileSystemException(
+                        name,
+                        null,
+                        "its links go round in a circle, or through one of /proc to what a process has open or where it"
+                                + " is, as that of /dev/stdin does; name the file itself");
             case Libc.EAGAIN -> new FileSystemException(name, null, "somebody holds a lease on it; lslocks shows who");
-            default -> new FileSystemException(name, null, "opening it failed with errno " + -opened);
+            default -> new FileSystemException(name, null, "opening it failed with errno " + error);
         };
     }
 }

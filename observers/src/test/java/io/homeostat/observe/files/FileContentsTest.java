@@ -10,6 +10,7 @@ import com.google.common.collect.ImmutableSet;
 import com.google.common.util.concurrent.Uninterruptibles;
 import io.homeostat.desired.model.ProgramUser;
 import io.homeostat.observe.process.Account;
+import io.homeostat.observe.process.PinnedFile;
 import java.io.RandomAccessFile;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -43,9 +44,9 @@ class FileContentsTest {
 
     /** To it, what was just written is old. */
     private final FileContents later =
-            new FileContents(InstantSource.offset(InstantSource.system(), Duration.ofHours(1)), path -> {
+            new FileContents(InstantSource.offset(InstantSource.system(), Duration.ofHours(1)), (pinned, name) -> {
                 reads.incrementAndGet();
-                return FileContents.read(path);
+                return FileContents.read(pinned, name);
             });
 
     private FileContent look(FileContents by, Path path) {
@@ -130,10 +131,10 @@ class FileContentsTest {
     @Test
     void aFileThatHangsKeepsNoOtherOneWaiting() throws Exception {
         CountDownLatch both = new CountDownLatch(2);
-        FileContents hanging = new FileContents(InstantSource.system(), path -> {
+        FileContents hanging = new FileContents(InstantSource.system(), (pinned, name) -> {
             both.countDown();
             Uninterruptibles.awaitUninterruptibly(both);
-            return FileContents.read(path);
+            return FileContents.read(pinned, name);
         });
         String one = Files.writeString(root.resolve("one"), "x").toString();
         String other = Files.writeString(root.resolve("other"), "y").toString();
@@ -206,6 +207,27 @@ class FileContentsTest {
             assertInstanceOf(FileContent.Unusable.class, asNobody(Path.of("/proc/" + other.pid() + "/root" + file)));
         } finally {
             other.destroyForcibly();
+        }
+    }
+
+    /** What this process has open in a directory that is closed to the user has a name in /proc, which passes by that directory. */
+    @Test
+    void noWayLeadsItsUserThroughWhatWeHaveOpen() throws Exception {
+        Assumptions.assumeTrue(Account.ourUid() == 0, "only root can become another user");
+        Files.setPosixFilePermissions(root, PosixFilePermissions.fromString("rwxr-xr-x"));
+        Path closed = Files.createDirectory(root.resolve("closed"));
+        Path file = Files.writeString(closed.resolve("f"), "x");
+        Files.setPosixFilePermissions(file, PosixFilePermissions.fromString("rw-r--r--"));
+        Files.setPosixFilePermissions(closed, PosixFilePermissions.fromString("rwx------"));
+
+        try (PinnedFile open = PinnedFile.of(file);
+                PinnedFile directory = PinnedFile.of(closed)) {
+            Path link = Files.createSymbolicLink(root.resolve("link"), open.path());
+            assertInstanceOf(FileContent.Unusable.class, asNobody(file));
+            assertInstanceOf(FileContent.Unusable.class, asNobody(open.path()));
+            assertInstanceOf(FileContent.Unusable.class, asNobody(link));
+            assertInstanceOf(
+                    FileContent.Unusable.class, asNobody(directory.path().resolve("f")));
         }
     }
 

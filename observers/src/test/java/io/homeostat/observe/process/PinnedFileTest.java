@@ -9,10 +9,16 @@ import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.file.FileSystemException;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.util.List;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 @Timeout(120)
 class PinnedFileTest {
@@ -73,6 +79,67 @@ class PinnedFileTest {
             }
         }
         assertEquals("twe", Files.readString(temp.resolve("moved")));
+    }
+
+    private interface Following {
+        PinnedFile open(Path file) throws IOException;
+    }
+
+    /** The one of younger kernels, and the one that does without their help. */
+    static Stream<Following> ways() {
+        return Stream.of(PinnedFile::following, PinnedFile::reachable);
+    }
+
+    @ParameterizedTest
+    @MethodSource("ways")
+    void linksBetweenFilesAreFollowed(Following way) throws Exception {
+        Path directory = Files.createDirectory(temp.resolve("directory"));
+        Files.writeString(directory.resolve("file"), "x");
+        Path link = Files.createSymbolicLink(temp.resolve("link"), Path.of("directory"));
+        Path other = Files.createSymbolicLink(temp.resolve("other"), link.resolve("file"));
+
+        try (PinnedFile pinned = way.open(other)) {
+            assertEquals(1, pinned.facts().basic().size());
+        }
+        assertThrows(NoSuchFileException.class, () -> way.open(link.resolve("nothing")));
+    }
+
+    /** Of a file that has lost its name there is no other way to it, whoever asks. */
+    @ParameterizedTest
+    @MethodSource("ways")
+    void whatOnlyALinkOfProcLeadsToIsRefused(Following way) throws Exception {
+        Path file = Files.writeString(temp.resolve("file"), "x");
+        try (PinnedFile open = PinnedFile.of(file)) {
+            Files.delete(file);
+            Path link = Files.createSymbolicLink(temp.resolve("link"), open.path());
+
+            assertEquals(
+                    link + ": its links go round in a circle, or through one of /proc to what a process has open or where it"
+                            + " is, as that of /dev/stdin does; name the file itself",
+                    refusal(() -> way.open(link)));
+            assertThrows(FileSystemException.class, () -> way.open(open.path()));
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "/proc/self/cwd/file",
+                "/proc/self/root/file",
+                "/proc/thread-self/root/file",
+                "/proc/self/fd/0",
+                "/proc/self/exe",
+                "/dev/fd/0",
+                "/dev/stdin"
+            })
+    void linksOfProcAreRefusedWhereverTheyLead(Path path) throws Exception {
+        assumeTrue(Libc.openWithoutMagicLinks("/nowhere", 0) == -2, "this kernel has no openat2");
+        Path link = Files.createSymbolicLink(temp.resolve("link"), path);
+
+        for (Path way : List.of(path, link)) {
+            FileSystemException e = assertThrows(FileSystemException.class, () -> PinnedFile.following(way));
+            assertEquals(FileSystemException.class, e.getClass(), "refused, and not missing");
+        }
     }
 
     private static void change(Path file) throws IOException {
