@@ -1,8 +1,13 @@
 package io.homeostat.observe;
 
+import static java.nio.charset.StandardCharsets.US_ASCII;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.grpc.Server;
+import io.grpc.netty.NettyServerBuilder;
+import io.grpc.protobuf.services.HealthStatusManager;
 import io.homeostat.desired.model.Probe;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
@@ -18,8 +23,11 @@ import io.homeostat.observe.process.Launches;
 import io.homeostat.observe.process.PortOwners;
 import io.homeostat.observe.process.ProcFs;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.net.InetAddress;
+import java.net.InetSocketAddress;
 import java.net.ServerSocket;
+import java.net.Socket;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
@@ -80,6 +88,55 @@ class TakenPortTest {
         }
     }
 
+    /** A stranger who stops listening as soon as the question is there, and answers it then. */
+    @Test
+    void anAnswerOfAProcessThatNoLongerListensDoesNotCount() throws Exception {
+        Process workload = new ProcessBuilder("sleep", "1000").start();
+        try (ServerSocket server = listening("127.0.0.1")) {
+            Thread stranger = Thread.ofVirtual().start(() -> {
+                try (Socket connection = server.accept()) {
+                    server.close();
+                    connection.getOutputStream().write("HTTP/1.1 200 OK\r\n\r\n".getBytes(US_ASCII));
+                    connection.shutdownOutput();
+                    connection.getInputStream().readAllBytes();
+                } catch (IOException e) {
+                    throw new UncheckedIOException(e);
+                }
+            });
+            Probe http = new Probe(
+                    new Probe.Http("http://127.0.0.1:" + server.getLocalPort() + "/"), null, null, null);
+
+            Health health = answer(http, running(workload.pid(), Duration.ofHours(1)));
+
+            assertEquals(Verdict.UNHEALTHY, health.verdict(), health::toString);
+            assertTrue(health.problem().startsWith("its port is taken"), health.problem());
+            stranger.join();
+        } finally {
+            workload.destroyForcibly().waitFor();
+        }
+    }
+
+    @Test
+    void anAnswerOverGrpcCountsWhenItIsOfAProcessOfTheWorkload() throws Exception {
+        Process workload = new ProcessBuilder("sleep", "1000").start();
+        HealthStatusManager health = new HealthStatusManager();
+        Server server = NettyServerBuilder.forAddress(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0))
+                .addService(health.getHealthService())
+                .build()
+                .start();
+        try {
+            Probe grpc = new Probe(null, null, null, new Probe.Grpc("127.0.0.1:" + server.getPort(), ""));
+
+            assertEquals(Health.healthy(NOW), answer(grpc, running(SELF, Duration.ZERO)));
+            assertEquals(
+                    Verdict.UNHEALTHY,
+                    answer(grpc, running(workload.pid(), Duration.ofHours(1))).verdict());
+        } finally {
+            server.shutdownNow().awaitTermination();
+            workload.destroyForcibly().waitFor();
+        }
+    }
+
     @Test
     void whereNobodyCanTellWhoAnswersTheProcessHasToStayAliveForAWhile() throws Exception {
         // A process that is gone: what it has open, and in which network it is, can't be seen.
@@ -104,10 +161,16 @@ class TakenPortTest {
     }
 
     private Health answer(ServerSocket server, String host, Running running) {
+        return answer(new Probe(null, new Probe.Tcp(host + ":" + server.getLocalPort()), null, null), running);
+    }
+
+    private Health answer(Probe probe, Running running) {
+        if (probes != null) {
+            probes.close();
+        }
         Layout layout = new Layout(root.resolve("s"), root.resolve("r"), "i");
         probes = new ProbeHealth(() -> NOW, new PortOwners(layout, PROC, new LimitObserver(CgroupLayout.NONE)));
         Instance instance = Launches.instance(WorkloadId.process("web"), "l1");
-        Probe probe = new Probe(null, new Probe.Tcp(host + ":" + server.getLocalPort()), null, null);
         Observation<Running> seen =
                 probes.of(instance, running, Specs.process(probe).of(instance));
         Running known = (Running) assertInstanceOf(Observation.Seen.class, seen).value();

@@ -2,11 +2,17 @@ package io.homeostat.observe.health;
 
 import com.google.common.collect.ImmutableList;
 import com.google.common.net.HostAndPort;
+import io.grpc.Attributes;
+import io.grpc.CallOptions;
+import io.grpc.ClientCall;
+import io.grpc.Grpc;
 import io.grpc.ManagedChannel;
 import io.grpc.StatusRuntimeException;
 import io.grpc.health.v1.HealthCheckRequest;
+import io.grpc.health.v1.HealthCheckResponse;
 import io.grpc.health.v1.HealthCheckResponse.ServingStatus;
 import io.grpc.health.v1.HealthGrpc;
+import io.grpc.stub.ClientCalls;
 import io.homeostat.desired.model.Probe;
 import io.homeostat.desired.model.ProcessSettings;
 import io.homeostat.desired.model.ProgramSpec;
@@ -31,18 +37,17 @@ import io.homeostat.observe.process.SystemCharset;
 import io.homeostat.observe.process.UserSwitch;
 import java.io.File;
 import java.io.IOException;
-import java.net.HttpURLConnection;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.Proxy;
 import java.net.Socket;
+import java.net.SocketAddress;
 import java.net.SocketTimeoutException;
-import java.net.URI;
-import java.net.URL;
 import java.net.UnknownHostException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.InstantSource;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutionException;
@@ -115,9 +120,17 @@ public final class ProbeHealth implements InstanceHealth {
     /**
      * The answer to a probe.
      *
-     * @param by where it was asked for; null when it was not by a connection
+     * @param by null when it was not asked for by a connection
      */
-    private record Answer(Health health, @Nullable InetSocketAddress by) {}
+    private record Answer(Health health, @Nullable Answerer by) {}
+
+    private record Answerer(InetSocketAddress address, Owner owner) {}
+
+    /** Tells whose the other end of a connection is, as long as that is open. */
+    @FunctionalInterface
+    private interface Attribution {
+        Owner of(InetSocketAddress from, InetSocketAddress to);
+    }
 
     @Override
     public Observation<Running> of(Instance instance, Running running, @Nullable WorkloadSpec spec) {
@@ -128,8 +141,12 @@ public final class ProbeHealth implements InstanceHealth {
         Health health = probe == null
                 ? Health.healthy(clock.instant())
                 : attributed(
-                        answer(probe, spec.lifecycle().health().timeout(), spec.runsAs(), settings(spec)),
-                        instance,
+                        answer(
+                                probe,
+                                spec.lifecycle().health().timeout(),
+                                spec.runsAs(),
+                                settings(spec),
+                                attribution(instance, running)),
                         running);
         return Observation.seen(new Running(running.identity(), running.age(), true, health));
     }
@@ -142,24 +159,35 @@ public final class ProbeHealth implements InstanceHealth {
      * An answer only counts when it is the workload's own: its port may be taken by another process, and a command may succeed without
      * it. Where that can't be told, the process must have stayed alive for a while, since one whose port is taken mostly ends at once.
      */
-    private Health attributed(Answer answer, Instance instance, Running running) {
-        InetSocketAddress by = answer.by();
-        if (answer.health().verdict() != Verdict.HEALTHY || !(running.identity() instanceof ProcessIdentity main)) {
+    private Health attributed(Answer answer, Running running) {
+        Answerer by = answer.by();
+        if (answer.health().verdict() != Verdict.HEALTHY || !(running.identity() instanceof ProcessIdentity)) {
             return answer.health();
         }
         if (by == null) {
             return longEnoughAlive(answer, running, "its command succeeds");
         }
-        String where = by.getAddress().getHostAddress() + ":" + by.getPort();
-        return switch (owners.of(instance, main, by)) {
+        String where = by.address().getAddress().getHostAddress() + ":" + by.address().getPort();
+        return switch (by.owner()) {
             case Owner.Own() -> answer.health();
             case Owner.Other(String words) ->
                 failed(
                         Verdict.UNHEALTHY,
                         "its port is taken: " + where + " is answered by " + words
                                 + ", which is none of its own; end that, or let one of the two listen elsewhere");
+            case Owner.Gone() ->
+                failed(
+                        Verdict.UNHEALTHY,
+                        "nobody listens on " + where
+                                + " any more, and who answered there can't be seen; have it listen");
             case Owner.Unknown() -> longEnoughAlive(answer, running, "who answers on " + where + " can't be seen");
         };
+    }
+
+    private Attribution attribution(Instance instance, Running running) {
+        return running.identity() instanceof ProcessIdentity main
+                ? (from, to) -> owners.of(instance, main, from, to)
+                : (from, to) -> new Owner.Unknown();
     }
 
     private Health longEnoughAlive(Answer answer, Running running, String what) {
@@ -171,23 +199,23 @@ public final class ProbeHealth implements InstanceHealth {
     }
 
     public Health ask(Probe probe, Duration timeout) {
-        return answer(probe, timeout, null, ProcessSettings.NONE).health();
+        return answer(probe, timeout, null, ProcessSettings.NONE, (from, to) -> new Owner.Unknown())
+                .health();
     }
 
-    private Answer answer(Probe probe, Duration timeout, @Nullable ProgramUser user, ProcessSettings settings) {
+    private Answer answer(
+            Probe probe,
+            Duration timeout,
+            @Nullable ProgramUser user,
+            ProcessSettings settings,
+            Attribution attribution) {
         if (probe.http() != null) {
             String url = probe.http().url();
-            return within(timeout, "GET " + Redaction.url(url), () -> {
-                // As who asks reads it: a URI has no host where its name is one that the rules for names forbid.
-                URL parts = URI.create(url).toURL();
-                InetSocketAddress address =
-                        resolved(parts.getHost(), parts.getPort() >= 0 ? parts.getPort() : parts.getDefaultPort());
-                return new Answer(http(url, timeout), address);
-            });
+            return within(timeout, "GET " + Redaction.url(url), () -> http(url, timeout, attribution));
         }
         if (probe.tcp() != null) {
             String address = probe.tcp().address();
-            return within(timeout, "connecting to " + address, () -> tcp(resolved(address), timeout));
+            return within(timeout, "connecting to " + address, () -> tcp(resolved(address), timeout, attribution));
         }
         if (probe.exec() != null) {
             return new Answer(exec(probe.exec(), timeout, user, settings), null);
@@ -195,56 +223,82 @@ public final class ProbeHealth implements InstanceHealth {
         Probe.Grpc grpc = probe.grpc();
         if (grpc != null) {
             String question = "the health check of " + grpc.address();
-            return within(timeout, question, () -> grpc(resolved(grpc.address()), grpc.service(), question, timeout));
+            return within(
+                    timeout,
+                    question,
+                    () -> grpc(resolved(grpc.address()), grpc.service(), question, timeout, attribution));
         }
         return new Answer(failed(Verdict.UNKNOWN, "the probe names no way to ask"), null);
     }
 
-    private Health http(String url, Duration timeout) throws IOException {
-        HttpURLConnection connection =
-                (HttpURLConnection) URI.create(url).toURL().openConnection(Proxy.NO_PROXY);
-        try {
-            connection.setInstanceFollowRedirects(false);
-            connection.setUseCaches(false);
-            connection.setConnectTimeout(millis(timeout));
-            connection.setReadTimeout(millis(timeout));
-            connection.setRequestProperty("User-Agent", "homeostat");
-            connection.setRequestProperty("Connection", "close");
-            int status = connection.getResponseCode();
+    private Answer http(String url, Duration timeout, Attribution attribution) throws IOException {
+        HttpQuestion question = HttpQuestion.of(url);
+        InetSocketAddress address = resolved(question.host(), question.port());
+        try (Socket socket = connected(address, timeout)) {
+            // Before anything is asked: a server may close the connection with its answer.
+            Answerer by = answerer(socket.getLocalSocketAddress(), socket.getRemoteSocketAddress(), attribution);
+            int status = question.ask(socket);
             if (status >= FIRST_HEALTHY && status <= LAST_HEALTHY) {
-                return Health.healthy(clock.instant());
+                return new Answer(Health.healthy(clock.instant()), by);
             }
-            return failed(
+            return unanswered(
                     Verdict.UNHEALTHY,
                     status < 0
                             ? "GET " + Redaction.url(url) + " was answered with something that is not HTTP"
                             : "GET " + Redaction.url(url) + " was answered with status " + status);
-        } finally {
-            connection.disconnect();
         }
     }
 
-    private Answer tcp(InetSocketAddress address, Duration timeout) throws IOException {
-        try (Socket socket = new Socket(Proxy.NO_PROXY)) {
+    private Answer tcp(InetSocketAddress address, Duration timeout, Attribution attribution) throws IOException {
+        try (Socket socket = connected(address, timeout)) {
+            return new Answer(
+                    Health.healthy(clock.instant()),
+                    answerer(socket.getLocalSocketAddress(), socket.getRemoteSocketAddress(), attribution));
+        }
+    }
+
+    private static Socket connected(InetSocketAddress address, Duration timeout) throws IOException {
+        Socket socket = new Socket(Proxy.NO_PROXY);
+        try {
+            socket.setSoTimeout(millis(timeout));
             socket.connect(address, millis(timeout));
-            return new Answer(Health.healthy(clock.instant()), address);
+            return socket;
+        } catch (IOException | RuntimeException | Error e) {
+            socket.close();
+            throw e;
         }
     }
 
-    private Answer grpc(InetSocketAddress address, String service, String question, Duration timeout) {
+    private static Answerer answerer(
+            @Nullable SocketAddress from, @Nullable SocketAddress to, Attribution attribution) {
+        InetSocketAddress address = (InetSocketAddress) Objects.requireNonNull(to);
+        return new Answerer(address, attribution.of((InetSocketAddress) Objects.requireNonNull(from), address));
+    }
+
+    private Answer grpc(
+            InetSocketAddress address, String service, String question, Duration timeout, Attribution attribution) {
         ManagedChannel channel = null;
         try {
             channel = transport.tcp(address).build();
-            ServingStatus status = HealthGrpc.newBlockingStub(channel)
-                    .withDeadlineAfter(timeout.toNanos(), TimeUnit.NANOSECONDS)
-                    .check(HealthCheckRequest.newBuilder().setService(service).build())
+            ClientCall<HealthCheckRequest, HealthCheckResponse> call = channel.newCall(
+                    HealthGrpc.getCheckMethod(),
+                    CallOptions.DEFAULT.withDeadlineAfter(timeout.toNanos(), TimeUnit.NANOSECONDS));
+            ServingStatus status = ClientCalls.blockingUnaryCall(
+                            call,
+                            HealthCheckRequest.newBuilder().setService(service).build())
                     .getStatus();
-            Health health = status == ServingStatus.SERVING
-                    ? Health.healthy(clock.instant())
-                    : failed(Verdict.UNHEALTHY, question + " was answered with " + status);
-            return new Answer(health, address);
+            if (status != ServingStatus.SERVING) {
+                return unanswered(Verdict.UNHEALTHY, question + " was answered with " + status);
+            }
+            Attributes connection = call.getAttributes();
+            return new Answer(
+                    Health.healthy(clock.instant()),
+                    answerer(
+                            connection.get(Grpc.TRANSPORT_ATTR_LOCAL_ADDR),
+                            connection.get(Grpc.TRANSPORT_ATTR_REMOTE_ADDR),
+                            attribution));
         } catch (StatusRuntimeException e) {
-            return new Answer(failed(CallFailure.verdict(e), CallFailure.words(question, e, timeout)), address);
+            return unanswered(CallFailure.verdict(e), CallFailure.words(question, e, timeout));
         } finally {
             if (channel != null) {
                 channel.shutdownNow();

@@ -33,17 +33,23 @@ import java.util.function.Predicate;
 import java.util.stream.Stream;
 
 /**
- * Tells whether who listens on a port is a process of a launch: by the inode of the listening socket in /proc/net/tcp and tcp6
+ * Tells whether who answers on a port is a process of a launch: by the inodes of sockets in /proc/net/tcp and tcp6
  * (proc_pid_net(5)), and by what processes have open.
  */
 public final class PortOwners {
+    private static final String ESTABLISHED = "01";
     private static final String LISTEN = "0A";
     private static final int ADDRESS_FIELD = 1;
+    private static final int PEER_FIELD = 2;
     private static final int STATE_FIELD = 3;
     private static final int INODE_FIELD = 9;
     private static final int FIELDS = 10;
     private static final int HEXADECIMAL = 16;
     private static final int WORD = 4;
+    /** That of the other end of a listening socket. */
+    private static final int NO_PORT = 0;
+    /** That of a connection that nobody has accepted, or whose process has closed it. */
+    private static final String NO_INODE = "0";
 
     private final Layout layout;
     private final ProcFs procFs;
@@ -55,7 +61,7 @@ public final class PortOwners {
         this.groups = groups;
     }
 
-    /** Who listens. */
+    /** Who answers. */
     public sealed interface Owner {
         /** A process of the launch. */
         record Own() implements Owner {}
@@ -63,32 +69,51 @@ public final class PortOwners {
         /** Certainly none of its processes; {@code words} name the one it is, as far as that may be seen. */
         record Other(String words) implements Owner {}
 
+        /** Somebody who has stopped listening, and given up the connection. */
+        record Gone() implements Owner {}
+
         /** It can't be seen: another host, another network namespace, or files that we may not look at. */
         record Unknown() implements Owner {}
     }
 
-    /** A listening socket. */
-    private record Listening(InetAddress address, String inode) {
+    /** A line of the kernel's tables. */
+    private record Entry(InetSocketAddress local, InetSocketAddress peer, String state, String inode) {
         boolean isOn(InetAddress asked) {
-            return address.equals(asked);
+            return local.getAddress().equals(asked);
         }
 
         boolean isOnAny(boolean v4) {
-            return address.isAnyLocalAddress() && address instanceof Inet4Address == v4;
+            return local.getAddress().isAnyLocalAddress() && local.getAddress() instanceof Inet4Address == v4;
         }
     }
 
-    /** Who takes connections to an address, given a launch and its main process. */
-    public Owner of(Instance instance, ProcessIdentity main, InetSocketAddress address) {
+    /**
+     * Who answers on a connection that is open, given a launch and its main process: has accepted it, or listens where it leads. Who only
+     * listens later, or no longer, does not count.
+     *
+     * @param from our end
+     * @param to the other end
+     */
+    public Owner of(Instance instance, ProcessIdentity main, InetSocketAddress from, InetSocketAddress to) {
         try {
-            if (!isHere(address.getAddress()) || !isInOurNetwork(main.pid())) {
+            if (!isHere(to.getAddress()) || !isInOurNetwork(main.pid())) {
                 return new Owner.Unknown();
             }
-            ImmutableSet<String> inodes = listening(address);
-            if (inodes.isEmpty()) {
-                // Something translates addresses on the way, or it has just stopped listening.
-                return new Owner.Unknown();
+            // Both in one go: who listens for a connection that nobody has accepted is in the table before it.
+            ImmutableList<Entry> all = sockets(to.getPort(), ImmutableSet.of(NO_PORT, from.getPort()));
+            List<Entry> others =
+                    all.stream().filter(entry -> entry.peer().equals(from)).toList();
+            ImmutableList<Entry> owned = ImmutableList.<Entry>builder()
+                    .addAll(others.stream()
+                            .filter(entry -> !entry.inode().equals(NO_INODE))
+                            .toList())
+                    .addAll(listening(all, to.getAddress()))
+                    .build();
+            if (owned.isEmpty()) {
+                // If our end is still connected, the other one is somewhere else: addresses are translated on the way.
+                return others.isEmpty() && isConnected(from, to) ? new Owner.Unknown() : new Owner.Gone();
             }
+            ImmutableSet<String> inodes = inodes(owned);
             // Nearly always it is this one, and to look at all processes takes long.
             if (holds(main.pid(), inodes).orElse(false)) {
                 return new Owner.Own();
@@ -103,7 +128,7 @@ public final class PortOwners {
                 }
                 seen &= holds.isPresent();
             }
-            return seen ? new Owner.Other(words(inodes)) : new Owner.Unknown();
+            return seen ? new Owner.Other(words(owned)) : new Owner.Unknown();
         } catch (IOException e) {
             return new Owner.Unknown();
         }
@@ -112,12 +137,15 @@ public final class PortOwners {
     /** Who listens on an address of this host: a process, if there is one, or somebody else. */
     public Owner of(Optional<ProcessIdentity> process, InetSocketAddress address) {
         try {
-            ImmutableSet<String> inodes = listening(address);
-            Optional<Boolean> own = process.isPresent() ? holds(process.get().pid(), inodes) : Optional.of(false);
-            if (inodes.isEmpty() || own.isEmpty()) {
+            ImmutableList<Entry> owned =
+                    listening(sockets(address.getPort(), ImmutableSet.of(NO_PORT)), address.getAddress());
+            Optional<Boolean> own = process.isPresent()
+                    ? holds(process.get().pid(), inodes(owned))
+                    : Optional.of(false);
+            if (owned.isEmpty() || own.isEmpty()) {
                 return new Owner.Unknown();
             }
-            return own.get() ? new Owner.Own() : new Owner.Other(words(inodes));
+            return own.get() ? new Owner.Own() : new Owner.Other(words(owned));
         } catch (IOException e) {
             return new Owner.Unknown();
         }
@@ -134,37 +162,55 @@ public final class PortOwners {
         return ours.equals(Files.readSymbolicLink(procFs.path(Long.toString(pid), "ns", "net")));
     }
 
-    /** The inodes of the sockets of which the kernel chooses one: the most exact address wins, and the own family before both. */
-    private ImmutableSet<String> listening(InetSocketAddress address) throws IOException {
-        ImmutableList<Listening> all = ImmutableList.<Listening>builder()
-                .addAll(sockets("tcp", address.getPort()))
-                .addAll(sockets("tcp6", address.getPort()))
-                .build();
-        InetAddress asked = address.getAddress();
+    private boolean isConnected(InetSocketAddress from, InetSocketAddress to) throws IOException {
+        return sockets(from.getPort(), ImmutableSet.of(to.getPort())).stream()
+                .anyMatch(entry -> entry.local().equals(from) && entry.state().equals(ESTABLISHED));
+    }
+
+    /** The sockets of which the kernel chooses one: the most exact address wins, and the own family before both. */
+    private static ImmutableList<Entry> listening(ImmutableList<Entry> all, InetAddress asked) {
         boolean v4 = asked instanceof Inet4Address;
-        List<Predicate<Listening>> ranks = List.of(
+        List<Predicate<Entry>> ranks = List.of(
                 socket -> socket.isOn(asked), socket -> socket.isOnAny(v4), socket -> v4 && socket.isOnAny(false));
-        for (Predicate<Listening> rank : ranks) {
-            ImmutableSet<String> found =
-                    all.stream().filter(rank).map(Listening::inode).collect(ImmutableSet.toImmutableSet());
+        for (Predicate<Entry> rank : ranks) {
+            ImmutableList<Entry> found = all.stream()
+                    .filter(entry -> entry.state().equals(LISTEN))
+                    .filter(rank)
+                    .collect(ImmutableList.toImmutableList());
             if (!found.isEmpty()) {
                 return found;
             }
         }
-        return ImmutableSet.of();
+        return ImmutableList.of();
     }
 
-    private ImmutableList<Listening> sockets(String protocol, int port) throws IOException {
-        ImmutableList.Builder<Listening> found = ImmutableList.builder();
+    private static ImmutableSet<String> inodes(ImmutableList<Entry> entries) {
+        return entries.stream().map(Entry::inode).collect(ImmutableSet.toImmutableSet());
+    }
+
+    /** All that have this port here and one of those at the other end. */
+    private ImmutableList<Entry> sockets(int port, ImmutableSet<Integer> peers) throws IOException {
+        return ImmutableList.<Entry>builder()
+                .addAll(sockets("tcp", port, peers))
+                .addAll(sockets("tcp6", port, peers))
+                .build();
+    }
+
+    private ImmutableList<Entry> sockets(String protocol, int port, ImmutableSet<Integer> peers) throws IOException {
+        ImmutableList.Builder<Entry> found = ImmutableList.builder();
         try (Stream<String> lines = Files.lines(procFs.path("net", protocol), StandardCharsets.US_ASCII)) {
-            lines.forEach(line -> {
+            // The first line has the names of the fields.
+            lines.skip(1).forEach(line -> {
                 List<String> fields = Splitter.on(' ').omitEmptyStrings().splitToList(line);
-                if (fields.size() >= FIELDS && fields.get(STATE_FIELD).equals(LISTEN)) {
-                    String[] local = fields.get(ADDRESS_FIELD).split(":", 2);
-                    // Others may listen on as many as they like.
-                    if (Integer.parseInt(local[1], HEXADECIMAL) == port) {
-                        found.add(new Listening(address(local[0]), fields.get(INODE_FIELD)));
-                    }
+                // Others may have as many as they like.
+                if (fields.size() >= FIELDS
+                        && port(fields.get(ADDRESS_FIELD)) == port
+                        && peers.contains(port(fields.get(PEER_FIELD)))) {
+                    found.add(new Entry(
+                            address(fields.get(ADDRESS_FIELD)),
+                            address(fields.get(PEER_FIELD)),
+                            fields.get(STATE_FIELD),
+                            fields.get(INODE_FIELD)));
                 }
             });
         } catch (NoSuchFileException e) {
@@ -175,9 +221,13 @@ public final class PortOwners {
         return found.build();
     }
 
-    /** Written as words of four bytes, each in the order of this machine. */
-    private static InetAddress address(String hexadecimal) {
-        byte[] bytes = BaseEncoding.base16().decode(hexadecimal);
+    private static int port(String end) {
+        return Integer.parseInt(end.substring(end.indexOf(':') + 1), HEXADECIMAL);
+    }
+
+    /** Written as words of four bytes, each in the order of this machine, with the port behind them. */
+    private static InetSocketAddress address(String end) {
+        byte[] bytes = BaseEncoding.base16().decode(end.substring(0, end.indexOf(':')));
         if (ByteOrder.nativeOrder() == ByteOrder.LITTLE_ENDIAN) {
             for (int word = 0; word < bytes.length; word += WORD) {
                 Collections.reverse(Bytes.asList(bytes).subList(word, word + WORD));
@@ -185,9 +235,9 @@ public final class PortOwners {
         }
         try {
             // An IPv4 address within an IPv6 one becomes that IPv4 address.
-            return InetAddress.getByAddress(bytes);
+            return new InetSocketAddress(InetAddress.getByAddress(bytes), port(end));
         } catch (UnknownHostException e) {
-            throw new IllegalArgumentException(hexadecimal + " is no address: " + Arrays.toString(bytes), e);
+            throw new IllegalArgumentException(end + " is no address: " + Arrays.toString(bytes), e);
         }
     }
 
@@ -218,7 +268,8 @@ public final class PortOwners {
     }
 
     /** Names the oldest process that has one of these sockets open: until a child executes its program it has what its parent has. */
-    private String words(ImmutableSet<String> inodes) throws IOException {
+    private String words(ImmutableList<Entry> owned) throws IOException {
+        ImmutableSet<String> inodes = inodes(owned);
         return procFs.processes().stream()
                 .sorted(Comparator.comparingLong(Stat::startTicks))
                 .filter(stat -> holds(stat.pid(), inodes).orElse(false))

@@ -132,6 +132,32 @@ class ProbesTest {
         }
     }
 
+    @ParameterizedTest
+    @CsvSource({
+        "'HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\nHTTP/1.1 204 No Content\r\n\r\n', ''",
+        "'HTTP/1.0 200', ''",
+        "'220 mail.example ESMTP\r\n', was answered with something that is not HTTP",
+        "'HTTP/1.1 100 Continue\r\n\r\n', failed: the connection ended before the answer"
+    })
+    void theFinalStatusOfHttpCounts(String said, String problem) throws Exception {
+        try (ServerSocket server = listen()) {
+            Thread answering = Thread.ofVirtual().start(() -> {
+                try (Socket socket = server.accept()) {
+                    socket.getOutputStream().write(said.getBytes(StandardCharsets.UTF_8));
+                    socket.shutdownOutput();
+                    socket.getInputStream().readAllBytes();
+                } catch (IOException e) {
+                    throw new UncheckedIOException(e);
+                }
+            });
+            String url = "http://127.0.0.1:" + server.getLocalPort();
+            assertEquals(
+                    problem.isEmpty() ? Health.healthy(NOW) : unhealthy("GET " + url + " " + problem),
+                    probes.ask(http(url), LONG));
+            answering.join();
+        }
+    }
+
     @Test
     void httpThatNobodyServesIsUnhealthy() {
         String url = "http://127.0.0.1:1/";

@@ -3,6 +3,7 @@ package io.homeostat.observe.process;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.homeostat.desired.platform.Layout;
+import io.homeostat.desired.state.Identity.ProcessIdentity;
 import io.homeostat.observe.limits.CgroupLayout;
 import io.homeostat.observe.limits.LimitObserver;
 import io.homeostat.observe.process.PortOwners.Owner;
@@ -11,30 +12,127 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Optional;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 class PortOwnersTest {
-    /** Until it executes its program a child has all that its parent has open, whichever of the two has the lower number. */
-    @ParameterizedTest
-    @CsvSource({"7, 70", "70, 7"})
-    void whoListensIsNamedAndNotItsChild(long server, long child, @TempDir Path root) throws IOException {
-        FakeProc proc = new FakeProc(root);
-        proc.write("net/tcp", "0: 0100007F:1F90 00000000:0000 0A 00000000:00000000 00:00000000 00000000 0 0 4711 1\n");
-        listens(proc.process(server, 1, server, 100), server);
-        listens(proc.process(child, server, server, 900), child);
-        PortOwners owners =
-                new PortOwners(new Layout(root, root, "m"), proc.procFs, new LimitObserver(CgroupLayout.NONE));
+    private static final String LOOPBACK = "0100007F";
+    private static final String ANY = "00000000";
+    private static final String MAPPED = "0000000000000000FFFF0000" + LOOPBACK;
 
-        assertEquals(
-                new Owner.Other("process " + server + " (program)"),
-                owners.of(Optional.empty(), new InetSocketAddress(InetAddress.getLoopbackAddress(), 8080)));
+    private static final long MAIN = 7;
+    private static final long STRANGER = 70;
+    private static final InetSocketAddress FROM = new InetSocketAddress(InetAddress.getLoopbackAddress(), 40000);
+    private static final InetSocketAddress TO = new InetSocketAddress(InetAddress.getLoopbackAddress(), 8080);
+    private static final String OUR_END = entry(LOOPBACK, 40000, LOOPBACK, 8080, "01", 0, 1);
+
+    @TempDir
+    Path root;
+
+    private FakeProc proc;
+
+    @BeforeEach
+    void setUp() throws IOException {
+        proc = new FakeProc(root);
+        for (String pid : List.of("self", "7")) {
+            Files.createDirectories(root.resolve(pid + "/ns"));
+            Files.createSymbolicLink(root.resolve(pid + "/ns/net"), Path.of("net:[1]"));
+        }
+        proc.process(MAIN, 1, MAIN, 100);
+        proc.process(STRANGER, 1, STRANGER, 50);
     }
 
-    private static void listens(FakeProc proc, long pid) throws IOException {
+    /** Until it executes its program a child has all that its parent has open, whichever of the two has the lower number. */
+    @ParameterizedTest
+    @CsvSource({"8, 80", "80, 8"})
+    void whoListensIsNamedAndNotItsChild(long server, long child) throws IOException {
+        tables(listening(4711));
+        proc.process(server, 1, server, 100).process(child, server, server, 900);
+        opens(server, 4711);
+        opens(child, 4711);
+
+        assertEquals(new Owner.Other("process " + server + " (program)"), owners().of(Optional.empty(), TO));
+    }
+
+    @Test
+    void whoListensForAConnectionThatNobodyHasAcceptedHasIt() throws IOException {
+        tables(listening(4711), OUR_END, otherEnd(0));
+        opens(MAIN, 4711);
+
+        assertEquals(new Owner.Own(), owner());
+    }
+
+    @Test
+    void whoHasAcceptedItHasItAlsoWhenNobodyListensAnyMore() throws IOException {
+        tables(OUR_END, otherEnd(4712));
+        opens(STRANGER, 4712);
+        assertEquals(new Owner.Other("process 70 (program)"), owner());
+
+        opens(MAIN, 4712);
+        assertEquals(new Owner.Own(), owner());
+    }
+
+    @Test
+    void anIpv4ConnectionToAnIpv6SocketIsFound() throws IOException {
+        tables(OUR_END);
+        proc.write("net/tcp6", table(entry(MAPPED, 8080, MAPPED, 40000, "01", 0, 4712)));
+        opens(MAIN, 4712);
+
+        assertEquals(new Owner.Own(), owner());
+    }
+
+    /** No user can hide the other end as long as ours is connected. */
+    @Test
+    void onlyAnOtherEndThatIsNotHereAndStillThereCanNotBeSeen() throws IOException {
+        tables(OUR_END);
+        assertEquals(new Owner.Unknown(), owner());
+
+        tables();
+        assertEquals(new Owner.Gone(), owner());
+
+        tables(entry(LOOPBACK, 40000, LOOPBACK, 8080, "08", 0, 1), otherEnd(0));
+        assertEquals(new Owner.Gone(), owner());
+    }
+
+    private Owner owner() {
+        return owners().of(Launches.instance("l1"), new ProcessIdentity(MAIN, 100, FakeProc.BOOT), FROM, TO);
+    }
+
+    private PortOwners owners() {
+        return new PortOwners(new Layout(root, root, "m"), proc.procFs, new LimitObserver(CgroupLayout.NONE));
+    }
+
+    private void tables(String... entries) throws IOException {
+        proc.write("net/tcp", table(entries));
+    }
+
+    private static String table(String... entries) {
+        return "sl local_address rem_address st tx_queue rx_queue tr tm->when retrnsmt uid timeout inode\n"
+                + String.join("", entries);
+    }
+
+    private static String listening(int inode) {
+        return entry(LOOPBACK, 8080, ANY, 0, "0A", 1, inode);
+    }
+
+    private static String otherEnd(int inode) {
+        return entry(LOOPBACK, 8080, LOOPBACK, 40000, "01", 1, inode);
+    }
+
+    private static String entry(String local, int port, String peer, int peerPort, String state, int uid, int inode) {
+        return "0: %s:%04X %s:%04X %s 00000000:00000000 00:00000000 00000000 %d 0 %d 1\n"
+                .formatted(local, port, peer, peerPort, state, uid, inode);
+    }
+
+    private void opens(long pid, int... inodes) throws IOException {
         Path descriptors = Files.createDirectories(proc.root.resolve(pid + "/fd"));
-        Files.createSymbolicLink(descriptors.resolve("3"), Path.of("socket:[4711]"));
+        for (int i = 0; i < inodes.length; i++) {
+            Files.createSymbolicLink(descriptors.resolve(Integer.toString(i)), Path.of("socket:[" + inodes[i] + "]"));
+        }
     }
 }

@@ -136,7 +136,7 @@ public final class ListenChecks {
                         check,
                         listen + " is taken by " + words + "; the agent goes on without",
                         "end that, or choose another port in agent.yaml");
-            case Owner.Unknown _ ->
+            case Owner.Unknown _, Owner.Gone _ ->
                 Finding.warn(
                         check,
                         "this user can't listen at " + listen + ": " + CommandFailure.reason(why)
