@@ -42,6 +42,7 @@ public final class PortOwners {
     private static final int ADDRESS_FIELD = 1;
     private static final int PEER_FIELD = 2;
     private static final int STATE_FIELD = 3;
+    private static final int USER_FIELD = 7;
     private static final int INODE_FIELD = 9;
     private static final int FIELDS = 10;
     private static final int HEXADECIMAL = 16;
@@ -51,14 +52,23 @@ public final class PortOwners {
     /** That of a connection that nobody has accepted, or whose process has closed it. */
     private static final String NO_INODE = "0";
 
+    /** So many processes and descriptors are looked at to find one, which takes half a second. Any user can have millions. */
+    static final int MOST_LOOKS = 50_000;
+
     private final Layout layout;
     private final ProcFs procFs;
     private final LimitObserver groups;
+    private final int mostLooks;
 
     public PortOwners(Layout layout, ProcFs procFs, LimitObserver groups) {
+        this(layout, procFs, groups, MOST_LOOKS);
+    }
+
+    PortOwners(Layout layout, ProcFs procFs, LimitObserver groups, int mostLooks) {
         this.layout = layout;
         this.procFs = procFs;
         this.groups = groups;
+        this.mostLooks = mostLooks;
     }
 
     /** Who answers. */
@@ -77,13 +87,26 @@ public final class PortOwners {
     }
 
     /** A line of the kernel's tables. */
-    private record Entry(InetSocketAddress local, InetSocketAddress peer, String state, String inode) {
+    private record Entry(InetSocketAddress local, InetSocketAddress peer, String state, String user, String inode) {
         boolean isOn(InetAddress asked) {
             return local.getAddress().equals(asked);
         }
 
         boolean isOnAny(boolean v4) {
             return local.getAddress().isAnyLocalAddress() && local.getAddress() instanceof Inet4Address == v4;
+        }
+    }
+
+    /** What a search may still look at. */
+    private static final class Looks {
+        private int left;
+
+        Looks(int most) {
+            this.left = most;
+        }
+
+        boolean isOver() {
+            return left-- <= 0 || Thread.currentThread().isInterrupted();
         }
     }
 
@@ -114,15 +137,16 @@ public final class PortOwners {
                 return others.isEmpty() && isConnected(from, to) ? new Owner.Unknown() : new Owner.Gone();
             }
             ImmutableSet<String> inodes = inodes(owned);
+            Looks looks = new Looks(mostLooks);
             // Nearly always it is this one, and to look at all processes takes long.
-            if (holds(main.pid(), inodes).orElse(false)) {
+            if (holds(main.pid(), inodes, looks).orElse(false)) {
                 return new Owner.Own();
             }
             List<Stat> tree =
                     new ProcessTree(procFs, layout, instance, main, groups, ProcessTree.Extent.TREE).members();
             boolean seen = true;
             for (Stat member : tree) {
-                Optional<Boolean> holds = holds(member.pid(), inodes);
+                Optional<Boolean> holds = holds(member.pid(), inodes, looks);
                 if (holds.orElse(false)) {
                     return new Owner.Own();
                 }
@@ -140,7 +164,7 @@ public final class PortOwners {
             ImmutableList<Entry> owned =
                     listening(sockets(address.getPort(), ImmutableSet.of(NO_PORT)), address.getAddress());
             Optional<Boolean> own = process.isPresent()
-                    ? holds(process.get().pid(), inodes(owned))
+                    ? holds(process.get().pid(), inodes(owned), new Looks(mostLooks))
                     : Optional.of(false);
             if (owned.isEmpty() || own.isEmpty()) {
                 return new Owner.Unknown();
@@ -210,6 +234,7 @@ public final class PortOwners {
                             address(fields.get(ADDRESS_FIELD)),
                             address(fields.get(PEER_FIELD)),
                             fields.get(STATE_FIELD),
+                            fields.get(USER_FIELD),
                             fields.get(INODE_FIELD)));
                 }
             });
@@ -241,10 +266,16 @@ public final class PortOwners {
         }
     }
 
-    /** Whether a process has one of these sockets open; empty when that may not be seen. */
-    private Optional<Boolean> holds(long pid, ImmutableSet<String> inodes) {
+    /** Whether a process has one of these sockets open; empty when that may not be seen, or takes too many looks. */
+    private Optional<Boolean> holds(long pid, ImmutableSet<String> inodes, Looks looks) {
+        if (looks.isOver()) {
+            return Optional.empty();
+        }
         try (DirectoryStream<Path> descriptors = Files.newDirectoryStream(procFs.path(Long.toString(pid), "fd"))) {
             for (Path descriptor : descriptors) {
+                if (looks.isOver()) {
+                    return Optional.empty();
+                }
                 if (isOneOf(descriptor, inodes)) {
                     return Optional.of(true);
                 }
@@ -267,14 +298,18 @@ public final class PortOwners {
         }
     }
 
-    /** Names the oldest process that has one of these sockets open: until a child executes its program it has what its parent has. */
+    /**
+     * Names the oldest process that has one of these sockets open, since until a child executes its program it has what its parent has; or
+     * the user, where there are too many to look at.
+     */
     private String words(ImmutableList<Entry> owned) throws IOException {
         ImmutableSet<String> inodes = inodes(owned);
+        Looks looks = new Looks(mostLooks);
         return procFs.processes().stream()
                 .sorted(Comparator.comparingLong(Stat::startTicks))
-                .filter(stat -> holds(stat.pid(), inodes).orElse(false))
+                .filter(stat -> holds(stat.pid(), inodes, looks).orElse(false))
                 .findFirst()
                 .map(stat -> "process " + stat.pid() + " (" + stat.name() + ")")
-                .orElse("a process of another user");
+                .orElseGet(() -> "a process of the user with the number " + owned.getFirst().user());
     }
 }

@@ -99,12 +99,31 @@ class PortOwnersTest {
         assertEquals(new Owner.Gone(), owner());
     }
 
+    @Test
+    void ofSomebodyAmongTooManyFilesOnlyTheUserIsNamed() throws IOException {
+        tables(listening(4711));
+        opens(STRANGER, 1, 2, 3);
+        proc.process(80, 1, 80, 900);
+        opens(80, 4711);
+
+        assertEquals(new Owner.Other("process 80 (program)"), owner());
+        assertEquals(new Owner.Other("a process of the user with the number 1"), owner(owners(3)));
+    }
+
     private Owner owner() {
-        return owners().of(Launches.instance("l1"), new ProcessIdentity(MAIN, 100, FakeProc.BOOT), FROM, TO);
+        return owner(owners());
+    }
+
+    private static Owner owner(PortOwners owners) {
+        return owners.of(Launches.instance("l1"), new ProcessIdentity(MAIN, 100, FakeProc.BOOT), FROM, TO);
     }
 
     private PortOwners owners() {
-        return new PortOwners(new Layout(root, root, "m"), proc.procFs, new LimitObserver(CgroupLayout.NONE));
+        return owners(PortOwners.MOST_LOOKS);
+    }
+
+    private PortOwners owners(int looks) {
+        return new PortOwners(new Layout(root, root, "m"), proc.procFs, new LimitObserver(CgroupLayout.NONE), looks);
     }
 
     private void tables(String... entries) throws IOException {
