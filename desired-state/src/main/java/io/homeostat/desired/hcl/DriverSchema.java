@@ -30,12 +30,24 @@ public final class DriverSchema {
      * @throws SchemaException when Nomad could not use it either
      */
     public static DriverSchema of(Spec spec) throws SchemaException {
-        return new DriverSchema(new SchemaReader().read(spec, "", ""));
+        try {
+            return new DriverSchema(new SchemaReader().read(spec, "", ""));
+        } catch (RuntimeException | StackOverflowError e) {
+            throw SchemaException.unreadable(e);
+        }
     }
 
-    /** The keys that may be set, in the order of their names, those of a block after the block. */
-    public List<SchemaField> describe() {
-        return SchemaField.of(root);
+    /**
+     * The keys that may be set, in the order of their names, those of a block after the block.
+     *
+     * @throws SchemaException when a default can't be written
+     */
+    public List<SchemaField> describe() throws SchemaException {
+        try {
+            return SchemaField.of(root);
+        } catch (RuntimeException | StackOverflowError e) {
+            throw SchemaException.unreadable(e);
+        }
     }
 
     /** Converts a configuration whose templates can refer to no variables. */

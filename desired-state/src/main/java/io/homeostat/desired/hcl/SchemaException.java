@@ -7,4 +7,15 @@ public final class SchemaException extends Exception {
     SchemaException(String place, String what) {
         super("the driver's schema " + (place.isEmpty() ? "" : "of \"" + place + "\" ") + what);
     }
+
+    /** Describes what reading a schema failed with that passed all checks: whatever a driver answers is the driver's mistake. */
+    static SchemaException unreadable(Throwable problem) {
+        SchemaException unreadable = new SchemaException(
+                "",
+                problem instanceof StackOverflowError
+                        ? "is nested too deep"
+                        : "can't be read (" + problem.getClass().getSimpleName() + ")");
+        unreadable.initCause(problem);
+        return unreadable;
+    }
 }

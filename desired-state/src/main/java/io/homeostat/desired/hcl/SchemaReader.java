@@ -28,9 +28,7 @@ final class SchemaReader {
      * @param place for messages
      */
     SchemaNode read(Spec spec, String implied, String place) throws SchemaException {
-        if (++depth > DEEPEST) {
-            throw new SchemaException(place, "is nested more than " + DEEPEST + " levels deep");
-        }
+        enter(1, place);
         SchemaNode node = switch (spec.getBlockCase()) {
             case OBJECT -> parts(spec.getObject().getAttributesMap(), place);
             case ARRAY -> sequence(spec.getArray().getValuesList(), place);
@@ -53,6 +51,13 @@ final class SchemaReader {
         };
         depth--;
         return node;
+    }
+
+    private void enter(int levels, String place) throws SchemaException {
+        depth += levels;
+        if (depth > DEEPEST) {
+            throw new SchemaException(place, "is nested more than " + DEEPEST + " levels deep");
+        }
     }
 
     private static String below(String place, String key) {
@@ -135,10 +140,14 @@ final class SchemaReader {
     }
 
     private SchemaNode map(BlockMap block, String implied, String place) throws SchemaException {
-        SchemaNode nested = nested(block.hasNested(), block.getNested(), place);
-        if (block.getLabelsList().isEmpty()) {
+        int labels = block.getLabelsCount();
+        if (labels == 0) {
             throw new SchemaException(place, "has a map of blocks without a label");
         }
+        // Each label is a map around the blocks.
+        enter(labels, place);
+        SchemaNode nested = nested(block.hasNested(), block.getNested(), place);
+        depth -= labels;
         return new SchemaNode.BlockMap(name(block.getName(), implied, place), block.getLabelsList(), nested);
     }
 }

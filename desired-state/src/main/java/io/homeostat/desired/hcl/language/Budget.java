@@ -11,8 +11,11 @@ public final class Budget {
     /** Characters that templates and functions may write, in all. */
     private static final long MOST_CHARACTERS = 32L << 20;
 
-    /** Operators, brackets and templates within each other, and levels of a value. */
-    static final int DEEPEST = 250;
+    /**
+     * Operators, brackets and templates within each other, and levels of a value. Parsing and evaluating so many needs no more stack than the
+     * agent's threads have.
+     */
+    static final int DEEPEST = 110;
 
     private long steps = MOST_STEPS;
     private long characters = MOST_CHARACTERS;

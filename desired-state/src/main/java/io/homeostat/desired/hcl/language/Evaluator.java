@@ -89,9 +89,7 @@ final class Evaluator {
                     operate(operator, List.of(operand), scope);
                 case Expression.Binary(Expression.Operator operator, Expression left, Expression right) ->
                     operate(operator, List.of(left, right), scope);
-                case Expression.Tuple(List<Expression> elements) ->
-                    HclValue.tuple(
-                            elements.stream().map(each -> value(each, scope)).toList());
+                case Expression.Tuple(List<Expression> elements) -> tuple(elements, scope);
                 case Expression.ObjectOf(List<Expression.ObjectOf.Entry> parts) -> object(parts, scope);
                 case Expression.PathAsKey _ ->
                     mistake(
@@ -286,6 +284,14 @@ final class Evaluator {
             mistake(e);
             return HclValue.unknown(common.type());
         }
+    }
+
+    private HclValue tuple(List<Expression> elements, @Nullable Scope scope) {
+        List<HclValue> values = new ArrayList<>();
+        for (Expression each : elements) {
+            values.add(value(each, scope));
+        }
+        return HclValue.tuple(values);
     }
 
     private HclValue object(List<Expression.ObjectOf.Entry> parts, @Nullable Scope scope) {

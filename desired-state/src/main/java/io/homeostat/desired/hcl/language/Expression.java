@@ -92,8 +92,6 @@ sealed interface Expression {
         NOT("!", -1),
         NEGATE("-", -1);
 
-        static final int LEVELS = 6;
-
         final String symbol;
         /** The higher, the tighter it binds; negative before one operand. */
         final int level;

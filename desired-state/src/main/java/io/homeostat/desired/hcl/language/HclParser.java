@@ -131,19 +131,21 @@ final class HclParser {
         return new Expression.Conditional(condition, ifTrue, expression());
     }
 
-    private Expression binary(int level) {
-        if (level == Operator.LEVELS) {
-            return withTraversals();
-        }
-        Expression left = binary(level + 1);
+    /**
+     * Parses operands and the operators between them by precedence, without a frame of the stack for each level of it.
+     *
+     * @param lowest the level of the loosest operator that belongs to the result
+     */
+    private Expression binary(int lowest) {
+        Expression left = withTraversals();
         int entered = 0;
         try {
-            for (Optional<Operator> next = operator(level); next.isPresent(); next = operator(level)) {
+            for (Optional<Operator> next = operator(lowest); next.isPresent(); next = operator(lowest)) {
                 read();
                 // Each one is a level deeper when it is evaluated.
                 budget.enter();
                 entered++;
-                left = new Expression.Binary(next.get(), left, binary(level + 1));
+                left = new Expression.Binary(next.get(), left, binary(next.get().level + 1));
             }
         } finally {
             for (int i = 0; i < entered; i++) {
@@ -153,10 +155,10 @@ final class HclParser {
         return left;
     }
 
-    private Optional<Operator> operator(int level) {
+    private Optional<Operator> operator(int lowest) {
         HclToken next = peek();
         return Stream.of(Operator.values())
-                .filter(each -> each.level == level && next.isSymbol(each.symbol))
+                .filter(each -> each.level >= lowest && next.isSymbol(each.symbol))
                 .findFirst();
     }
 

@@ -36,7 +36,7 @@ class BudgetTest {
 
     @Test
     void depthEndsAtTheLimitUntilALevelIsLeft() {
-        for (int i = 0; i < 250; i++) {
+        for (int i = 0; i < Budget.DEEPEST; i++) {
             budget.enter();
         }
         assertLimit(budget::enter);

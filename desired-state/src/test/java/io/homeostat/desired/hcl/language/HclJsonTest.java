@@ -89,12 +89,11 @@ class HclJsonTest {
     @Test
     void jsonThatIsNestedTooDeepIsRejected() {
         Budget budget = new Budget();
-        assertEquals(
-                1, HclJson.decode("[".repeat(250) + "]".repeat(250), budget).size());
-        assertEquals(
-                1, HclJson.decode("[".repeat(250) + "]".repeat(250), budget).size());
+        String deepest = HclCase.nested("[#]", "", Budget.DEEPEST);
+        assertEquals(1, HclJson.decode(deepest, budget).size());
+        assertEquals(1, HclJson.decode(deepest, budget).size());
 
-        assertTrue(assertThrows(HclException.class, () -> HclJson.decode("[".repeat(251) + "]".repeat(251), budget))
+        assertTrue(assertThrows(HclException.class, () -> HclJson.decode("[" + deepest + "]", budget))
                 .isLimit());
     }
 }
