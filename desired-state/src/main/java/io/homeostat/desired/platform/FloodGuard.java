@@ -1,6 +1,7 @@
 package io.homeostat.desired.platform;
 
 import io.grpc.Status;
+import io.grpc.StatusRuntimeException;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelDuplexHandler;
@@ -10,6 +11,7 @@ import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.channel.ChannelPromise;
 import io.netty.handler.codec.http2.Http2Connection;
+import io.netty.handler.codec.http2.Http2ConnectionAdapter;
 import io.netty.handler.codec.http2.Http2ConnectionHandler;
 import io.netty.handler.codec.http2.Http2Error;
 import io.netty.handler.codec.http2.Http2Exception;
@@ -17,14 +19,19 @@ import io.netty.handler.codec.http2.Http2FrameListener;
 import io.netty.handler.codec.http2.Http2FrameListenerDecorator;
 import io.netty.handler.codec.http2.Http2Stream;
 import io.netty.util.ReferenceCountUtil;
+import io.netty.util.concurrent.Ticker;
 import java.io.IOException;
+import java.net.SocketAddress;
 import java.util.ArrayDeque;
 import java.util.Queue;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Closes a connection of gRPC whose peer makes this process keep more than a limit: answers that the peer does not read (acknowledgements of
- * PING and SETTINGS, resets, refusals), or messages in so many pieces that these take far more memory than the messages. Calls that are under
- * way fail with UNAVAILABLE and the reason.
+ * PING and SETTINGS, resets, refusals), or messages in so many pieces that these take far more memory than the messages; or whose peer sends
+ * far more than calls and their messages need ({@link Overhead}). Calls that are under way fail with UNAVAILABLE and the reason. A client
+ * connects to such a peer again after a pause ({@link FloodedPeers}).
  *
  * <p>HTTP/2 has no flow control for any of this. gRPC's server bounds its answers to control frames and nothing else; its client bounds
  * nothing. The content of our own messages does not count: Netty writes no more of it than there is room for, but for TLS.
@@ -40,12 +47,19 @@ public final class FloodGuard extends ChannelDuplexHandler {
     private static final int OVERHEAD = 128;
 
     private final long most;
+    private final @Nullable FloodedPeers peers;
+    private final Ticker ticker;
+    private final Overhead overhead;
+    private FloodedPeers.@Nullable Peer peer;
     private long unread;
     private boolean counting;
     private boolean closed;
 
-    private FloodGuard(long most) {
+    private FloodGuard(long most, @Nullable FloodedPeers peers, Ticker ticker) {
         this.most = most;
+        this.peers = peers;
+        this.ticker = ticker;
+        this.overhead = new Overhead(ticker.nanoTime());
     }
 
     /**
@@ -54,16 +68,25 @@ public final class FloodGuard extends ChannelDuplexHandler {
      * @return the connection
      */
     static <C extends Channel> C plain(C connection) {
-        return guarded(connection, PLAIN);
+        return guarded(connection, PLAIN, null);
     }
 
-    /** Guards a connection with TLS that was not used yet. */
-    static <C extends Channel> C encrypted(C connection) {
-        return guarded(connection, ENCRYPTED);
+    /**
+     * Guards a connection of a client, without TLS, that was not used yet.
+     *
+     * @param peers whom this is not to connect to
+     */
+    static <C extends Channel> C plain(C connection, FloodedPeers peers) {
+        return guarded(connection, PLAIN, peers);
     }
 
-    private static <C extends Channel> C guarded(C connection, long most) {
-        connection.pipeline().addFirst(new FloodGuard(most));
+    /** As {@link #plain(Channel, FloodedPeers)}, with TLS. */
+    static <C extends Channel> C encrypted(C connection, FloodedPeers peers) {
+        return guarded(connection, ENCRYPTED, peers);
+    }
+
+    private static <C extends Channel> C guarded(C connection, long most, @Nullable FloodedPeers peers) {
+        connection.pipeline().addFirst(new FloodGuard(most, peers, Ticker.systemTicker()));
         return connection;
     }
 
@@ -75,6 +98,19 @@ public final class FloodGuard extends ChannelDuplexHandler {
                 context.fireChannelRead(plain((Channel) accepted));
             }
         };
+    }
+
+    @Override
+    public void connect(
+            ChannelHandlerContext context, SocketAddress remote, SocketAddress local, ChannelPromise promise) {
+        // First in the pipeline, so the last that hears of it: this is the address that is really connected to.
+        peer = peers == null ? null : peers.at(remote);
+        String flood = peer == null ? null : peer.flood(ticker.nanoTime());
+        if (flood == null) {
+            ChannelFuture _ = context.connect(remote, local, promise);
+        } else {
+            promise.setFailure(unavailable("not connected to again yet: a connection was " + flood));
+        }
     }
 
     @Override
@@ -99,23 +135,115 @@ public final class FloodGuard extends ChannelDuplexHandler {
             Http2ConnectionHandler http2 = context.pipeline().get(Http2ConnectionHandler.class);
             if (http2 != null) {
                 counting = true;
+                http2.connection().addListener(new CallCounter(http2.connection()));
                 http2.decoder()
                         .frameListener(new PieceCounter(http2.decoder().frameListener(), http2.connection(), context));
             }
         }
+        int size = message instanceof ByteBuf buffer ? buffer.readableBytes() : 0;
         context.fireChannelRead(message);
+        // What calls and messages of it may cost is known now.
+        if (!overhead.read(size, ticker.nanoTime())) {
+            close(context, "frames of HTTP/2 without messages came without end");
+        }
+    }
+
+    private static StatusRuntimeException unavailable(String why) {
+        // With a cause, as all that fails here; what the peer says of itself has none.
+        return Status.UNAVAILABLE.withDescription(why).withCause(new IOException(why)).asRuntimeException();
     }
 
     private void close(ChannelHandlerContext context, String reason) {
         if (!closed) {
             closed = true;
             String why = "closed on this side: " + reason;
-            // With a cause, as all that fails here; what the peer says of itself has none.
-            Status status = Status.UNAVAILABLE.withDescription(why).withCause(new IOException(why));
+            if (peer != null) {
+                peer.flooded(why, ticker.nanoTime());
+            }
             // For gRPC, which tells it to whoever waits for an answer.
-            context.fireExceptionCaught(Http2Exception.connectionError(
-                    Http2Error.ENHANCE_YOUR_CALM, status.asRuntimeException(), "%s", why));
+            context.fireExceptionCaught(
+                    Http2Exception.connectionError(Http2Error.ENHANCE_YOUR_CALM, unavailable(why), "%s", why));
             ChannelFuture _ = context.close();
+        }
+    }
+
+    /** Adds what each call may cost. */
+    private final class CallCounter extends Http2ConnectionAdapter {
+        private final Http2Connection connection;
+
+        CallCounter(Http2Connection connection) {
+            this.connection = connection;
+        }
+
+        @Override
+        public void onStreamAdded(Http2Stream stream) {
+            overhead.call();
+        }
+
+        @Override
+        public void onStreamClosed(Http2Stream stream) {
+            if (stream.isResetSent()) {
+                // The peer may have sent so much before it hears of that.
+                overhead.late(connection.local().flowController().initialWindowSize());
+            }
+        }
+    }
+
+    /**
+     * The bytes of a connection that are no content of messages: frames and fields of HTTP/2, and what TLS adds. Counting bytes bounds all
+     * kinds of frames, also those that nothing hears of. Calls and messages allow for some, which is more than they need; all else, such as
+     * PING, has an allowance that is refilled as time passes. Not thread-safe.
+     */
+    static final class Overhead {
+        /** Bytes for which a connection needs no reason: some 20,000 frames. */
+        private static final int CAPACITY = 256 << 10;
+
+        /** By the second: 7,000 of the smallest frames, which take less than a hundredth of a processor. */
+        private static final double BYTES_PER_SECOND = 64 << 10;
+
+        /** For a call: the fields before and after its messages, and the windows of what is sent. */
+        private static final int CALL = 1 << 10;
+
+        /** For a frame of messages, and not more than these themselves: its header, that of TLS, and a change of windows. */
+        private static final int FRAME = 64;
+
+        private final TokenBucket spare;
+        private long allowed;
+
+        Overhead(long now) {
+            spare = new TokenBucket(CAPACITY, TimeUnit.SECONDS.toNanos(1) / BYTES_PER_SECOND, now);
+        }
+
+        /** Allows for a call. */
+        void call() {
+            allowed += CALL;
+        }
+
+        /** Allows for a frame with content of messages. */
+        void message(int bytes) {
+            allowed += bytes + Math.min(bytes, FRAME);
+        }
+
+        /** Allows for what may still come of a call that was given up. */
+        void late(int bytes) {
+            allowed += bytes;
+        }
+
+        /**
+         * Counts bytes that came, after what they allow for was counted.
+         *
+         * @return false when there are too many
+         */
+        boolean read(int bytes, long now) {
+            allowed -= bytes;
+            if (allowed < 0) {
+                // Before they are taken: a refill does not go beyond the capacity.
+                long left = spare.available(now) + allowed;
+                spare.take(-allowed);
+                allowed = 0;
+                return left >= 0;
+            }
+            return true;
         }
     }
 
@@ -135,16 +263,17 @@ public final class FloodGuard extends ChannelDuplexHandler {
         @Override
         public int onDataRead(ChannelHandlerContext context, int streamId, ByteBuf data, int padding, boolean last)
                 throws Http2Exception {
+            if (!data.isReadable() && !last) {
+                // It says nothing, and gRPC would keep it.
+                return padding;
+            }
+            overhead.message(data.readableBytes());
             Http2Stream stream = connection.stream(streamId);
             if (stream != null
                     && !pieces(stream)
                             .add(data, connection.local().flowController().unconsumedBytes(stream))) {
                 close(guard, "messages came in too many pieces");
                 return data.readableBytes() + padding;
-            }
-            if (!data.isReadable() && !last) {
-                // It says nothing, and gRPC would keep it.
-                return padding;
             }
             return super.onDataRead(context, streamId, data, padding, last);
         }
@@ -174,9 +303,6 @@ public final class FloodGuard extends ChannelDuplexHandler {
 
         private long waitingBytes;
 
-        /** Frames without any bytes. They cost the sender nothing of its flow control window, and nobody has a reason to send many. */
-        private int empty;
-
         /** Of the message that has begun. */
         private int frames;
 
@@ -191,10 +317,6 @@ public final class FloodGuard extends ChannelDuplexHandler {
          * @return false when there are too many
          */
         boolean add(ByteBuf data, long unconsumed) {
-            if (!data.isReadable()) {
-                empty++;
-                return (long) empty * OVERHEAD <= MOST;
-            }
             waiting.add(data.readableBytes());
             waitingBytes += data.readableBytes();
             while (waitingBytes - waiting.element() >= unconsumed && waiting.size() > 1) {

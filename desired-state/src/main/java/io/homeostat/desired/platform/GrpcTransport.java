@@ -33,18 +33,19 @@ public final class GrpcTransport implements AutoCloseable {
     /** A placeholder that is never connected to. */
     private static final UnixDomainSocketAddress ANY = UnixDomainSocketAddress.of("socket");
 
+    private final FloodedPeers peers = new FloodedPeers();
     private @Nullable EventLoopGroup loop;
     private boolean closed;
 
     /** To a unix socket, without TLS. */
     public ManagedChannelBuilder<?> unix(Path socket) {
-        return configured(unixSocket(socket));
+        return configured(toUnixSocket(socket, connection -> FloodGuard.plain(connection, peers)));
     }
 
     /** To an address, without TLS. */
     public ManagedChannelBuilder<?> tcp(InetSocketAddress address) {
         return configured(NettyChannelBuilder.forAddress(address)
-                .channelFactory(() -> FloodGuard.plain(new NioSocketChannel()), InetSocketAddress.class)
+                .channelFactory(() -> FloodGuard.plain(new NioSocketChannel(), peers), InetSocketAddress.class)
                 .proxyDetector(target -> null)
                 .usePlaintext());
     }
@@ -52,7 +53,7 @@ public final class GrpcTransport implements AutoCloseable {
     /** To a host that has to prove its name; {@code tls} is configured for gRPC. */
     public ManagedChannelBuilder<?> tls(String host, int port, SslContext tls) {
         return configured(NettyChannelBuilder.forAddress(host, port)
-                .channelFactory(() -> FloodGuard.encrypted(new NioSocketChannel()), InetSocketAddress.class)
+                .channelFactory(() -> FloodGuard.encrypted(new NioSocketChannel(), peers), InetSocketAddress.class)
                 .proxyDetector(target -> null)
                 .sslContext(tls));
     }
@@ -67,8 +68,8 @@ public final class GrpcTransport implements AutoCloseable {
         NettyChannelBuilder builder = NettyChannelBuilder.forTarget(target)
                 .channelFactory(
                         () -> tls == null
-                                ? FloodGuard.plain(new NioSocketChannel())
-                                : FloodGuard.encrypted(new NioSocketChannel()),
+                                ? FloodGuard.plain(new NioSocketChannel(), peers)
+                                : FloodGuard.encrypted(new NioSocketChannel(), peers),
                         InetSocketAddress.class)
                 .eventLoopGroup(loop())
                 .withOption(ChannelOption.ALLOCATOR, UnpooledByteBufAllocator.DEFAULT)
@@ -77,21 +78,22 @@ public final class GrpcTransport implements AutoCloseable {
     }
 
     /**
-     * To a unix socket, without TLS; whoever builds the channel supplies the event loop.
-     *
-     * <p>gRPC makes a URI of the address and rejects paths with characters outside ASCII, so it gets a placeholder, which is replaced
-     * by the real path when the connection is opened.
-     */
-    public static NettyChannelBuilder unixSocket(Path socket) {
-        return unixSocket(socket, connection -> {});
-    }
-
-    /**
-     * As {@link #unixSocket(Path)}.
+     * To a unix socket, without TLS; whoever builds the channel supplies the event loop. Nobody remembers that the peer has flooded.
      *
      * @param prepare adds handlers to a connection that was not opened yet
      */
     public static NettyChannelBuilder unixSocket(Path socket, Consumer<Channel> prepare) {
+        return toUnixSocket(socket, connection -> {
+            prepare.accept(connection);
+            FloodGuard.plain(connection);
+        });
+    }
+
+    /**
+     * gRPC makes a URI of the address and rejects paths with characters outside ASCII, so it gets a placeholder, which is replaced by the
+     * real path when the connection is opened.
+     */
+    private static NettyChannelBuilder toUnixSocket(Path socket, Consumer<Channel> prepare) {
         UnixDomainSocketAddress address = UnixDomainSocketAddress.of(socket);
         return NettyChannelBuilder.forAddress(ANY)
                 .channelFactory(
@@ -99,7 +101,7 @@ public final class GrpcTransport implements AutoCloseable {
                             NioDomainSocketChannel channel = new NioDomainSocketChannel();
                             channel.pipeline().addLast(new Redirection(address));
                             prepare.accept(channel);
-                            return FloodGuard.plain(channel);
+                            return channel;
                         },
                         UnixDomainSocketAddress.class)
                 // gRPC sets it on every channel, and a unix socket warns about it at each connection. Null removes it.

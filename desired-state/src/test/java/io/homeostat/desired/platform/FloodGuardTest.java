@@ -3,6 +3,7 @@ package io.homeostat.desired.platform;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -36,6 +37,7 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.net.UnixDomainSocketAddress;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
@@ -50,9 +52,15 @@ import org.junit.jupiter.params.provider.MethodSource;
 
 class FloodGuardTest {
     private static final int PATIENCE = 120;
+    private static final int PRIORITY = 2;
+    private static final int WINDOW_UPDATE = 8;
+    private static final int ACK = 1;
     private static final int LARGE = 8 << 20;
-    private static final String UNREAD = "answers to HTTP/2 frames were not read";
+    /** It depends on what the kernel holds whether the answers to a flood of PING are too many first, or the PINGs. */
+    private static final String CLOSED = "closed on this side";
+
     private static final String PIECES = "too many pieces";
+    private static final String NO_MESSAGES = "frames of HTTP/2 without messages";
 
     private static final MethodDescriptor<byte[], byte[]> ECHO = MethodDescriptor.<byte[], byte[]>newBuilder()
             .setType(MethodDescriptor.MethodType.UNARY)
@@ -68,9 +76,14 @@ class FloodGuardTest {
 
     static Stream<Arguments> floods() {
         return Stream.of(
-                Arguments.of("PING", RawPeer.frame(RawPeer.PING, 0, 0, new byte[8]), UNREAD),
-                Arguments.of("SETTINGS", RawPeer.frame(RawPeer.SETTINGS, 0, 0), UNREAD),
-                Arguments.of("empty DATA", RawPeer.frame(RawPeer.DATA, 0, RawPeer.STREAM), PIECES),
+                Arguments.of("PING", RawPeer.frame(RawPeer.PING, 0, 0, new byte[8]), CLOSED),
+                Arguments.of("SETTINGS", RawPeer.frame(RawPeer.SETTINGS, 0, 0), CLOSED),
+                Arguments.of("answers to PING", RawPeer.frame(RawPeer.PING, ACK, 0, new byte[8]), NO_MESSAGES),
+                Arguments.of("frames of an unknown type", RawPeer.frame(0x77, 0, 0), NO_MESSAGES),
+                Arguments.of("PRIORITY", RawPeer.frame(PRIORITY, 0, 9, new byte[5]), NO_MESSAGES),
+                Arguments.of(
+                        "WINDOW_UPDATE", RawPeer.frame(WINDOW_UPDATE, 0, 0, new byte[] {0, 0, 0, 1}), NO_MESSAGES),
+                Arguments.of("empty DATA", RawPeer.frame(RawPeer.DATA, 0, RawPeer.STREAM), NO_MESSAGES),
                 Arguments.of("DATA of a byte", RawPeer.frame(RawPeer.DATA, 0, RawPeer.STREAM, (byte) 1), PIECES));
     }
 
@@ -90,7 +103,7 @@ class FloodGuardTest {
         try (ServerSocket server = new ServerSocket(0, 1, InetAddress.getLoopbackAddress());
                 RawPeer peer = RawPeer.tcp(server, RawPeer.frame(RawPeer.PING, 0, 0, new byte[8]))) {
             InetSocketAddress address = (InetSocketAddress) server.getLocalSocketAddress();
-            assertDisconnects(peer, transport.tcp(address), UNREAD);
+            assertDisconnects(peer, transport.tcp(address), CLOSED);
         } finally {
             transport.close();
         }
@@ -116,9 +129,49 @@ class FloodGuardTest {
                             GrpcSslContexts.configure(SslContextBuilder.forClient(), SslProvider.JDK)
                                     .trustManager(authority.certificate())
                                     .build()),
-                    UNREAD);
+                    CLOSED);
         } finally {
             transport.close();
+        }
+    }
+
+    @Test
+    void whoHasFloodedIsNotConnectedToForAMinuteButWhoeverListensThereNextIs() throws Exception {
+        Path socket = directory.resolve("socket");
+        try (RawPeer peer = RawPeer.unix(socket, RawPeer.frame(0x77, 0, 0))) {
+            assertDisconnects(peer, transport.unix(socket), NO_MESSAGES);
+            // This one accepts no second connection, so that one would be silent until the deadline.
+            StatusRuntimeException refused =
+                    assertThrows(StatusRuntimeException.class, () -> echo(transport.unix(socket), new byte[0]));
+            assertEquals(Status.Code.UNAVAILABLE, refused.getStatus().getCode(), refused::toString);
+            assertTrue(String.valueOf(refused.getStatus().getDescription()).contains(CLOSED), refused::toString);
+
+            Files.delete(socket);
+            try (EchoServer _ = new EchoServer(socket)) {
+                assertArrayEquals(new byte[] {1}, echo(transport.unix(socket), new byte[] {1}));
+            }
+        } finally {
+            transport.close();
+        }
+    }
+
+    @Test
+    void aPeerIsForgottenAfterAMinute() {
+        FloodedPeers.Peer peer = new FloodedPeers().at(new InetSocketAddress(InetAddress.getLoopbackAddress(), 1));
+        assertNull(peer.flood(0));
+        peer.flooded("why", 5);
+
+        assertEquals("why", peer.flood(4 + FloodedPeers.PAUSE));
+        assertNull(peer.flood(5 + FloodedPeers.PAUSE));
+    }
+
+    private static byte[] echo(ManagedChannelBuilder<?> to, byte[] message) {
+        ManagedChannel channel = to.maxInboundMessageSize(2 * LARGE).build();
+        try {
+            return ClientCalls.blockingUnaryCall(
+                    channel, ECHO, CallOptions.DEFAULT.withDeadlineAfter(PATIENCE, TimeUnit.SECONDS), message);
+        } finally {
+            channel.shutdownNow();
         }
     }
 
@@ -158,31 +211,53 @@ class FloodGuardTest {
     @Test
     void aLargeMessageIsNoFlood() throws Exception {
         Path socket = directory.resolve("socket");
-        QuietEventLoop loop = new QuietEventLoop("echo");
-        Server server = NettyServerBuilder.forAddress(UnixDomainSocketAddress.of(socket))
-                .channelType(NioServerDomainSocketChannel.class)
-                .bossEventLoopGroup(loop)
-                .workerEventLoopGroup(loop)
-                .withChildOption(ChannelOption.SO_KEEPALIVE, null)
-                // There is room for all of it at once.
-                .flowControlWindow(2 * LARGE)
-                .maxInboundMessageSize(2 * LARGE)
-                .addService(ServerServiceDefinition.builder("test.Echo")
-                        .addMethod(ECHO, ServerCalls.asyncUnaryCall((question, answer) -> {
-                            answer.onNext(question);
-                            answer.onCompleted();
-                        }))
-                        .build())
-                .build()
-                .start();
-        ManagedChannel channel =
-                transport.unix(socket).maxInboundMessageSize(2 * LARGE).build();
-        try {
+        try (EchoServer _ = new EchoServer(socket)) {
             byte[] large = new byte[LARGE];
-            assertArrayEquals(large, ClientCalls.blockingUnaryCall(channel, ECHO, CallOptions.DEFAULT, large));
+            assertArrayEquals(large, echo(transport.unix(socket), large));
+        } finally {
+            transport.close();
+        }
+    }
+
+    @Test
+    void manyCallsAreNoFlood() throws Exception {
+        Path socket = directory.resolve("socket");
+        ManagedChannel channel = transport.unix(socket).build();
+        try (EchoServer _ = new EchoServer(socket)) {
+            for (int i = 0; i < 5_000; i++) {
+                ClientCalls.blockingUnaryCall(channel, ECHO, CallOptions.DEFAULT, new byte[0]);
+            }
         } finally {
             channel.shutdownNow();
             transport.close();
+        }
+    }
+
+    /** A server that returns each message, with room for a large one at once. */
+    private static final class EchoServer implements AutoCloseable {
+        private final QuietEventLoop loop = new QuietEventLoop("echo");
+        private final Server server;
+
+        EchoServer(Path socket) throws IOException {
+            server = NettyServerBuilder.forAddress(UnixDomainSocketAddress.of(socket))
+                    .channelType(NioServerDomainSocketChannel.class)
+                    .bossEventLoopGroup(loop)
+                    .workerEventLoopGroup(loop)
+                    .withChildOption(ChannelOption.SO_KEEPALIVE, null)
+                    .flowControlWindow(2 * LARGE)
+                    .maxInboundMessageSize(2 * LARGE)
+                    .addService(ServerServiceDefinition.builder("test.Echo")
+                            .addMethod(ECHO, ServerCalls.asyncUnaryCall((question, answer) -> {
+                                answer.onNext(question);
+                                answer.onCompleted();
+                            }))
+                            .build())
+                    .build()
+                    .start();
+        }
+
+        @Override
+        public void close() {
             server.shutdownNow();
             var _ = loop.shutdownGracefully(0, 0, TimeUnit.SECONDS);
         }
@@ -198,6 +273,46 @@ class FloodGuardTest {
             assertTrue(pieces.add(Unpooled.wrappedBuffer(message, 0, 6), 6));
             assertTrue(pieces.add(Unpooled.wrappedBuffer(message, 6, 2), 2));
         }
+    }
+
+    @Test
+    void anIdleConnectionMayBeKeptAliveForEver() {
+        FloodGuard.Overhead overhead = new FloodGuard.Overhead(0);
+        for (long second = 0; second < 1_000_000; second += 10) {
+            // SETTINGS, PING and the answer to one.
+            assertTrue(overhead.read(50, TimeUnit.SECONDS.toNanos(second)));
+        }
+    }
+
+    @Test
+    void messagesMayComeInFramesOfTheirOwnWithAChangeOfWindowsEach() {
+        FloodGuard.Overhead overhead = new FloodGuard.Overhead(0);
+        for (int i = 0; i < 1_000_000; i++) {
+            overhead.message(25);
+            assertTrue(overhead.read(9 + 25 + 13, 0));
+        }
+    }
+
+    @Test
+    void whatIsSentOfACallThatWasGivenUpIsNoFlood() {
+        FloodGuard.Overhead overhead = new FloodGuard.Overhead(0);
+        overhead.call();
+        overhead.late(1 << 20);
+
+        assertTrue(overhead.read((1 << 20) + (200 << 10), 0));
+        assertFalse(overhead.read(100 << 10, 0));
+    }
+
+    @Test
+    void moreThanAHundredthOfAProcessorCanHandleIsAFlood() {
+        FloodGuard.Overhead overhead = new FloodGuard.Overhead(0);
+        int second = 0;
+        // The smallest frames, some 10,000 in a second.
+        while (overhead.read(9 * 10_000, TimeUnit.SECONDS.toNanos(second)) && second < 100) {
+            second++;
+        }
+
+        assertTrue(second > 2 && second < 100, "ended after " + second + " s");
     }
 
     @Test

@@ -1,0 +1,67 @@
+package io.homeostat.desired.platform;
+
+import java.io.IOException;
+import java.net.SocketAddress;
+import java.net.UnixDomainSocketAddress;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.BasicFileAttributes;
+import java.nio.file.attribute.FileTime;
+import java.time.Duration;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Peers that a {@link FloodGuard} has closed a connection to. They are not connected to for a minute, whoever asks: otherwise each call would
+ * open the next connection for them to flood, and answers between two floods would hide them. Time is nanoseconds of any clock. Thread-safe.
+ */
+final class FloodedPeers {
+    static final long PAUSE = Duration.ofMinutes(1).toNanos();
+
+    private final Map<Object, Flood> floods = new ConcurrentHashMap<>();
+
+    private record Flood(String reason, long at) {
+        boolean isOver(long now) {
+            return now - at >= PAUSE;
+        }
+    }
+
+    /** A socket's file, which tells the socket from a later one of its name. */
+    private record SocketFile(Path path, @Nullable Object key, FileTime bound) {}
+
+    /** The peer that listens at an address now. */
+    Peer at(SocketAddress address) {
+        if (address instanceof UnixDomainSocketAddress unix) {
+            try {
+                BasicFileAttributes file = Files.readAttributes(unix.getPath(), BasicFileAttributes.class);
+                return new Peer(new SocketFile(unix.getPath(), file.fileKey(), file.lastModifiedTime()));
+            } catch (IOException e) {
+                // The connection will fail, too.
+                return new Peer(address);
+            }
+        }
+        return new Peer(address);
+    }
+
+    /** One that connections are made to. */
+    final class Peer {
+        private final Object key;
+
+        private Peer(Object key) {
+            this.key = key;
+        }
+
+        /** Notes that a connection was closed. */
+        void flooded(String reason, long now) {
+            floods.values().removeIf(flood -> flood.isOver(now));
+            floods.put(key, new Flood(reason, now));
+        }
+
+        /** The reason for which a connection was closed less than a minute ago; null when none was. */
+        @Nullable String flood(long now) {
+            Flood last = floods.get(key);
+            return last == null || last.isOver(now) ? null : last.reason();
+        }
+    }
+}
