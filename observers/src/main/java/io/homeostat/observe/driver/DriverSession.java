@@ -115,6 +115,12 @@ public final class DriverSession implements AutoCloseable {
     /** How much of what a driver says of itself is shown. */
     private static final int SHOWN = 200;
 
+    /** Of a Timestamp: the first one of the year 1. */
+    private static final long FIRST_SECOND = -62_135_596_800L;
+
+    /** Of a Timestamp: the last one of the year 9999. */
+    private static final long LAST_SECOND = 253_402_300_799L;
+
     /** Between two attempts to read a driver's fingerprint. */
     private static final Backoff REOPEN = Backoff.doubling(Duration.ofSeconds(5), Duration.ofMinutes(2));
 
@@ -596,8 +602,11 @@ public final class DriverSession implements AutoCloseable {
         return !since.isNegative() && since.compareTo(within) < 0;
     }
 
-    private static Instant instant(Timestamp timestamp) {
-        return Instant.ofEpochSecond(timestamp.getSeconds(), timestamp.getNanos());
+    /** The time that a driver says; null when it is none that a Timestamp may have. */
+    private static @Nullable Instant instant(Timestamp timestamp) {
+        return timestamp.getSeconds() < FIRST_SECOND || timestamp.getSeconds() > LAST_SECOND
+                ? null
+                : Instant.ofEpochSecond(timestamp.getSeconds(), timestamp.getNanos());
     }
 
     /**

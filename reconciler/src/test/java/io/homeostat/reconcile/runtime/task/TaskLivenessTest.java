@@ -37,6 +37,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Tests what is observed of a task: by its driver, its control groups and the notes on its launch. */
 class TaskLivenessTest extends TaskTestBed {
@@ -321,6 +322,19 @@ class TaskLivenessTest extends TaskTestBed {
                         .build());
 
         assertEnded(Exit.Reason.EXITED, Instant.ofEpochSecond(1000, 7), liveness(bench.started()));
+    }
+
+    @ParameterizedTest
+    @ValueSource(longs = {Long.MIN_VALUE, 1L << 62})
+    void aTimeOfTheEndThatCanNotBeIsNoTime(long seconds) {
+        bench.driver.tasks.put(
+                bench.taskId(),
+                TaskStatus.newBuilder()
+                        .setState(TaskState.EXITED)
+                        .setCompletedAt(Timestamp.newBuilder().setSeconds(seconds))
+                        .build());
+
+        assertEnded(Exit.Reason.EXITED, DriverMachine.START, liveness(bench.started()));
     }
 
     @ParameterizedTest
