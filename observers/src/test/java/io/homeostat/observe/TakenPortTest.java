@@ -103,8 +103,7 @@ class TakenPortTest {
                     throw new UncheckedIOException(e);
                 }
             });
-            Probe http = new Probe(
-                    new Probe.Http("http://127.0.0.1:" + server.getLocalPort() + "/"), null, null, null);
+            Probe http = new Probe(new Probe.Http("http://127.0.0.1:" + server.getLocalPort() + "/"), null, null, null);
 
             Health health = answer(http, running(workload.pid(), Duration.ofHours(1)));
 

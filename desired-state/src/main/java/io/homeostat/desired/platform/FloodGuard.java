@@ -150,7 +150,10 @@ public final class FloodGuard extends ChannelDuplexHandler {
 
     private static StatusRuntimeException unavailable(String why) {
         // With a cause, as all that fails here; what the peer says of itself has none.
-        return Status.UNAVAILABLE.withDescription(why).withCause(new IOException(why)).asRuntimeException();
+        return Status.UNAVAILABLE
+                .withDescription(why)
+                .withCause(new IOException(why))
+                .asRuntimeException();
     }
 
     private void close(ChannelHandlerContext context, String reason) {

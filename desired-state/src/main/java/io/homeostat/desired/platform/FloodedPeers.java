@@ -59,7 +59,8 @@ final class FloodedPeers {
         }
 
         /** The reason for which a connection was closed less than a minute ago; null when none was. */
-        @Nullable String flood(long now) {
+        @Nullable
+        String flood(long now) {
             Flood last = floods.get(key);
             return last == null || last.isOver(now) ? null : last.reason();
         }

@@ -1,7 +1,6 @@
 package io.homeostat.desired.hcl;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.homeostat.proto.nomad.hclspec.Attr;

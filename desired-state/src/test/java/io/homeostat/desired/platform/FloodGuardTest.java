@@ -81,8 +81,7 @@ class FloodGuardTest {
                 Arguments.of("answers to PING", RawPeer.frame(RawPeer.PING, ACK, 0, new byte[8]), NO_MESSAGES),
                 Arguments.of("frames of an unknown type", RawPeer.frame(0x77, 0, 0), NO_MESSAGES),
                 Arguments.of("PRIORITY", RawPeer.frame(PRIORITY, 0, 9, new byte[5]), NO_MESSAGES),
-                Arguments.of(
-                        "WINDOW_UPDATE", RawPeer.frame(WINDOW_UPDATE, 0, 0, new byte[] {0, 0, 0, 1}), NO_MESSAGES),
+                Arguments.of("WINDOW_UPDATE", RawPeer.frame(WINDOW_UPDATE, 0, 0, new byte[] {0, 0, 0, 1}), NO_MESSAGES),
                 Arguments.of("empty DATA", RawPeer.frame(RawPeer.DATA, 0, RawPeer.STREAM), NO_MESSAGES),
                 Arguments.of("DATA of a byte", RawPeer.frame(RawPeer.DATA, 0, RawPeer.STREAM, (byte) 1), PIECES));
     }

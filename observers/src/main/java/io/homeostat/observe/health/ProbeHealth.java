@@ -167,7 +167,8 @@ public final class ProbeHealth implements InstanceHealth {
         if (by == null) {
             return longEnoughAlive(answer, running, "its command succeeds");
         }
-        String where = by.address().getAddress().getHostAddress() + ":" + by.address().getPort();
+        String where =
+                by.address().getAddress().getHostAddress() + ":" + by.address().getPort();
         return switch (by.owner()) {
             case Owner.Own() -> answer.health();
             case Owner.Other(String words) ->

@@ -315,8 +315,8 @@ public final class Libc {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment name = arena.allocateFrom(path);
             MemorySegment how = arena.allocateFrom(JAVA_LONG, flags, 0, NO_MAGIC_LINKS);
-            return (int) result(errno -> (long) Processes.SYSCALL.invokeExact(
-                    errno, OPENAT2, HERE, name.address(), how.address(), how.byteSize()));
+            return (int) result(errno -> (long)
+                    Processes.SYSCALL.invokeExact(errno, OPENAT2, HERE, name.address(), how.address(), how.byteSize()));
         }
     }
 

@@ -55,6 +55,11 @@ public final class PortOwners {
     /** So many processes and descriptors are looked at to find one, which takes half a second. Any user can have millions. */
     static final int MOST_LOOKS = 50_000;
 
+    /** Anybody can set the mark, so that it does not count. */
+    private static final String STRAYED =
+            ", which this workload seems to have started, and which has left its session and its user (declare spec.user,"
+                    + " or keep it in the foreground)";
+
     private final Layout layout;
     private final ProcFs procFs;
     private final LimitObserver groups;
@@ -152,7 +157,14 @@ public final class PortOwners {
                 }
                 seen &= holds.isPresent();
             }
-            return seen ? new Owner.Other(words(owned)) : new Owner.Unknown();
+            if (!seen) {
+                return new Owner.Unknown();
+            }
+            Optional<Stat> holder = holder(owned);
+            boolean marked = holder.flatMap(stat -> procFs.launch(stat.pid()))
+                    .filter(instance.launchId()::equals)
+                    .isPresent();
+            return new Owner.Other(words(holder, owned) + (marked ? STRAYED : ""));
         } catch (IOException e) {
             return new Owner.Unknown();
         }
@@ -169,7 +181,7 @@ public final class PortOwners {
             if (owned.isEmpty() || own.isEmpty()) {
                 return new Owner.Unknown();
             }
-            return own.get() ? new Owner.Own() : new Owner.Other(words(owned));
+            return own.get() ? new Owner.Own() : new Owner.Other(words(holder(owned), owned));
         } catch (IOException e) {
             return new Owner.Unknown();
         }
@@ -298,18 +310,20 @@ public final class PortOwners {
         }
     }
 
-    /**
-     * Names the oldest process that has one of these sockets open, since until a child executes its program it has what its parent has; or
-     * the user, where there are too many to look at.
-     */
-    private String words(ImmutableList<Entry> owned) throws IOException {
+    /** The oldest process that has one of these sockets open, since until a child executes its program it has what its parent has. */
+    private Optional<Stat> holder(ImmutableList<Entry> owned) throws IOException {
         ImmutableSet<String> inodes = inodes(owned);
         Looks looks = new Looks(mostLooks);
         return procFs.processes().stream()
                 .sorted(Comparator.comparingLong(Stat::startTicks))
                 .filter(stat -> holds(stat.pid(), inodes, looks).orElse(false))
-                .findFirst()
-                .map(stat -> "process " + stat.pid() + " (" + stat.name() + ")")
-                .orElseGet(() -> "a process of the user with the number " + owned.getFirst().user());
+                .findFirst();
+    }
+
+    /** Names the process, or the user where there were too many to look at. */
+    private static String words(Optional<Stat> holder, ImmutableList<Entry> owned) {
+        return holder.map(stat -> "process " + stat.pid() + " (" + stat.name() + ")")
+                .orElseGet(() -> "a process of the user with the number "
+                        + owned.getFirst().user());
     }
 }

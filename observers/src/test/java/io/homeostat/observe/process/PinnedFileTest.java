@@ -114,7 +114,8 @@ class PinnedFileTest {
             Path link = Files.createSymbolicLink(temp.resolve("link"), open.path());
 
             assertEquals(
-                    link + ": its links go round in a circle, or through one of /proc to what a process has open or where it"
+                    link
+                            + ": its links go round in a circle, or through one of /proc to what a process has open or where it"
                             + " is, as that of /dev/stdin does; name the file itself",
                     refusal(() -> way.open(link)));
             assertThrows(FileSystemException.class, () -> way.open(open.path()));

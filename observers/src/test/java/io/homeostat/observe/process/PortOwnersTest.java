@@ -1,6 +1,8 @@
 package io.homeostat.observe.process;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.state.Identity.ProcessIdentity;
@@ -108,6 +110,16 @@ class PortOwnersTest {
 
         assertEquals(new Owner.Other("process 80 (program)"), owner());
         assertEquals(new Owner.Other("a process of the user with the number 1"), owner(owners(3)));
+    }
+
+    @Test
+    void whoLooksLikeItsOwnButHasLeftItIsNamedAsSuch() throws IOException {
+        tables(listening(4711));
+        opens(STRANGER, 4711);
+        proc.write(STRANGER + "/environ", "HOMEOSTAT_LAUNCH_ID=l1\0");
+
+        Owner.Other other = assertInstanceOf(Owner.Other.class, owner());
+        assertTrue(other.words().contains("spec.user"), other.words());
     }
 
     private Owner owner() {
