@@ -18,6 +18,7 @@ import java.io.IOException;
 import java.nio.channels.ClosedByInterruptException;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.concurrent.Semaphore;
 import java.util.concurrent.locks.Lock;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
@@ -34,6 +35,11 @@ public final class Downloader implements AutoCloseable {
     private static final Backoff BACKOFF = Backoff.doubling(Duration.ofMillis(200), Duration.ofSeconds(5));
     private static final int LOCKS = 1 << 20;
 
+    /** Each download has a chunk of its own, and these are shared: 64 MiB in all, however slowly servers answer. */
+    static final int AT_ONCE = 128;
+
+    private static final int SPARE_CHUNKS = 128;
+
     private final Layout layout;
     private final Supplier<DownloadLimits> limits;
     private final Disk disk;
@@ -41,13 +47,17 @@ public final class Downloader implements AutoCloseable {
     private final ArchiveStore archives;
     private final HttpFetch http;
     private final Striped<Lock> locks = Striped.lazyWeakLock(LOCKS);
+    private final Semaphore turns;
+    private final Semaphore spareChunks = new Semaphore(SPARE_CHUNKS);
 
     /** @param limits asked for each download, since the configuration can change */
     public Downloader(Layout layout, Supplier<DownloadLimits> limits) {
-        this(layout, limits, new LocalDisk(), Timing.real());
+        this(layout, limits, new LocalDisk(), Timing.real(), AT_ONCE);
     }
 
-    Downloader(Layout layout, Supplier<DownloadLimits> limits, Disk disk, Timing timing) {
+    /** @param atOnce how many downloads may be under way */
+    Downloader(Layout layout, Supplier<DownloadLimits> limits, Disk disk, Timing timing, int atOnce) {
+        this.turns = new Semaphore(atOnce, true);
         this.layout = layout;
         this.limits = limits;
         this.disk = disk;
@@ -130,13 +140,15 @@ public final class Downloader implements AutoCloseable {
 
     private void fetch(String key, Source source, Path file, Progress progress, Consumer<ArrivingArchive> reader)
             throws ActuationFailure, IOException, InterruptedException {
-        try (PartialDownload partial = PartialDownload.open(disk, file, key, source.shownUrl(), reader)) {
+        turns.acquire();
+        try (PartialDownload partial = PartialDownload.open(disk, file, key, source.shownUrl(), reader, spareChunks)) {
             DownloadRoom room = new DownloadRoom(disk, layout.downloads(), limits.get());
             DownloadAttempt attempt = new DownloadAttempt(key, source, partial, file, progress, http, room, timing);
             String sha256 = attempts(source, partial, attempt);
             archives.note(key, sha256);
             partial.publish(layout.archive(key));
         } finally {
+            turns.release();
             PartialDownload.forgetEmpty(disk, file);
         }
     }

@@ -22,6 +22,7 @@ import java.util.Properties;
 import java.util.Set;
 import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -45,8 +46,9 @@ final class PartialDownload implements AutoCloseable {
     private final String shownUrl;
     private final FileChannel channel;
     private final Consumer<ArrivingArchive> reader;
+    private final Semaphore spare;
     private @Nullable ArrivingArchive arriving;
-    private HashingThread hashing = new HashingThread();
+    private HashingThread hashing;
     private WriteBehind behind;
     private String validator = "";
     private long total = -1;
@@ -54,7 +56,15 @@ final class PartialDownload implements AutoCloseable {
     private boolean hashed = true;
 
     private PartialDownload(
-            Disk disk, Path file, String key, String shownUrl, FileChannel channel, Consumer<ArrivingArchive> reader) {
+            Disk disk,
+            Path file,
+            String key,
+            String shownUrl,
+            FileChannel channel,
+            Consumer<ArrivingArchive> reader,
+            Semaphore spare) {
+        this.spare = spare;
+        this.hashing = new HashingThread(spare);
         this.disk = disk;
         this.file = file;
         this.note = note(file);
@@ -65,14 +75,18 @@ final class PartialDownload implements AutoCloseable {
         this.behind = new WriteBehind(file);
     }
 
-    /** @param reader gets the archive each time that it begins to arrive, if it is a large one with a declared checksum, and closes it */
-    static PartialDownload open(Disk disk, Path file, String key, String shownUrl, Consumer<ArrivingArchive> reader)
+    /**
+     * @param reader gets the archive each time that it begins to arrive, if it is a large one with a declared checksum, and closes it
+     * @param spare chunks that all downloads share, beside the one that each has
+     */
+    static PartialDownload open(
+            Disk disk, Path file, String key, String shownUrl, Consumer<ArrivingArchive> reader, Semaphore spare)
             throws IOException {
         FileChannel channel = FileChannel.open(
                 file,
                 Set.of(StandardOpenOption.CREATE, StandardOpenOption.READ, StandardOpenOption.WRITE),
                 PosixFilePermissions.asFileAttribute(OWNER_ONLY));
-        PartialDownload partial = new PartialDownload(disk, file, key, shownUrl, channel, reader);
+        PartialDownload partial = new PartialDownload(disk, file, key, shownUrl, channel, reader, spare);
         partial.recall();
         return partial;
     }
@@ -161,7 +175,7 @@ final class PartialDownload implements AutoCloseable {
         hashed = true;
         if (hashing.isUsed()) {
             hashing.close();
-            hashing = new HashingThread();
+            hashing = new HashingThread(spare);
         }
         validator = newValidator;
         total = newTotal;
@@ -245,20 +259,24 @@ final class PartialDownload implements AutoCloseable {
         return Files.readString(BOOT_ID).strip();
     }
 
-    /** Hashes on a thread of its own, so that hashing overlaps with waiting for the network or the disk. */
+    /**
+     * Hashes on a thread of its own, so that hashing overlaps with waiting for the network or the disk, as far as there are chunks to spare:
+     * a download has one, and takes more when it is fast.
+     */
     private static final class HashingThread implements AutoCloseable {
         private static final int CHUNKS = 8;
 
         private final BlockingQueue<Chunk> free = new ArrayBlockingQueue<>(CHUNKS);
         private final BlockingQueue<Chunk> filled = new ArrayBlockingQueue<>(CHUNKS + 1);
+        private final Semaphore spare;
         private final Thread thread;
         private volatile @Nullable String result;
         private boolean used;
+        private int taken;
 
-        HashingThread() {
-            for (int i = 0; i < CHUNKS; i++) {
-                free.add(Chunk.empty());
-            }
+        HashingThread(Semaphore spare) {
+            this.spare = spare;
+            free.add(Chunk.empty());
             // A platform thread: hashing never waits, so on a carrier thread it would keep others from running.
             thread = Thread.ofPlatform().daemon().name("sha256").start(this::run);
         }
@@ -266,6 +284,10 @@ final class PartialDownload implements AutoCloseable {
         /** An empty chunk to fill; waits until hashing has caught up. */
         Chunk take() throws InterruptedException {
             Chunk chunk = free.poll();
+            if (chunk == null && taken < CHUNKS - 1 && spare.tryAcquire()) {
+                taken++;
+                chunk = Chunk.empty();
+            }
             while (chunk == null) {
                 chunk = free.poll(1, TimeUnit.SECONDS);
                 if (chunk == null && !thread.isAlive()) {
@@ -301,6 +323,8 @@ final class PartialDownload implements AutoCloseable {
         @Override
         public void close() {
             thread.interrupt();
+            spare.release(taken);
+            taken = 0;
         }
 
         private void run() {

@@ -75,8 +75,12 @@ abstract class DownloadTestBed {
     }
 
     Downloader downloader(DownloadLimits limits, Disk disk) {
+        return downloader(limits, disk, Downloader.AT_ONCE);
+    }
+
+    Downloader downloader(DownloadLimits limits, Disk disk, int atOnce) {
         Timing timing = new Timing(InstantSource.fixed(NOW), System::nanoTime, pauses::add, new Random(1));
-        return new Downloader(machine.layout(), () -> limits, disk, timing);
+        return new Downloader(machine.layout(), () -> limits, disk, timing, atOnce);
     }
 
     ResponseDefinitionBuilder ok() {

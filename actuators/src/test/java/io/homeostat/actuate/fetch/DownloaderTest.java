@@ -15,6 +15,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.homeostat.actuate.ActuationFailure;
+import io.homeostat.actuate.Chunk;
 import io.homeostat.actuate.Disk;
 import io.homeostat.actuate.LocalDisk;
 import io.homeostat.actuate.Machine;
@@ -34,6 +35,7 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
@@ -256,6 +258,54 @@ final class DownloaderTest extends DownloadTestBed {
     @Test
     void aKeyThatIsAPathIsRefused() {
         assertThrows(IllegalArgumentException.class, () -> downloader.download("../../etc/x", source(), Progress.NONE));
+    }
+
+    /** Each holds memory for as long as its server likes. */
+    @Test
+    void onlySoManyAreUnderWayAtOnce() throws Exception {
+        CountDownLatch asked = new CountDownLatch(1);
+        CountDownLatch answered = new CountDownLatch(1);
+        try (Downloader one = downloader(DownloadLimits.DEFAULT, new LocalDisk(), 1);
+                RawServer slow = new RawServer(out -> {
+                    asked.countDown();
+                    answered.await();
+                })) {
+            String other = Machine.sha256(new byte[] {1});
+            Thread first = Thread.startVirtualThread(() -> failure(other, source(slow.url(), other, 1), one));
+            asked.await();
+            serve(ok());
+
+            Thread.currentThread().interrupt();
+            assertThrows(InterruptedException.class, () -> one.download(key, source(), Progress.NONE));
+            bucket.verify(0, getRequestedFor(urlPathEqualTo(PATH)));
+
+            answered.countDown();
+            first.join();
+            one.download(key, source(), Progress.NONE);
+            assertComplete();
+        }
+    }
+
+    @Test
+    void aDownloadTakesMoreMemoryOnlyAsItNeedsItAndGivesItBack() throws Exception {
+        Semaphore spare = new Semaphore(2);
+        Path file = Files.createDirectories(machine.layout().downloads()).resolve(key);
+        try (PartialDownload partial =
+                PartialDownload.open(new LocalDisk(), file, key, "url", ArrivingArchive::close, spare)) {
+            assertEquals(0, partial.take().length);
+            assertEquals(2, spare.availablePermits());
+
+            assertEquals(0, partial.take().length);
+            Chunk third = partial.take();
+            assertEquals(0, spare.availablePermits());
+
+            third.bytes[0] = 1;
+            third.length = 1;
+            partial.append(third);
+            assertEquals(0, partial.take().length);
+        }
+        assertEquals(2, spare.availablePermits());
+        PartialDownload.forget(new LocalDisk(), file);
     }
 
     private Thread fetchesFromWhatHangs() {

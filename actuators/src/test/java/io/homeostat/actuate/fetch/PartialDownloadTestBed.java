@@ -94,7 +94,8 @@ abstract class PartialDownloadTestBed {
                 System::nanoTime,
                 pause -> {},
                 new Random(1));
-        return new Downloader(machine.layout(), () -> limits, new LocalDisk(), timing);
+        return new Downloader(
+                machine.layout(), () -> limits, new LocalDisk(), timing, Downloader.AT_ONCE);
     }
 
     static Source source(String url, @Nullable String sha256, int attempts) {
