@@ -14,6 +14,7 @@ import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.history.Exit;
 import io.homeostat.desired.state.history.FailureCause;
 import io.homeostat.observe.limits.LimitObserver;
+import io.homeostat.observe.process.Account;
 import io.homeostat.observe.process.LaunchDirectory;
 import io.homeostat.observe.process.LaunchDirectory.Born;
 import io.homeostat.observe.process.LaunchDirectory.Recorded;
@@ -28,17 +29,22 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
  * Stops a launch with its whole process tree. What its protocol can ask to end has the whole timeout to answer; once it has, or at once
  * where nobody can ask, it gets a signal: the main process the declared one, then what is left of the tree SIGTERM. At the timeout
- * everything gets SIGKILL until nothing is left. Stopping what has ended is no error, and an interrupted stop can be repeated.
+ * everything gets SIGKILL until nothing is left, and then whoever of the same user keeps what was killed from ending by tracing it. Stopping
+ * what has ended is no error, and an interrupted stop can be repeated.
  */
 public final class Stopper {
     /** A killed process that is still there after this hangs in the kernel. */
     private static final Duration KILL_TIME = Duration.ofSeconds(10);
+
+    /** A killed process that is still traced after this is kept from ending, PTRACE_O_TRACEEXIT of ptrace(2). */
+    private static final Duration TRACED_TIME = Duration.ofSeconds(1);
 
     /** How long a launch under way may take to identify itself. */
     private static final Duration BIRTH_TIME = Duration.ofSeconds(2);
@@ -165,17 +171,35 @@ public final class Stopper {
                 return How.TERMINATED;
             }
         }
-        long hopeless = ticker.read() + KILL_TIME.toNanos();
+        long begin = ticker.read();
         while (!members.isEmpty()) {
-            if (ticker.read() >= hopeless) {
+            long waited = ticker.read() - begin;
+            if (waited >= KILL_TIME.toNanos()) {
                 throw survivors(id, members);
             }
             send(members, Signals.KILL);
+            if (waited >= TRACED_TIME.toNanos()) {
+                endTracers(members);
+            }
             Thread.sleep(POLL);
             // Again, because processes forked since the last look were not hit.
             members = remaining(tree);
         }
         return How.KILLED;
+    }
+
+    /** Only those of the user that was traced, who could end them as well; never what is the agent's user's, such as a debugger of root. */
+    private void endTracers(List<Stat> members) throws IOException {
+        for (Stat member : members) {
+            OptionalInt user = procFs.realUserId(member.pid());
+            Optional<Stat> tracer = procFs.tracer(member.pid());
+            if (tracer.isPresent()
+                    && user.isPresent()
+                    && user.getAsInt() != Account.ourUid()
+                    && procFs.isOfUser(tracer.get().pid(), user.getAsInt())) {
+                send(List.of(tracer.get()), Signals.KILL);
+            }
+        }
     }
 
     /** Returns the members of a tree; looks once more when none is seen and one may be hidden. */
@@ -246,17 +270,21 @@ public final class Stopper {
         signals.send(pid, startTicks, signal);
     }
 
-    private static ActuationFailure survivors(WorkloadId id, List<Stat> processes) {
+    private ActuationFailure survivors(WorkloadId id, List<Stat> processes) {
         return new ActuationFailure(
                 FailureCause.Kind.UNKILLABLE,
                 id.brief() + " could not be stopped: SIGKILL did not end " + named(processes)
-                        + "; a process in state D waits for a device or a file system, see dmesg",
+                        + "; a process in state D waits for a device or a file system, see dmesg; one that is traced can't"
+                        + " end before its tracer, end that",
                 false);
     }
 
-    private static String named(List<Stat> processes) {
+    private String named(List<Stat> processes) {
         return processes.stream()
-                .map(stat -> stat.pid() + " (" + stat.name() + ", state " + stat.state() + ")")
+                .map(stat -> stat.pid() + " (" + stat.name() + ", state " + stat.state()
+                        + procFs.tracer(stat.pid())
+                                .map(by -> ", traced by " + by.pid() + " (" + by.name() + ")")
+                                .orElse("") + ")")
                 .collect(Collectors.joining(", "));
     }
 

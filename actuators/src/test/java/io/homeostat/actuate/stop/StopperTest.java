@@ -1,11 +1,13 @@
 package io.homeostat.actuate.stop;
 
+import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
@@ -36,6 +38,7 @@ import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.time.Duration;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
@@ -317,6 +320,38 @@ class StopperTest {
         unkillable(LaunchMarks.KEEPER + "=" + instance.launchId() + "\0");
 
         assertUnkillable(instance);
+    }
+
+    /** Whatever ends the traced process, it stops on its way out (PTRACE_O_TRACEEXIT), and is never told to go on. */
+    @Test
+    void whoeverOfItsUserTracesItCanNotKeepItFromEnding() throws Exception {
+        assumeTrue(Account.ourUid() == 0, "only root stops what others run");
+        assumeTrue("amd64".equals(System.getProperty("os.arch")), "the number of ptrace is another one");
+        Instance instance = bed.launch(
+                TestBed.PROCESS, Path.of("/usr/bin/setpriv"), "--reuid=1001", "--clear-groups", "sleep", "1000");
+        long main = Objects.requireNonNull(instance.process()).pid();
+        ProcFs procFs = new ProcFs();
+        await().atMost(LONG)
+                .until(() -> procFs.stat(main).filter(stat -> stat.name().equals("sleep")).isPresent());
+        Process tracer = new ProcessBuilder(
+                        "setpriv",
+                        "--reuid=1001",
+                        "--clear-groups",
+                        "perl",
+                        "-e",
+                        "$| = 1; syscall(101, 0x4206, $ARGV[0] + 0, 0, 0x40) == 0 or die $!; print 'traces'; sleep 1000",
+                        Long.toString(main))
+                .redirectError(ProcessBuilder.Redirect.INHERIT)
+                .start();
+        try {
+            assumeTrue(tracer.getInputStream().read() == 't', "this machine lets nobody trace");
+
+            bed.stop(instance, Duration.ZERO);
+
+            assertFalse(procFs.runs(Objects.requireNonNull(instance.process())));
+        } finally {
+            tracer.destroyForcibly();
+        }
     }
 
     /** Has a /proc of its own show a process above any pid_max: it is seen for ever, and no signal reaches it. */

@@ -258,7 +258,7 @@ public final class ProcFs {
     }
 
     /** Whether all user ids of a process are this one: real, effective, saved and that for files. */
-    boolean isOfUser(long pid, int uid) throws IOException {
+    public boolean isOfUser(long pid, int uid) throws IOException {
         List<String> ids = userIds(pid);
         return !ids.isEmpty() && ids.stream().allMatch(Integer.toString(uid)::equals);
     }
@@ -301,11 +301,27 @@ public final class ProcFs {
         }
     }
 
+    /** The process that has stopped a thread of another one to trace it, ptrace(2); empty when none has, or that can't be seen. */
+    public Optional<Stat> tracer(long pid) {
+        try (DirectoryStream<Path> threads = Files.newDirectoryStream(path(Long.toString(pid), "task"))) {
+            for (Path thread : threads) {
+                String status = read(thread.resolve("status"));
+                if (ids(status, "State:").stream().anyMatch(state -> state.startsWith("t"))) {
+                    List<String> tracer = ids(status, "TracerPid:");
+                    return tracer.isEmpty() ? Optional.empty() : stat(Long.parseLong(tracer.getFirst()));
+                }
+            }
+            return Optional.empty();
+        } catch (IOException | DirectoryIteratorException | NumberFormatException e) {
+            return Optional.empty();
+        }
+    }
+
     private List<String> userIds(long pid) throws IOException {
         return ids(read(path(Long.toString(pid), "status")), "Uid:");
     }
 
-    /** The real, effective, saved and file system's id, in this order, proc_pid_status(5). */
+    /** What a line of proc_pid_status(5) says; of Uid and Gid the real, effective, saved and file system's id, in this order. */
     private static List<String> ids(String status, String field) {
         return status.lines()
                 .filter(line -> line.startsWith(field))
