@@ -62,7 +62,7 @@ public final class HostileTree {
     /**
      * Deletes a directory with all in it, or whatever else has this name; does nothing when there is none.
      *
-     * @param tree whose parent nobody but us can change
+     * @param tree in a directory in which nobody but us can rename, or who can would have us take and empty a directory of somebody else
      * @throws IOException that names what could not be deleted; the rest is gone, unless something stays mounted
      */
     public static void delete(Path tree) throws IOException {
@@ -109,8 +109,11 @@ public final class HostileTree {
             cameIn = false;
             int before = moved;
             try (PinnedFile top = opening.open(tree)) {
-                take(top, top.facts());
-                empty(top, top, tree, 0);
+                PinnedFile.Facts facts = top.facts();
+                if (facts.basic().isDirectory()) {
+                    take(top, facts);
+                    empty(top, top, tree, 0);
+                }
             } catch (IOException e) {
                 note(tree, e);
             }

@@ -86,6 +86,29 @@ class HostileTreeTest {
         assertEquals(uid, Files.getAttribute(precious, "unix:uid"));
     }
 
+    /** Where somebody else can rename, which is not where it should be. */
+    @Test
+    void aFileThatTakesTheNameOfTheTreeKeepsItsModeAndItsOwner() throws Exception {
+        Path precious = Files.createFile(temp.resolve("precious"));
+        Files.setPosixFilePermissions(precious, PosixFilePermissions.fromString("rw-rw-rw-"));
+        int uid = Account.ourUid() == 0 ? 1 : Account.ourUid();
+        Files.setAttribute(precious, "unix:uid", uid);
+        Path away = temp.resolve("away");
+
+        HostileTree.delete(tree, new Mounts(), entry -> {
+            if (entry.equals(tree) && Files.notExists(away)) {
+                Files.move(tree, away);
+                Files.createLink(tree, precious);
+            }
+            return PinnedFile.of(entry);
+        });
+
+        assertFalse(Files.exists(tree));
+        assertTrue(Files.exists(away.resolve("directory")));
+        assertEquals(PosixFilePermissions.fromString("rw-rw-rw-"), Files.getPosixFilePermissions(precious));
+        assertEquals(uid, Files.getAttribute(precious, "unix:uid"));
+    }
+
     @Test
     void aLinkThatTakesTheNameOfADirectoryIsNotFollowed() throws Exception {
         Path precious = Files.createDirectory(temp.resolve("precious"));
