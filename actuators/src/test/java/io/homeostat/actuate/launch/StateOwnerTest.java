@@ -8,10 +8,12 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 import io.homeostat.actuate.ForeignMount;
 import io.homeostat.observe.process.Account;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.api.BeforeEach;
@@ -50,7 +52,15 @@ class StateOwnerTest {
     }
 
     private static StateOwner owner() {
-        return new StateOwner(USER, GROUP, 1000);
+        return owner(() -> {});
+    }
+
+    private static StateOwner owner(Runnable between) {
+        return new StateOwner(USER, GROUP, 1000, between);
+    }
+
+    private static StateOwner owner(int mostEntries) {
+        return new StateOwner(USER, GROUP, mostEntries, () -> {});
     }
 
     private static Object uid(Path path) throws IOException {
@@ -62,7 +72,13 @@ class StateOwnerTest {
             assertEquals(USER, uid(each), each.toString());
             assertEquals(GROUP, Files.getAttribute(each, "unix:gid"), each.toString());
         }
-        assertEquals(0700, (int) Files.getAttribute(state, "unix:mode") & 07777);
+        assertEquals(0700, mode(state));
+        assertEquals(0700, mode(inner));
+        assertEquals(0755, mode(file));
+    }
+
+    private static int mode(Path path) throws IOException {
+        return (int) Files.getAttribute(path, "unix:mode") & 07777;
     }
 
     @Test
@@ -74,7 +90,7 @@ class StateOwnerTest {
 
     @Test
     void whatItsUserGrantsToOthersStaysSo() throws Exception {
-        assertEquals(Optional.empty(), new StateOwner(FORMER, GROUP, 1000).own(state));
+        assertEquals(Optional.empty(), new StateOwner(FORMER, GROUP, 1000, () -> {}).own(state));
 
         assertEquals("rwxrwxrwx", PosixFilePermissions.toString(Files.getPosixFilePermissions(state)));
     }
@@ -90,6 +106,7 @@ class StateOwnerTest {
             for (Path each : List.of(inner, file)) {
                 Files.setAttribute(each, "unix:uid", USER);
                 Files.setAttribute(each, "unix:gid", GROUP);
+                Files.setAttribute(each, "unix:mode", each.equals(inner) ? 0700 : 0755);
             }
         }
 
@@ -98,13 +115,91 @@ class StateOwnerTest {
         assertGiven();
     }
 
+    /** The same of a directory in it. */
+    @ParameterizedTest
+    @CsvSource({"1001, 1001, 65535", "0, 1001, 1001", "0, 1001, 65535", "1002, 1001, 1002", "1002, 1003, 1002"})
+    void whatWasInterruptedBelowItIsDone(int uid, int gid, int uidOfFile) throws Exception {
+        Files.setAttribute(inner, "unix:mode", 01700);
+        Files.setAttribute(inner, "unix:uid", uid);
+        Files.setAttribute(inner, "unix:gid", gid);
+        Files.setAttribute(file, "unix:uid", uidOfFile);
+        if (uidOfFile == USER) {
+            Files.setAttribute(file, "unix:gid", GROUP);
+            Files.setAttribute(file, "unix:mode", 0755);
+        }
+
+        assertEquals(Optional.empty(), owner().own(state));
+
+        assertGiven();
+    }
+
+    /** Else it could go to where whoever finds it there takes it for the new user's work. */
+    @Test
+    void aDirectoryIsClosedToTheFormerUserBeforeAFileInItIsTheNewOnes() throws Exception {
+        List<String> seen = new ArrayList<>();
+
+        assertEquals(
+                Optional.empty(),
+                owner(() -> seen.addAll(List.of(facts(state), facts(inner), facts(file))))
+                        .own(state));
+
+        assertEquals(List.of("0 1700", "0 1700", FORMER + " 777"), seen);
+        assertGiven();
+    }
+
+    private static String facts(Path path) {
+        try {
+            return uid(path) + " " + Integer.toOctalString(mode(path));
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /** As by linkat(2) of what the former user has open. */
+    @Test
+    void aFileThatGetsAnotherNameAfterItWasLookedAtStaysTheFormerUsers() throws Exception {
+        Path name = temp.resolve("name");
+
+        String left = owner(() -> {
+                    try {
+                        Files.createLink(name, file);
+                    } catch (IOException e) {
+                        throw new UncheckedIOException(e);
+                    }
+                })
+                .own(state)
+                .orElseThrow();
+
+        assertTrue(left.contains(file.toString()), left);
+        assertEquals(FORMER + " 777", facts(name));
+    }
+
+    /** It was nobody's when we were killed. */
+    @Test
+    void aFileOfNobodyThatHasAnotherNameGoesBack() throws Exception {
+        Files.createLink(temp.resolve("name"), file);
+        Files.setAttribute(file, "unix:uid", 65_535);
+
+        assertTrue(owner().own(state).isPresent());
+
+        assertEquals(FORMER + " 777", facts(file));
+    }
+
+    @Test
+    void whatIsNoDirectoryIsNotGiven() throws Exception {
+        assertThrows(IOException.class, () -> owner().own(file));
+        assertThrows(IOException.class, () -> owner().ownDirectory(file));
+
+        assertEquals(FORMER + " 777", facts(file));
+    }
+
     @Test
     void aDirectoryOfRootIsNoneOfAGroupThatMayReadIt() throws Exception {
         Files.setAttribute(state, "unix:uid", 0);
         Files.setAttribute(state, "unix:gid", FORMER);
         Files.setPosixFilePermissions(state, PosixFilePermissions.fromString("rwxr-x---"));
 
-        assertEquals(Optional.empty(), new StateOwner(0, 0, 1000).own(state));
+        assertEquals(Optional.empty(), new StateOwner(0, 0, 1000, () -> {}).own(state));
 
         assertEquals("rwxr-x---", PosixFilePermissions.toString(Files.getPosixFilePermissions(state)));
         assertEquals(FORMER, Files.getAttribute(state, "unix:gid"));
@@ -141,11 +236,11 @@ class StateOwnerTest {
 
     @Test
     void ofMoreThanCanBeGivenNothingElseIsGivenAndItStaysClosed() throws Exception {
-        IOException failure = assertThrows(IOException.class, () -> new StateOwner(USER, GROUP, 1).own(state));
+        IOException failure = assertThrows(IOException.class, () -> owner(1).own(state));
 
         assertTrue(String.valueOf(failure.getMessage()).contains("more than 1 files"), failure.getMessage());
         assertEquals(0, uid(state));
-        assertEquals(01700, (int) Files.getAttribute(state, "unix:mode") & 07777);
+        assertEquals(01700, mode(state));
         assertEquals(Optional.empty(), owner().own(state));
         assertGiven();
     }
@@ -153,7 +248,7 @@ class StateOwnerTest {
     /** Who has come in by then, and stays, may make entries without end. */
     @Test
     void theFormerUserMakesNothingInItWhileItChangesHands() throws Exception {
-        assertThrows(IOException.class, () -> new StateOwner(USER, GROUP, 0).own(state));
+        assertThrows(IOException.class, () -> owner(0).own(state));
 
         assertEquals(
                 2,
@@ -185,5 +280,20 @@ class StateOwnerTest {
             assertTrue(Files.notExists(each, LinkOption.NOFOLLOW_LINKS), each.toString());
         }
         assertTrue(Files.exists(precious));
+    }
+
+    /** Its user could exchange it for another name of a file of somebody else. */
+    @Test
+    void whatIsRemovedIsInADirectoryOfRootMeanwhile() throws Exception {
+        owner().own(state);
+        Files.setPosixFilePermissions(state, PosixFilePermissions.fromString("rwxrwxr-x"));
+        List<String> seen = new ArrayList<>();
+
+        assertTrue(owner(() -> seen.add(facts(state))).keepTheirs(inner).isPresent());
+
+        assertEquals(List.of("0 1700"), seen);
+        assertEquals(USER + " 775", facts(state));
+        assertEquals(GROUP, Files.getAttribute(state, "unix:gid"));
+        assertTrue(Files.notExists(inner));
     }
 }
