@@ -21,7 +21,7 @@ import java.util.Objects;
  */
 public final class PinnedFile implements AutoCloseable {
     // From open(2), asm-generic/fcntl.h; the one that differs is arm's.
-    private static final int O_RDONLY = 0;
+    static final int O_RDONLY = 0;
     static final int O_RDWR = 02;
     private static final int O_CREAT = 0100;
     private static final int O_EXCL = 0200;

@@ -32,8 +32,17 @@ public final class SparseFile implements AutoCloseable {
      * @throws FileSystemException when it is something else, such as a symlink
      */
     public static SparseFile open(Path file) throws IOException {
+        return open(file, PinnedFile.O_RDWR);
+    }
+
+    /** As {@link #open(Path)}, only to be read: nothing can be given back. */
+    public static SparseFile read(Path file) throws IOException {
+        return open(file, PinnedFile.O_RDONLY);
+    }
+
+    private static SparseFile open(Path file, int mode) throws IOException {
         try (PinnedFile pinned = PinnedFile.of(file)) {
-            PinnedFile held = pinned.held(file.toString(), PinnedFile.O_RDWR);
+            PinnedFile held = pinned.held(file.toString(), mode);
             try {
                 return new SparseFile(file, held, FileChannel.open(held.path(), StandardOpenOption.READ), (long)
                         Files.getAttribute(held.path(), "unix:ino"));
@@ -73,6 +82,36 @@ public final class SparseFile implements AutoCloseable {
             throw failed("looking for a hole", file, (int) -found);
         }
         return found;
+    }
+
+    /** Where the last data ends that begins before a position; 0 when there is none. As fast in a hole of terabytes as in a small one. */
+    public long endOfDataBefore(long position) throws IOException {
+        long data = -1;
+        long end = position;
+        // Between the last place from which data is found, and the first from which none is.
+        for (long at = position - 1; data + 1 < end; at = data + (end - data) / 2) {
+            long found = nextData(at);
+            if (found >= 0 && found < position) {
+                data = found;
+            } else {
+                end = at;
+            }
+        }
+        return end;
+    }
+
+    /** Where {@link #read(ByteBuffer)} goes on. */
+    public long position() throws IOException {
+        return channel.position();
+    }
+
+    public void position(long position) throws IOException {
+        channel.position(position);
+    }
+
+    /** Reads what comes next; returns how much, negative at the end. */
+    public int read(ByteBuffer into) throws IOException {
+        return channel.read(into);
     }
 
     /** Reads at a position; returns how much, negative at the end. */

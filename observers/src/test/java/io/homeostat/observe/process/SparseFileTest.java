@@ -17,6 +17,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 class SparseFileTest {
     private static final int BLOCK = 64 << 10;
+    private static final long TERABYTE = 1L << 40;
 
     @TempDir
     Path temp;
@@ -47,6 +48,23 @@ class SparseFileTest {
             assertEquals(5 * BLOCK, sparse.endOfData(5 * BLOCK));
             IOException refused = assertThrows(IOException.class, () -> sparse.punch(0, 0));
             assertTrue(String.valueOf(refused.getMessage()).contains(file.toString()), refused.getMessage());
+        }
+    }
+
+    @Test
+    void theEndOfDataIsFoundBackwardsOverAHoleOfTerabytes() throws IOException {
+        Path file = Files.createFile(temp.resolve("file"));
+        try (SparseFile sparse = SparseFile.read(file)) {
+            assertEquals(0, sparse.endOfDataBefore(0));
+            try (FileChannel out = FileChannel.open(file, StandardOpenOption.WRITE)) {
+                out.write(ByteBuffer.wrap(new byte[BLOCK]), 3 * BLOCK);
+                out.write(ByteBuffer.wrap(new byte[] {1}), TERABYTE);
+            }
+            assertEquals(TERABYTE + 1, sparse.endOfDataBefore(TERABYTE + 1));
+            assertEquals(4 * BLOCK, sparse.endOfDataBefore(TERABYTE - BLOCK));
+            assertEquals(4 * BLOCK - 1, sparse.endOfDataBefore(4 * BLOCK - 1));
+            assertEquals(0, sparse.endOfDataBefore(3 * BLOCK));
+            assertThrows(IOException.class, () -> sparse.punch(0, BLOCK));
         }
     }
 

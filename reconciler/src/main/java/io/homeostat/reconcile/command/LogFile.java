@@ -3,12 +3,11 @@ package io.homeostat.reconcile.command;
 import com.google.common.collect.ImmutableList;
 import io.homeostat.actuate.launch.LogRotation;
 import io.homeostat.actuate.launch.LogRotation.Extent;
-import io.homeostat.observe.process.PinnedFile;
+import io.homeostat.observe.process.SparseFile;
 import io.homeostat.reconcile.command.environment.CommandFailure;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.nio.ByteBuffer;
-import java.nio.channels.SeekableByteChannel;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
@@ -22,7 +21,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A log that is read from its beginning, then on from where it was left. A file that takes its place is read after it; one that
- * became shorter, because it was rotated, is read from its beginning again.
+ * became shorter, because it was rotated, is read from its beginning again. Large parts that were never written are left out: the workload can
+ * make them of any length, and they would take as long to read as if they had been.
  */
 public final class LogFile implements AutoCloseable {
     private static final int BUFFER = 64 * 1024;
@@ -42,12 +42,12 @@ public final class LogFile implements AutoCloseable {
     /** Of what is open. */
     private long inode = NONE;
 
-    private @Nullable SeekableByteChannel channel;
+    private @Nullable SparseFile channel;
     private @Nullable Object key;
     private Instant changed = Instant.EPOCH;
 
     /** What was moved into copies before it was read, oldest first. */
-    private final Deque<SeekableByteChannel> rotated = new ArrayDeque<>();
+    private final Deque<SparseFile> rotated = new ArrayDeque<>();
 
     /** The copy that was the newest one when the file was last read. */
     private Copy newest = Copy.NONE;
@@ -171,7 +171,7 @@ public final class LogFile implements AutoCloseable {
         channel.position(from + line);
     }
 
-    private static ByteBuffer read(SeekableByteChannel from, long position, int length) throws IOException {
+    private static ByteBuffer read(SparseFile from, long position, int length) throws IOException {
         from.position(position);
         ByteBuffer buffer = ByteBuffer.allocate(length);
         while (buffer.hasRemaining() && from.read(buffer) >= 0) {
@@ -236,7 +236,9 @@ public final class LogFile implements AutoCloseable {
                 if (piece.position() == 0) {
                     return Copied.ALL;
                 }
-                write(piece, out);
+                if (!skipHole(channel, piece)) {
+                    write(piece, out);
+                }
                 left -= piece.position();
             }
             if (left <= 0) {
@@ -250,7 +252,7 @@ public final class LogFile implements AutoCloseable {
      * What comes next of the log; null when it was emptied since the last look, or may have been: whoever takes long over what was read
      * before may come to one that has grown beyond its former length again.
      */
-    private @Nullable ByteBuffer piece(SeekableByteChannel live) throws IOException {
+    private @Nullable ByteBuffer piece(SparseFile live) throws IOException {
         long position = live.position();
         ByteBuffer piece = read(live, position, Math.clamp(live.size() - position, 0, BUFFER));
         betweenLooks.run();
@@ -270,7 +272,7 @@ public final class LogFile implements AutoCloseable {
     }
 
     /** Goes on at the beginning of a file that was emptied, after what was moved. */
-    private Next followRotation(SeekableByteChannel live) throws IOException {
+    private Next followRotation(SparseFile live) throws IOException {
         // Before the copies: whoever empties it has copied it by then.
         boolean isShorter = live.size() < live.position();
         marked = marked();
@@ -334,7 +336,7 @@ public final class LogFile implements AutoCloseable {
 
     private void open(Path copy, long position) throws IOException {
         try {
-            SeekableByteChannel moved = PinnedFile.read(copy);
+            SparseFile moved = SparseFile.read(copy);
             rotated.add(moved);
             moved.position(position);
         } catch (NoSuchFileException e) {
@@ -345,7 +347,7 @@ public final class LogFile implements AutoCloseable {
     private long copyRotated(OutputStream out, long most) throws IOException {
         long copied = 0;
         while (!rotated.isEmpty() && copied < most) {
-            SeekableByteChannel oldest = rotated.getFirst();
+            SparseFile oldest = rotated.getFirst();
             copied += copy(oldest, out, most - copied);
             if (oldest.position() >= oldest.size()) {
                 rotated.removeFirst().close();
@@ -422,6 +424,9 @@ public final class LogFile implements AutoCloseable {
                     }
                 }
             }
+            if (isBlank(buffer)) {
+                at = channel.endOfDataBefore(at);
+            }
         }
         channel.position(0);
         return lines - found;
@@ -448,11 +453,11 @@ public final class LogFile implements AutoCloseable {
         if (before == null) {
             return;
         }
-        SeekableByteChannel opened;
+        SparseFile opened;
         marked = marked();
         newest = marked.isEmpty() ? newestCopy() : marked.getLast();
         try {
-            opened = PinnedFile.read(path);
+            opened = SparseFile.read(path);
         } catch (NoSuchFileException e) {
             return;
         }
@@ -465,18 +470,46 @@ public final class LogFile implements AutoCloseable {
         }
     }
 
-    private long copy(SeekableByteChannel from, OutputStream out, long most) throws IOException {
+    private long copy(SparseFile from, OutputStream out, long most) throws IOException {
         if (from.position() >= from.size()) {
             return 0;
         }
         ByteBuffer buffer = ByteBuffer.allocate(BUFFER);
         long copied = 0;
         while (copied < most && from.read(buffer) > 0) {
-            write(buffer, out);
+            if (!skipHole(from, buffer)) {
+                write(buffer, out);
+            }
             copied += buffer.position();
             buffer.clear();
         }
         return copied;
+    }
+
+    /** Goes on behind a hole if what was read last is of one; returns whether it is. */
+    private static boolean skipHole(SparseFile from, ByteBuffer piece) throws IOException {
+        if (!isBlank(piece)) {
+            return false;
+        }
+        long read = from.position();
+        // Before the look: what is written after it must not be left out.
+        long size = from.size();
+        long begin = read - piece.position();
+        long data = from.nextData(begin);
+        if (data == begin) {
+            return false;
+        }
+        from.position(data < 0 ? Math.max(read, size) : data);
+        return true;
+    }
+
+    private static boolean isBlank(ByteBuffer piece) {
+        for (int i = 0; i < piece.position(); i++) {
+            if (piece.get(i) != 0) {
+                return false;
+            }
+        }
+        return true;
     }
 
     private void write(ByteBuffer piece, OutputStream out) throws IOException {

@@ -9,7 +9,10 @@ import io.homeostat.actuate.launch.LogRotation;
 import io.homeostat.reconcile.logs.LogTimes;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
+import java.io.RandomAccessFile;
 import java.io.UncheckedIOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
@@ -23,10 +26,12 @@ import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Reading a log with its copies while it is rotated. */
 class LogReaderTest {
+    private static final long TERABYTE = 1L << 40;
     private static final int COPIES = 9;
 
     /** A log of more than 50 bytes is rotated. */
@@ -64,12 +69,8 @@ class LogReaderTest {
             assertTrue(reader.begin(Instant.EPOCH, OptionalInt.empty()));
             rotated();
             rotated();
-            List<String> read = new ArrayList<>();
-            while (reader.hasNext(false)) {
-                read.add(reader.take().text());
-            }
 
-            assertEquals(lines(written), read);
+            assertEquals(lines(written), readByTheLine(reader));
         }
     }
 
@@ -85,6 +86,50 @@ class LogReaderTest {
 
             assertEquals(lines(written), read(reader));
         }
+    }
+
+    /** The workload makes a copy, which nobody looks at before the next rotation. */
+    @Test
+    @Timeout(60)
+    void whatWasNeverWrittenIsLeftOutHoweverLongItIs() throws IOException {
+        path = directory.resolve("sparse.log");
+        Files.writeString(path, "three\n");
+        try (FileChannel copy = FileChannel.open(
+                directory.resolve("sparse.log.1"), StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE)) {
+            copy.write(ByteBuffer.wrap("one\n".getBytes(UTF_8)));
+            copy.write(ByteBuffer.wrap("two\n".getBytes(UTF_8)), TERABYTE);
+        }
+        Files.createFile(directory.resolve("sparse.log.2"));
+        for (String name : List.of("sparse.log.1", "sparse.log.2")) {
+            try (RandomAccessFile longer =
+                    new RandomAccessFile(directory.resolve(name).toFile(), "rw")) {
+                longer.setLength(2 * TERABYTE);
+            }
+        }
+
+        for (OptionalInt tail : List.of(OptionalInt.empty(), OptionalInt.of(2))) {
+            String last = tail.isEmpty() ? "onetwothree" : "twothree";
+            try (LogReader bytes = new LogReader(path, LogTimes.NONE);
+                    LogReader lines = new LogReader(path, LogTimes.NONE)) {
+                assertTrue(bytes.begin(Instant.EPOCH, tail));
+                assertEquals(last, withoutNuls(read(bytes)));
+                assertTrue(lines.begin(Instant.EPOCH, tail));
+                assertEquals(last, withoutNuls(readByTheLine(lines)));
+            }
+        }
+    }
+
+    /** Those around a hole are written out; they may part a line. */
+    private static String withoutNuls(List<String> lines) {
+        return String.join("", lines).replace("\0", "");
+    }
+
+    private static List<String> readByTheLine(LogReader reader) {
+        List<String> read = new ArrayList<>();
+        while (reader.hasNext(false)) {
+            read.add(reader.take().text());
+        }
+        return read;
     }
 
     private static List<String> read(LogReader reader) {
