@@ -102,7 +102,8 @@ final class StateOwner {
         return leftAlone == 0
                 ? Optional.empty()
                 : Optional.of("not given to user " + uid + ", because they are links, have other names, are no files or"
-                        + " can't be looked at or given away: " + Joiner.on(", ").join(named)
+                        + " can't be looked at or given away: "
+                        + Joiner.on(", ").join(named)
                         + (leftAlone > named.size() ? " and " + (leftAlone - named.size()) + " more" : "")
                         + "; remove what is not known");
     }

@@ -284,7 +284,8 @@ public final class Stopper {
                 .map(stat -> stat.pid() + " (" + stat.name() + ", state " + stat.state()
                         + procFs.tracer(stat.pid())
                                 .map(by -> ", traced by " + by.pid() + " (" + by.name() + ")")
-                                .orElse("") + ")")
+                                .orElse("")
+                        + ")")
                 .collect(Collectors.joining(", "));
     }
 

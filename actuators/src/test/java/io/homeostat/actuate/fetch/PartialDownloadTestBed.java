@@ -94,8 +94,7 @@ abstract class PartialDownloadTestBed {
                 System::nanoTime,
                 pause -> {},
                 new Random(1));
-        return new Downloader(
-                machine.layout(), () -> limits, new LocalDisk(), timing, Downloader.AT_ONCE);
+        return new Downloader(machine.layout(), () -> limits, new LocalDisk(), timing, Downloader.AT_ONCE);
     }
 
     static Source source(String url, @Nullable String sha256, int attempts) {

@@ -332,7 +332,9 @@ class StopperTest {
         long main = Objects.requireNonNull(instance.process()).pid();
         ProcFs procFs = new ProcFs();
         await().atMost(LONG)
-                .until(() -> procFs.stat(main).filter(stat -> stat.name().equals("sleep")).isPresent());
+                .until(() -> procFs.stat(main)
+                        .filter(stat -> stat.name().equals("sleep"))
+                        .isPresent());
         Process tracer = new ProcessBuilder(
                         "setpriv",
                         "--reuid=1001",

@@ -9,7 +9,11 @@ import java.nio.file.Path;
 public final class Sysctl {
     private Sysctl() {}
 
-    /** @param file below {@code /proc/sys} */
+    /**
+     * What a parameter is set to.
+     *
+     * @param file below {@code /proc/sys}
+     */
     public static long number(Path file) throws IOException {
         // In one piece: the kernel gives a number only to the first read, and readString() begins with one of a byte.
         return Long.parseLong(
