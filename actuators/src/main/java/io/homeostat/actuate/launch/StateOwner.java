@@ -90,12 +90,16 @@ final class StateOwner {
      * @return what of the contents the former user has left and stays as it is, for people; empty when nothing does
      */
     Optional<String> own(Path directory) throws IOException {
-        try (PinnedFile pinned = directory(directory)) {
+        try (PinnedFile pinned = PinnedFile.of(directory)) {
             PinnedFile.Facts facts = pinned.facts();
             int former = owner(facts);
+            if (former == uid && !isChangingHands(facts)) {
+                return Optional.empty();
+            }
+            checkDirectory(directory, facts);
             if (former != uid) {
                 changeHands(pinned, directory, former, 0);
-            } else if (isChangingHands(facts)) {
+            } else {
                 give(pinned);
             }
         }
@@ -110,7 +114,8 @@ final class StateOwner {
 
     /** Gives a directory to the user alone, without its contents. */
     void ownDirectory(Path directory) throws IOException {
-        try (PinnedFile pinned = directory(directory)) {
+        try (PinnedFile pinned = PinnedFile.of(directory)) {
+            checkDirectory(directory, pinned.facts());
             give(pinned);
         }
     }
@@ -131,8 +136,11 @@ final class StateOwner {
         } catch (NoSuchFileException e) {
             return Optional.empty();
         }
-        try (PinnedFile above = directory(file.resolveSibling(""))) {
+        // A link in its place is root's, who has moved it to a larger disk.
+        Path directory = file.resolveSibling("").toRealPath();
+        try (PinnedFile above = PinnedFile.of(directory)) {
             PinnedFile.Facts facts = above.facts();
+            checkDirectory(directory, facts);
             take(above, facts.uid());
             try {
                 between.run();
@@ -144,18 +152,10 @@ final class StateOwner {
         return Optional.of(file + " is removed: it was no file of user " + uid + " that has no other name");
     }
 
-    private static PinnedFile directory(Path directory) throws IOException {
-        PinnedFile pinned = PinnedFile.of(directory);
-        try {
-            if (pinned.facts().basic().isDirectory()) {
-                return pinned;
-            }
-        } catch (IOException e) {
-            pinned.close();
-            throw e;
+    private static void checkDirectory(Path named, PinnedFile.Facts facts) throws FileSystemException {
+        if (!facts.basic().isDirectory()) {
+            throw new FileSystemException(named.toString(), null, "is no directory");
         }
-        pinned.close();
-        throw new FileSystemException(directory.toString(), null, "is no directory");
     }
 
     private static boolean isChangingHands(PinnedFile.Facts directory) {
@@ -235,14 +235,22 @@ final class StateOwner {
             Files.setAttribute(file.path(), "unix:mode", permissions & ~CHANGED_BY_OTHERS);
             facts = file.facts();
         }
-        if (facts.names() != 1) {
-            Files.setAttribute(file.path(), "unix:mode", permissions);
-            Files.setAttribute(file.path(), "unix:uid", former);
-            return false;
+        boolean given = false;
+        try {
+            if (facts.names() == 1) {
+                Files.setAttribute(file.path(), "unix:gid", gid);
+                Files.setAttribute(file.path(), "unix:uid", uid);
+                given = true;
+            }
+        } finally {
+            // Also when the new user may have no more of them.
+            if (!given) {
+                Files.setAttribute(file.path(), "unix:gid", facts.gid());
+                Files.setAttribute(file.path(), "unix:mode", permissions);
+                Files.setAttribute(file.path(), "unix:uid", former);
+            }
         }
-        Files.setAttribute(file.path(), "unix:gid", gid);
-        Files.setAttribute(file.path(), "unix:uid", uid);
-        return true;
+        return given;
     }
 
     private void leave(Path where) {

@@ -186,6 +186,19 @@ class StateOwnerTest {
     }
 
     @Test
+    void aLinkOfTheUserByWhichRootHasMovedItIsLeft() throws Exception {
+        owner().own(state);
+        Path link = Files.createSymbolicLink(temp.resolve("link"), state);
+        Files.setAttribute(link, "unix:uid", USER, LinkOption.NOFOLLOW_LINKS);
+
+        assertEquals(Optional.empty(), owner().own(link));
+        assertTrue(owner().keepTheirs(link.resolve("inner")).isPresent());
+
+        assertTrue(Files.notExists(inner));
+        assertEquals(USER + " 700", facts(state));
+    }
+
+    @Test
     void whatIsNoDirectoryIsNotGiven() throws Exception {
         assertThrows(IOException.class, () -> owner().own(file));
         assertThrows(IOException.class, () -> owner().ownDirectory(file));

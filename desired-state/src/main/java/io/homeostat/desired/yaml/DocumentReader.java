@@ -24,6 +24,7 @@ import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.BasicFileAttributes;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
@@ -389,12 +390,17 @@ public final class DocumentReader {
         }
 
         private void file(Path file, String input) {
-            try (InputStream in = Files.newInputStream(file)) {
-                if (Files.size(file) > TextFile.MAX_BYTES) {
+            try {
+                BasicFileAttributes attributes = Files.readAttributes(file, BasicFileAttributes.class);
+                if (attributes.size() > TextFile.MAX_BYTES) {
                     errors.add(new Problem(Problem.Kind.TOO_LARGE, file.toString(), TextFile.TOO_LONG));
                     return;
                 }
-                text(file.toString(), input, in, file.toAbsolutePath().getParent());
+                // The kernel's own files have no size, and to read one may be to wait for ever.
+                boolean isEmpty = attributes.isRegularFile() && attributes.size() == 0;
+                try (InputStream in = isEmpty ? InputStream.nullInputStream() : Files.newInputStream(file)) {
+                    text(file.toString(), input, in, file.toAbsolutePath().getParent());
+                }
             } catch (IOException e) {
                 errors.add(new Problem(Problem.Kind.UNREADABLE, file.toString(), "can't be read: " + IoReason.of(e)));
             }

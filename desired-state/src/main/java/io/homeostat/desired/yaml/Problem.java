@@ -1,5 +1,6 @@
 package io.homeostat.desired.yaml;
 
+import io.homeostat.desired.model.VisibleText;
 import java.util.Comparator;
 
 /**
@@ -74,9 +75,9 @@ public record Problem(Kind kind, String subject, String file, int line, int colu
         return line == 0 ? file : file + ":" + line + ":" + column;
     }
 
-    /** {@code file:line:column: message}. */
+    /** {@code file:line:column: message}, for people: who names a file may not be who reads this. */
     @Override
     public String toString() {
-        return place() + ": " + message();
+        return VisibleText.line(place()) + ": " + VisibleText.lines(message());
     }
 }

@@ -133,6 +133,20 @@ class DocumentReaderTest {
         assertEquals(List.of("fifo.yaml NO_FILE 0:0"), places(DocumentReader.read(List.of(directory))));
     }
 
+    /** To open one may be to wait for ever. */
+    @Test
+    void aFileOfTheKernelIsNotOpened() throws IOException {
+        Files.createSymbolicLink(directory.resolve("kernel.yaml"), Path.of("/proc/self/comm"));
+        assertEquals(List.of(), places(DocumentReader.read(List.of(directory))));
+    }
+
+    @Test
+    void theNameOfAFileIsShownWithoutWhatATerminalObeys() throws IOException {
+        write("\u001b[31m\n\u202e.yaml", "a: [");
+        String shown = errors(DocumentReader.read(List.of(directory))).getFirst();
+        assertTrue(shown.startsWith(directory + "/?[31m ?.yaml:"), shown);
+    }
+
     @Test
     void whatMayNotBeReadIsAnError() throws IOException {
         Path file = write("a.yaml", process("a"));
