@@ -5,6 +5,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSortedMap;
 import com.google.common.collect.Iterables;
+import com.google.common.primitives.UnsignedBytes;
 import com.google.protobuf.ByteString;
 import com.google.protobuf.UnsafeByteOperations;
 import io.etcd.jetcd.ByteSequence;
@@ -114,7 +115,20 @@ public final class EtcdKeyValues implements KeyValues {
     public Optional<Entry> get(String key) throws KeyValuesException, InterruptedException {
         GetResponse answer = ask(
                 "could not read " + key, connected -> connected.getKVClient().get(bytes(key)));
-        return answer.getKvs().stream().map(EtcdKeyValues::entry).findFirst();
+        Optional<Entry> found =
+                answer.getKvs().stream().map(EtcdKeyValues::entry).findFirst();
+        if (found.isPresent() && !found.get().key().equals(key)) {
+            throw invalid("could not read " + key, "another key");
+        }
+        return found;
+    }
+
+    /** What no etcd answers: without a bound or a check, whoever stands in its place could keep the agent busy for ever. */
+    private KeyValuesException invalid(String tried, String what) {
+        return new KeyValuesException(
+                KeyValuesException.Kind.FAILED,
+                tried + where() + ": its answer has " + what + "; is that an etcd?",
+                null);
     }
 
     @Override
@@ -124,6 +138,7 @@ public final class EtcdKeyValues implements KeyValues {
         ByteSequence from = bytes(prefix);
         long revision = 0;
         long room = mostListed;
+        byte[] last = {};
         while (true) {
             // It comes in the order of keys. Were it asked to sort, etcd would read all that is left for each page.
             GetOption page = GetOption.builder()
@@ -137,9 +152,20 @@ public final class EtcdKeyValues implements KeyValues {
                     connected -> connected.getKVClient().get(first, page));
             // The first page says as of when all of them are.
             revision = revision == 0 ? answer.getHeader().getRevision() : revision;
+            if (answer.isMore() && answer.getKvs().size() < PAGE) {
+                throw invalid(
+                        "could not list " + prefix, "fewer keys than were asked for, and says that there are more");
+            }
             for (KeyValue found : answer.getKvs()) {
+                String key = text(found.getKey());
+                byte[] bytes = found.getKey().getBytes();
+                if (!key.startsWith(prefix)
+                        || UnsignedBytes.lexicographicalComparator().compare(bytes, last) <= 0) {
+                    throw invalid("could not list " + prefix, "keys that were not asked for, or not in their order");
+                }
+                last = bytes;
                 room -= found.getKey().size() + found.getValue().size() + OVERHEAD;
-                entries.put(text(found.getKey()), entry(found));
+                entries.put(key, entry(found));
             }
             if (room < 0) {
                 throw new KeyValuesException(
@@ -195,6 +221,9 @@ public final class EtcdKeyValues implements KeyValues {
                         .If(conditionsOfEtcd)
                         .Then(writesOfEtcd)
                         .commit());
+        if (!answer.isSucceeded() && conditions.isEmpty()) {
+            throw invalid("could not write " + keys, "a condition that was not met, where there was none");
+        }
         return answer.isSucceeded() ? OptionalLong.of(answer.getHeader().getRevision()) : OptionalLong.empty();
     }
 

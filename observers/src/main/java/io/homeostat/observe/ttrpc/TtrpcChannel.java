@@ -457,7 +457,12 @@ public final class TtrpcChannel extends Channel implements AutoCloseable {
                         failed(unreadable(e));
                         return;
                     }
-                    responses().onMessage(answer);
+                    try {
+                        responses().onMessage(answer);
+                    } catch (StatusRuntimeException e) {
+                        // Whoever called says so of an answer too many.
+                        failed(e.getStatus());
+                    }
                 }
 
                 @Override

@@ -174,6 +174,17 @@ class TtrpcChannelTest {
     }
 
     @Test
+    void twoAnswersToOneQuestionAreAFailedCall() throws Exception {
+        Future<HealthCheckResponse> answer = check();
+        int stream = peer.receive().stream();
+
+        peer.send(Frame.data(stream, SERVING));
+        peer.send(Frame.data(stream, SERVING));
+
+        assertEquals(Code.INTERNAL, failure(answer).getCode());
+    }
+
+    @Test
     void ofALongRefusalOnlyTheFirstLineIsKept() throws Exception {
         Future<HealthCheckResponse> answer = check();
 

@@ -269,13 +269,20 @@ public final class PublishedSources implements AutoCloseable {
                     next.put(name, state);
                 }
             });
+            List<String> unreadable = new ArrayList<>();
             states.forEach((name, state) -> {
                 if (SetSelection.parsed(state).isPresent()) {
                     next.put(name, state);
                 } else {
-                    LOG.warn("how the rollout {} stands can't be read; it may be from a newer version", name);
+                    unreadable.add(name);
                 }
             });
+            if (!unreadable.isEmpty()) {
+                LOG.warn(
+                        "how {} rollouts stand can't be read, such as {}; they may be from a newer version",
+                        unreadable.size(),
+                        unreadable.getFirst());
+            }
             if (!next.equals(before)) {
                 store.storeRolloutStates(ImmutableSortedMap.copyOfSorted(next));
             }
