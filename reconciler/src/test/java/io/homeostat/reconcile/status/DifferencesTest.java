@@ -232,6 +232,9 @@ class DifferencesTest {
         if (type.isEnum()) {
             return type.getEnumConstants()[0];
         }
+        if (type == Boolean.class) {
+            return Boolean.TRUE;
+        }
         return type == String.class
                 ? "made"
                 : type == Duration.class ? Duration.ofSeconds(1) : type == Integer.class ? Integer.valueOf(1) : null;
