@@ -97,8 +97,9 @@ public final class UserRights {
                 throw new FileSystemException(
                         file,
                         null,
-                        "the user " + rights.name() + " may not read it; let it (chgrp, chmod, or"
-                                + " spec.supplementaryGroups), or leave out spec.user");
+                        "the user " + rights.name()
+                                + " may not read it, or not enter a directory above it; let it (chgrp,"
+                                + " chmod, or spec.supplementaryGroups), or leave out spec.user");
             }
             if (e.getCause() instanceof IOException io) {
                 throw io;

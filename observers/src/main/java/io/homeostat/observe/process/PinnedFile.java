@@ -143,7 +143,8 @@ public final class PinnedFile implements AutoCloseable {
             throw new FileSystemException(name, null, "it is no regular file");
         }
         if (KERNEL_FILE_SYSTEMS.contains(Libc.fileSystemType(number))) {
-            throw new FileSystemException(name, null, "it is no file on a disk, the kernel makes what is in it");
+            throw new FileSystemException(
+                    name, null, "it is no file on a disk, the kernel makes what is in it; copy it into one");
         }
         return new PinnedFile(open(path(), name, mode | O_NONBLOCK | O_CLOEXEC));
     }

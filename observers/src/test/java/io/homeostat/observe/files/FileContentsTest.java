@@ -175,7 +175,9 @@ class FileContentsTest {
     void filesOfTheKernelAreNotRead(Path file) {
         Assumptions.assumeTrue(Files.exists(file));
 
-        assertEquals(Optional.of("it is no file on a disk, the kernel makes what is in it"), problem(file));
+        assertEquals(
+                Optional.of("it is no file on a disk, the kernel makes what is in it; copy it into one"),
+                problem(file));
     }
 
     @Test

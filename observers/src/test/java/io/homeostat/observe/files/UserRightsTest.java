@@ -71,8 +71,8 @@ class UserRightsTest {
                 }));
 
         assertEquals(
-                "the user nobody may not read it; let it (chgrp, chmod, or spec.supplementaryGroups), or leave out"
-                        + " spec.user",
+                "the user nobody may not read it, or not enter a directory above it; let it (chgrp, chmod, or"
+                        + " spec.supplementaryGroups), or leave out spec.user",
                 denied.getReason());
         assertThrows(
                 AccessDeniedException.class,
