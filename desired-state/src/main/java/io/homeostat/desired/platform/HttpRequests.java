@@ -7,13 +7,14 @@ import com.google.common.net.InetAddresses;
 import java.net.InetAddress;
 import java.net.URI;
 import java.net.UnknownHostException;
+import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.util.Arrays;
 import java.util.Base64;
 import java.util.Optional;
 import java.util.stream.Stream;
 
-/** Requests to URLs that may name a user: what quotes a request's URL can't quote a password. */
+/** Clients of web servers, and requests to URLs that may name a user: what quotes a request's URL can't quote a password. */
 public final class HttpRequests {
     /** Those that are not link-local: of Alibaba Cloud, Azure, AWS and Google Cloud. */
     private static final ImmutableSet<InetAddress> METADATA_SERVERS = Stream.of(
@@ -21,7 +22,21 @@ public final class HttpRequests {
             .map(InetAddresses::forString)
             .collect(ImmutableSet.toImmutableSet());
 
+    static {
+        // The JDK's client takes a chunk of 80000000 bytes (hexadecimal) for one of a negative length, and then loops on a
+        // thread that nothing ends, unless it checks what it asserts.
+        ClassLoader.getPlatformClassLoader().setClassAssertionStatus("jdk.internal.net.http.ResponseContent", true);
+    }
+
     private HttpRequests() {}
+
+    /** A client that follows no redirect, for servers that may answer anything: headers have a bound, trailers are not read. */
+    public static HttpClient.Builder client() {
+        return HttpClient.newBuilder()
+                // The client's HTTP/2 answers each PING, and keeps answers that the server does not read without end.
+                .version(HttpClient.Version.HTTP_1_1)
+                .followRedirects(HttpClient.Redirect.NEVER);
+    }
 
     /**
      * As the user that the URL names, if any.

@@ -7,6 +7,7 @@ import com.google.common.net.UrlEscapers;
 import io.homeostat.desired.platform.MetadataServer.Answer.Absent;
 import io.homeostat.desired.platform.MetadataServer.Answer.Present;
 import io.homeostat.desired.platform.MetadataServer.Answer.Unreachable;
+import java.io.IOException;
 import java.net.ConnectException;
 import java.net.URI;
 import java.net.http.HttpClient;
@@ -127,7 +128,11 @@ public final class MetadataClient implements MetadataServer, AutoCloseable {
         if (cause instanceof ConnectException) {
             return "no connection" + (cause.getMessage() == null ? "" : ": " + cause.getMessage());
         }
-        return cause == null || cause.getMessage() == null ? String.valueOf(cause) : cause.getMessage();
+        if (!(cause instanceof IOException)) {
+            // The JDK's client throws anything at what it does not expect.
+            return "the answer is not valid HTTP";
+        }
+        return cause.getMessage() == null ? String.valueOf(cause) : cause.getMessage();
     }
 
     private Unreachable unreachable(String shown, String why) {
@@ -137,9 +142,7 @@ public final class MetadataClient implements MetadataServer, AutoCloseable {
     /** Created at the first use, so that a machine that asks nothing has no selector thread. */
     private synchronized HttpClient client() {
         if (client == null) {
-            client = HttpClient.newBuilder()
-                    .version(HttpClient.Version.HTTP_1_1)
-                    .followRedirects(HttpClient.Redirect.NEVER)
+            client = HttpRequests.client()
                     .proxy(HttpClient.Builder.NO_PROXY)
                     .connectTimeout(CONNECT_TIMEOUT)
                     .build();

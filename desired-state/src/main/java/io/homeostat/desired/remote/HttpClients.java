@@ -2,6 +2,7 @@ package io.homeostat.desired.remote;
 
 import io.homeostat.desired.model.AgentConfig.Tls;
 import io.homeostat.desired.platform.ClientTls;
+import io.homeostat.desired.platform.HttpRequests;
 import io.netty.handler.ssl.JdkSslContext;
 import io.netty.handler.ssl.SslContextBuilder;
 import io.netty.handler.ssl.SslProvider;
@@ -23,11 +24,7 @@ final class HttpClients {
      * @throws IOException if one of the files can't be used
      */
     static HttpClient open(@Nullable Tls tls, String setting) throws IOException {
-        HttpClient.Builder client = HttpClient.newBuilder()
-                // The client's HTTP/2 answers each PING, and keeps answers that the server does not read without end.
-                .version(HttpClient.Version.HTTP_1_1)
-                .connectTimeout(CONNECTING)
-                .followRedirects(HttpClient.Redirect.NEVER);
+        HttpClient.Builder client = HttpRequests.client().connectTimeout(CONNECTING);
         if (tls != null) {
             client.sslContext(context(tls, setting));
         }

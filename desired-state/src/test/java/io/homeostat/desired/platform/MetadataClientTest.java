@@ -18,9 +18,12 @@ import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
+import java.net.Socket;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -137,6 +140,32 @@ class MetadataClientTest {
         answers(200, "x".repeat(600 * 1024), "Google");
 
         assertInstanceOf(Unreachable.class, client.get(MetadataServer.INSTANCE_ID));
+    }
+
+    @Test
+    void aChunkOfNegativeLengthIsNoValue() throws Exception {
+        String answer = "HTTP/1.1 200 OK\r\nMetadata-Flavor: Google\r\nTransfer-Encoding: chunked\r\n\r\nfffffffe\r\nx";
+
+        assertTrue(reasonAfterWhichItIsClosed(answer).contains("not valid HTTP"));
+    }
+
+    private static String reasonAfterWhichItIsClosed(String answer) throws Exception {
+        try (ServerSocket odd = new ServerSocket(0, 1, InetAddress.getLoopbackAddress());
+                MetadataClient asking =
+                        new MetadataClient("127.0.0.1:" + odd.getLocalPort(), Duration.ofSeconds(60))) {
+            FutureTask<Integer> untilClosed = new FutureTask<>(() -> {
+                try (Socket socket = odd.accept()) {
+                    int _ = socket.getInputStream().read(new byte[4096]);
+                    socket.getOutputStream().write(answer.getBytes(UTF_8));
+                    return socket.getInputStream().read();
+                }
+            });
+            Thread.ofVirtual().start(untilClosed);
+
+            String reason = reason(asking.get(MetadataServer.INSTANCE_ID));
+            assertEquals(-1, untilClosed.get(1, TimeUnit.MINUTES));
+            return reason;
+        }
     }
 
     @Test
