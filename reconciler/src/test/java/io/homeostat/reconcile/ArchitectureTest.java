@@ -24,8 +24,10 @@ import com.tngtech.archunit.lang.ArchRule;
 import io.homeostat.desired.model.Kind;
 import io.homeostat.desired.model.ProcessSpec;
 import io.homeostat.desired.model.WorkloadSpec;
+import io.homeostat.desired.platform.HttpRequests;
 import io.homeostat.observe.health.PluginChannel;
 import io.homeostat.reconcile.runtime.timer.TimerKind;
+import java.net.http.HttpClient;
 import java.nio.file.Files;
 import java.time.Clock;
 import java.time.Instant;
@@ -243,6 +245,16 @@ class ArchitectureTest {
                                 && (call.getName().equals("currentTimeMillis")
                                         || call.getName().equals("nanoTime"))));
         noClasses().should().callMethodWhere(now).check(all);
+    }
+
+    @Test
+    void clientsOfWebServersCheckWhatTheyGet() {
+        noClasses()
+                .that()
+                .areNotAssignableTo(HttpRequests.class)
+                .should()
+                .callMethodWhere(target(owner(assignableTo(HttpClient.class))).and(target(nameMatching("new.*"))))
+                .check(all);
     }
 
     @Test

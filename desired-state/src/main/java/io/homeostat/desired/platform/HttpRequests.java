@@ -30,7 +30,10 @@ public final class HttpRequests {
 
     private HttpRequests() {}
 
-    /** A client that follows no redirect, for servers that may answer anything: headers have a bound, trailers are not read. */
+    /**
+     * A client that follows no redirect, for servers that may answer anything: headers have a bound, trailers are not read. Only
+     * {@link HttpClient#shutdownNow} closes the connection of an answer that is not HTTP.
+     */
     public static HttpClient.Builder client() {
         return HttpClient.newBuilder()
                 // The client's HTTP/2 answers each PING, and keeps answers that the server does not read without end.

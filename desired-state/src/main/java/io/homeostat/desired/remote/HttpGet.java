@@ -40,19 +40,22 @@ final class HttpGet {
     }
 
     /**
-     * Sends a request.
+     * Sends a request. A client that gets no answer is shut down.
      *
      * @throws FetchFailure when there is no answer, or too long a one
      */
     static Answer send(HttpClient client, HttpRequest request) throws FetchFailure, InterruptedException {
+        boolean complete = false;
         try {
-            return TimeLimit.within(LIMIT, () -> {
+            Answer answer = TimeLimit.within(LIMIT, () -> {
                 HttpResponse<InputStream> response = client.send(request, BodyHandlers.ofInputStream());
                 try (InputStream body = unpacked(response)) {
                     ByteString read = ByteString.copyFrom(body.readNBytes(SetFetcher.MAX_BYTES + 1));
                     return new Answer(response.statusCode(), response.headers(), read);
                 }
             });
+            complete = true;
+            return answer;
         } catch (IOException e) {
             throw new FetchFailure(words(request.uri(), e), e);
         } catch (RuntimeException e) {
@@ -61,6 +64,11 @@ final class HttpGet {
                     "the answer of " + host(request.uri())
                             + " is not valid HTTP; look whether it, or a proxy in between, is a web server",
                     e);
+        } finally {
+            if (!complete) {
+                // To close it would wait for the end of the answer.
+                client.shutdownNow();
+            }
         }
     }
 

@@ -149,6 +149,11 @@ class MetadataClientTest {
         assertTrue(reasonAfterWhichItIsClosed(answer).contains("not valid HTTP"));
     }
 
+    @Test
+    void anAnswerThatIsNotHttpIsNoValue() throws Exception {
+        assertTrue(reasonAfterWhichItIsClosed("SSH-2.0-OpenSSH_9.6\r\n\r\n").contains("Invalid status line"));
+    }
+
     private static String reasonAfterWhichItIsClosed(String answer) throws Exception {
         try (ServerSocket odd = new ServerSocket(0, 1, InetAddress.getLoopbackAddress());
                 MetadataClient asking =

@@ -32,6 +32,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Optional;
 import java.util.concurrent.FutureTask;
+import java.util.concurrent.TimeUnit;
 import java.util.zip.GZIPOutputStream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
@@ -144,19 +145,30 @@ final class HttpsFetcherTest {
 
     @Test
     void anAnswerThatTheClientCanNotReadIsNoSet() throws Exception {
+        String ok = "HTTP/1.1 200 OK\r\n";
+        assertTrue(closedWithout(ok + "Content-Length: abc\r\n\r\nx").contains(" is not valid HTTP"));
+        String chunked = ok + "Transfer-Encoding: chunked\r\n";
+        assertTrue(closedWithout(chunked + "\r\nfffffffe\r\nx").startsWith("no answer of "));
+        String packed = chunked + "Content-Encoding: gzip\r\n\r\n10\r\n0123456789abcdef\r\n";
+        assertTrue(closedWithout(packed).contains(" is damaged"));
+    }
+
+    /** The failure that comes of an answer that is begun, after which the connection is closed. */
+    private static String closedWithout(String answer) throws Exception {
         try (ServerSocket odd = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-            Thread.ofVirtual().start(new FutureTask<>(() -> {
+            FutureTask<Integer> untilClosed = new FutureTask<>(() -> {
                 try (Socket socket = odd.accept()) {
                     int _ = socket.getInputStream().read(new byte[4096]);
-                    socket.getOutputStream().write("HTTP/1.1 200 OK\r\nContent-Length: abc\r\n\r\nx".getBytes(UTF_8));
+                    socket.getOutputStream().write(answer.getBytes(UTF_8));
+                    return socket.getInputStream().read();
                 }
-                return true;
-            }));
+            });
+            Thread.ofVirtual().start(untilClosed);
 
             String failure = failure(fetcher("http://127.0.0.1:" + odd.getLocalPort() + PATH, null));
 
-            String words = "the answer of 127.0.0.1:" + odd.getLocalPort() + " is not valid HTTP";
-            assertTrue(failure.startsWith(words), failure);
+            assertEquals(-1, untilClosed.get(1, TimeUnit.MINUTES));
+            return failure;
         }
     }
 

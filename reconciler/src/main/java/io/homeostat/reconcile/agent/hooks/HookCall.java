@@ -25,7 +25,7 @@ import java.util.Optional;
 import javax.net.ssl.SSLException;
 
 /** One way to tell somebody of an event. */
-sealed interface HookCall extends AutoCloseable {
+sealed interface HookCall {
     /**
      * The way that a hook declares.
      *
@@ -35,7 +35,7 @@ sealed interface HookCall extends AutoCloseable {
     static HookCall of(AgentConfig.Hook hook, Path directory) {
         return hook.webhook() == null
                 ? new Exec(hook.exec(), hook.timeout(), directory)
-                : Webhook.at(URI.create(hook.webhook()), hook.timeout());
+                : new Webhook(URI.create(hook.webhook()), hook.timeout());
     }
 
     /**
@@ -44,9 +44,6 @@ sealed interface HookCall extends AutoCloseable {
      * @throws IOException when it was not taken; the message says why, without arguments and paths, which may be secret
      */
     void tell(HookMessage message) throws IOException, InterruptedException;
-
-    @Override
-    void close();
 
     /**
      * A program: the event on its standard input, a few variables, nothing of the agent's environment.
@@ -108,26 +105,10 @@ sealed interface HookCall extends AutoCloseable {
                 Files.delete(input);
             }
         }
-
-        @Override
-        public void close() {
-            // Nothing is kept between two calls.
-        }
     }
 
     /** A web server. */
-    record Webhook(URI url, Duration timeout, HttpClient client) implements HookCall {
-        static Webhook at(URI url, Duration timeout) {
-            return new Webhook(
-                    url,
-                    timeout,
-                    HttpClient.newBuilder()
-                            .version(HttpClient.Version.HTTP_1_1)
-                            .followRedirects(HttpClient.Redirect.NEVER)
-                            .connectTimeout(timeout)
-                            .build());
-        }
-
+    record Webhook(URI url, Duration timeout) implements HookCall {
         @Override
         public void tell(HookMessage message) throws IOException, InterruptedException {
             HttpRequest request = HttpRequests.authorized(url)
@@ -136,13 +117,15 @@ sealed interface HookCall extends AutoCloseable {
                     .POST(HttpRequest.BodyPublishers.ofString(message.json()))
                     .build();
             int status;
+            HttpClient client = HttpRequests.client().connectTimeout(timeout).build();
             try {
                 HttpResponse<InputStream> answer = client.send(request, HttpResponse.BodyHandlers.ofInputStream());
                 status = answer.statusCode();
-                // The rest of the answer is not waited for: the timeout is over its beginning only.
-                answer.body().close();
             } catch (IOException e) {
                 throw new IOException(place() + " can't be reached: " + why(e), e);
+            } finally {
+                // The rest of the answer is not waited for: the timeout is over its beginning only.
+                client.shutdownNow();
             }
             if (status / 100 != 2) {
                 throw new IOException(place() + " answered " + status);
@@ -161,11 +144,6 @@ sealed interface HookCall extends AutoCloseable {
 
         private String place() {
             return url.getScheme() + "://" + url.getHost() + (url.getPort() < 0 ? "" : ":" + url.getPort());
-        }
-
-        @Override
-        public void close() {
-            client.shutdownNow();
         }
     }
 }

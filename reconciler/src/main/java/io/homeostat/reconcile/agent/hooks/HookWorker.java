@@ -172,6 +172,5 @@ final class HookWorker {
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }
-        call.close();
     }
 }

@@ -2,6 +2,7 @@ package io.homeostat.reconcile.agent.hooks;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.sun.net.httpserver.HttpServer;
 import io.homeostat.reconcile.agent.hooks.HookCall.Webhook;
@@ -9,12 +10,15 @@ import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
+import java.net.Socket;
 import java.net.URI;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.Base64;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
 /** Why a web server could not be told, in words that quote nothing of its URL but the place. */
@@ -59,6 +63,25 @@ class WebhookTest {
     }
 
     @Test
+    void whoAnswersSomethingElseThanHttpIsLeft() throws Exception {
+        try (ServerSocket server = listen()) {
+            FutureTask<Integer> untilClosed = new FutureTask<>(() -> {
+                try (Socket socket = server.accept()) {
+                    socket.getOutputStream().write("SSH-2.0-OpenSSH_9.6\r\n\r\n".getBytes(StandardCharsets.UTF_8));
+                    return socket.getInputStream().readAllBytes().length;
+                }
+            });
+            Thread.ofVirtual().start(untilClosed);
+
+            assertEquals(
+                    "http://127.0.0.1:" + server.getLocalPort()
+                            + " can't be reached: the connection broke off (ProtocolException)",
+                    failure("http", server.getLocalPort()));
+            assertTrue(untilClosed.get(1, TimeUnit.MINUTES) > 0);
+        }
+    }
+
+    @Test
     void theUserOfTheUrlIsSentAsOneAndNamedNowhere() throws Exception {
         List<String> authorizations = new CopyOnWriteArrayList<>();
         HttpServer server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
@@ -69,7 +92,8 @@ class WebhookTest {
         });
         server.start();
         String place = "127.0.0.1:" + server.getAddress().getPort();
-        try (Webhook webhook = Webhook.at(URI.create("http://usr:p%40w@" + place + "/x"), Duration.ofSeconds(20))) {
+        Webhook webhook = new Webhook(URI.create("http://usr:p%40w@" + place + "/x"), Duration.ofSeconds(20));
+        try {
             IOException refused =
                     assertThrows(IOException.class, () -> webhook.tell(new HookMessage("CRASHED", "process/a", "{}")));
 
@@ -90,10 +114,9 @@ class WebhookTest {
     }
 
     private static String failure(String scheme, int port, Duration limit) {
-        try (Webhook webhook = Webhook.at(URI.create(scheme + "://127.0.0.1:" + port + SECRET), limit)) {
-            return String.valueOf(
-                    assertThrows(IOException.class, () -> webhook.tell(new HookMessage("CRASHED", "process/a", "{}")))
-                            .getMessage());
-        }
+        Webhook webhook = new Webhook(URI.create(scheme + "://127.0.0.1:" + port + SECRET), limit);
+        return String.valueOf(
+                assertThrows(IOException.class, () -> webhook.tell(new HookMessage("CRASHED", "process/a", "{}")))
+                        .getMessage());
     }
 }
