@@ -1,7 +1,6 @@
 package io.homeostat.actuate.fetch;
 
 import com.google.common.base.Throwables;
-import com.google.common.util.concurrent.Uninterruptibles;
 import io.homeostat.actuate.Chunk;
 import io.homeostat.actuate.fetch.DownloadAttempt.Fetched;
 import io.homeostat.actuate.fetch.DownloadAttempt.Fetched.Body;
@@ -10,54 +9,56 @@ import io.homeostat.desired.model.Redaction;
 import io.homeostat.desired.platform.HttpRequests;
 import io.homeostat.desired.state.history.FailureCause;
 import io.homeostat.desired.state.history.FailureCause.Kind;
+import java.io.EOFException;
 import java.io.IOException;
-import java.io.InputStream;
+import java.io.UncheckedIOException;
 import java.net.ConnectException;
-import java.net.HttpURLConnection;
-import java.net.SocketException;
-import java.net.SocketTimeoutException;
+import java.net.ProtocolException;
 import java.net.URI;
 import java.net.URISyntaxException;
-import java.net.UnknownHostException;
+import java.net.http.HttpClient;
 import java.net.http.HttpHeaders;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.net.http.HttpResponse.BodySubscriber;
+import java.nio.ByteBuffer;
+import java.nio.channels.UnresolvedAddressException;
 import java.time.DateTimeException;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
 import java.time.ZonedDateTime;
 import java.time.format.DateTimeFormatter;
-import java.util.HashMap;
+import java.util.Collections;
+import java.util.Iterator;
 import java.util.List;
 import java.util.Locale;
-import java.util.Map;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
-import java.util.concurrent.Callable;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
-import java.util.concurrent.FutureTask;
+import java.util.concurrent.Flow;
+import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import javax.net.ssl.SSLException;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Requests an archive, or the rest of one, from an HTTP server. Follows redirects itself, so that none leads away from HTTP or from TLS.
  *
- * <p>With the JDK's blocking client: the other one, java.net.http, costs a quarter of a second of processor time at its first request.
+ * <p>With java.net.http, although that costs 0.2 seconds of processor time at its first request: HttpURLConnection keeps all trailers of an
+ * answer in memory, and neither a deadline nor an interrupt ends its reading as long as the server sends something.
  */
 final class HttpFetch implements AutoCloseable {
     private static final int MAX_REDIRECTS = 5;
     private static final int MAX_PORT = 65535;
 
-    /** Message of the JDK's client when a connection ends before the answer does; nothing else tells it from an invalid answer. */
-    private static final String ENDED = "Premature EOF";
-
     private final InstantSource clock;
-    private final Set<Thread> waiting = ConcurrentHashMap.newKeySet();
+    private final Set<HttpClient> clients = ConcurrentHashMap.newKeySet();
 
     HttpFetch(InstantSource clock) {
         this.clock = clock;
@@ -89,29 +90,20 @@ final class HttpFetch implements AutoCloseable {
                 FailureCause.of(Kind.REDIRECT), "the server redirects more than " + MAX_REDIRECTS + " times");
     }
 
-    private static HttpURLConnection request(URI uri, boolean declared, long offset, String validator)
-            throws FailedAttempt {
+    private static HttpRequest request(URI uri, boolean declared, long offset, String validator) throws FailedAttempt {
         try {
-            URI target = HttpRequests.target(uri);
-            if (!(target.toURL().openConnection() instanceof HttpURLConnection request)
-                    || target.getPort() > MAX_PORT) {
+            if (uri.getPort() > MAX_PORT) {
                 throw new IllegalArgumentException("no HTTP");
             }
-            request.setInstanceFollowRedirects(false);
-            request.setUseCaches(false);
-            request.setRequestProperty("User-Agent", "homeostat");
-            request.setRequestProperty("Accept", "*/*");
-            request.setRequestProperty("Accept-Encoding", "identity");
-            request.setRequestProperty("Connection", "close");
-            if (declared) {
-                HttpRequests.credentials(uri).ifPresent(user -> request.setRequestProperty("Authorization", user));
-            }
+            HttpRequest.Builder request = (declared ? HttpRequests.authorized(uri) : HttpRequests.anonymous(uri))
+                    .header("User-Agent", "homeostat")
+                    .header("Accept", "*/*")
+                    .header("Accept-Encoding", "identity");
             if (offset > 0) {
-                request.setRequestProperty("Range", "bytes=" + offset + "-");
-                request.setRequestProperty("If-Range", validator);
+                request.header("Range", "bytes=" + offset + "-").header("If-Range", validator);
             }
-            return request;
-        } catch (IllegalArgumentException | IOException e) {
+            return request.build();
+        } catch (IllegalArgumentException e) {
             // Its message quotes the URL with its query.
             throw declared
                     ? FailedAttempt.fatal(
@@ -121,49 +113,78 @@ final class HttpFetch implements AutoCloseable {
         }
     }
 
-    private Answer send(HttpURLConnection request, URI declared, URI uri, Deadline deadline)
+    private Answer send(HttpRequest request, URI declared, URI uri, Deadline deadline)
             throws FailedAttempt, InterruptedException {
+        HttpBody body = body(uri);
+        boolean answered = false;
         try {
-            return new Blocking<>(() -> {
-                        Optional<String> refused = HttpRequests.refusedRedirect(declared.getHost(), uri.getHost());
-                        if (refused.isPresent()) {
-                            throw FailedAttempt.giveUp(FailureCause.of(Kind.REDIRECT), refused.get());
-                        }
-                        int status = request.getResponseCode();
-                        if (status < 0) {
-                            throw FailedAttempt.invalidAnswer(": it is not HTTP", null);
-                        }
-                        Map<String, List<String>> fields = new HashMap<>(request.getHeaderFields());
-                        // The status line.
-                        fields.remove(null);
-                        return new Answer(status, HttpHeaders.of(fields, (name, value) -> true), new HttpBody(request));
-                    })
-                    .within(deadline);
-        } catch (IOException e) {
-            String host = uri.getHost() + (uri.getPort() < 0 ? "" : ":" + uri.getPort());
-            throw switch (e) {
-                case UnknownHostException unknown ->
-                    FailedAttempt.again("the host " + host + " can't be found", unknown);
-                case ConnectException refused ->
-                    FailedAttempt.again(
-                            "no connection to " + host
-                                    + (refused.getMessage() == null ? "" : ": " + refused.getMessage()),
-                            refused);
-                default -> broken(e);
-            };
+            // Looks up the host's address, which may take long.
+            Optional<String> refused = within(
+                    deadline,
+                    CompletableFuture.supplyAsync(
+                            () -> HttpRequests.refusedRedirect(declared.getHost(), uri.getHost()),
+                            Thread::startVirtualThread));
+            if (refused.isPresent()) {
+                throw FailedAttempt.giveUp(FailureCause.of(Kind.REDIRECT), refused.get());
+            }
+            HttpResponse<HttpBody> answer = within(deadline, body.client.sendAsync(request, _ -> body));
+            answered = true;
+            return new Answer(answer.statusCode(), answer.headers(), body);
+        } catch (ExecutionException e) {
+            throw e.getCause() instanceof IOException cause
+                    ? unanswered(uri, cause)
+                    // The client throws anything at what it does not expect.
+                    : FailedAttempt.invalidAnswer("", e);
+        } finally {
+            if (!answered) {
+                body.close();
+            }
         }
+    }
+
+    private HttpBody body(URI uri) throws FailedAttempt {
+        try {
+            return new HttpBody();
+        } catch (UncheckedIOException e) {
+            // No descriptor is left, mostly.
+            throw unanswered(uri, e.getCause());
+        }
+    }
+
+    private static <T> T within(Deadline deadline, CompletableFuture<T> result)
+            throws FailedAttempt, ExecutionException, InterruptedException {
+        try {
+            return result.get(deadline.remaining(), TimeUnit.NANOSECONDS);
+        } catch (TimeoutException e) {
+            throw deadline.expired();
+        } finally {
+            result.cancel(true);
+        }
+    }
+
+    private static FailedAttempt unanswered(URI uri, IOException e) {
+        String host = uri.getHost() + (uri.getPort() < 0 ? "" : ":" + uri.getPort());
+        if (Throwables.getCausalChain(e).stream().anyMatch(UnresolvedAddressException.class::isInstance)) {
+            return FailedAttempt.again("the host " + host + " can't be found", e);
+        }
+        return e instanceof ConnectException
+                ? FailedAttempt.again(
+                        "no connection to " + host + (e.getMessage() == null ? "" : ": " + e.getMessage()), e)
+                : broken(e);
     }
 
     /** An exception of the network, or of what parses the answer, whose words say nothing to who serves it. */
     static FailedAttempt broken(IOException e) {
-        String message = e.getMessage() == null ? e.getClass().getSimpleName() : e.getMessage();
-        if (message.equals(ENDED)) {
-            return FailedAttempt.again("the connection broke: it ended before the answer did", e);
+        if (e instanceof ProtocolException) {
+            return FailedAttempt.invalidAnswer("", e);
         }
-        return e instanceof SocketException || e instanceof SocketTimeoutException || e instanceof SSLException
-                // It may quote the URL.
-                ? FailedAttempt.again("the connection broke: " + Redaction.text(message), e)
-                : FailedAttempt.invalidAnswer("", e);
+        // The client wraps what the network says.
+        Throwable why = e.getClass() == IOException.class && e.getCause() != null ? e.getCause() : e;
+        String message = why instanceof EOFException
+                ? "it ended before the answer did"
+                : why.getMessage() == null ? why.getClass().getSimpleName() : why.getMessage();
+        // It may quote the URL.
+        return FailedAttempt.again("the connection broke: " + Redaction.text(message), why);
     }
 
     private static boolean isRedirect(int status) {
@@ -202,45 +223,7 @@ final class HttpFetch implements AutoCloseable {
     /** Breaks off what waits for a server. */
     @Override
     public void close() {
-        waiting.forEach(Thread::interrupt);
-    }
-
-    /**
-     * Something that waits for a server, on a virtual thread of its own, which closes its socket when it is interrupted. Other threads
-     * would wait on, and the client's own timeouts are for a single read.
-     */
-    private final class Blocking<T> {
-        private final FutureTask<T> task;
-        private final Thread thread;
-
-        Blocking(Callable<T> work) {
-            task = new FutureTask<>(work);
-            thread = Thread.ofVirtual().name("http").unstarted(task);
-            waiting.add(thread);
-            thread.start();
-        }
-
-        /** What came of it; when that is not in time, it is broken off. */
-        T within(Deadline deadline) throws IOException, FailedAttempt, InterruptedException {
-            try {
-                return task.get(deadline.remaining(), TimeUnit.NANOSECONDS);
-            } catch (TimeoutException e) {
-                throw deadline.expired();
-            } catch (ExecutionException e) {
-                Throwable cause = Objects.requireNonNull(e.getCause());
-                Throwables.throwIfInstanceOf(cause, FailedAttempt.class);
-                Throwables.throwIfInstanceOf(cause, IOException.class);
-                throw FailedAttempt.invalidAnswer("", e);
-            } finally {
-                waiting.remove(thread);
-                thread.interrupt();
-            }
-        }
-
-        /** Waits until it is over, which is soon after {@link #within}, unless it looks up a host's address. */
-        void join() {
-            Uninterruptibles.joinUninterruptibly(thread);
-        }
+        clients.forEach(HttpClient::shutdownNow);
     }
 
     /** The beginning of a server's answer to a request for an archive (RFC 9110). */
@@ -358,41 +341,131 @@ final class HttpFetch implements AutoCloseable {
         }
     }
 
-    private final class HttpBody implements Body {
-        private final HttpURLConnection connection;
-        private @Nullable InputStream content;
+    /**
+     * The body of an answer for a reader with a deadline. The client's own streams wait without one, and lose what has come when the
+     * connection breaks.
+     */
+    private final class HttpBody implements BodySubscriber<HttpBody>, Body {
+        /** How many parts (of up to 16 KiB) may be queued for the reader. */
+        private static final int WINDOW = 16;
 
-        HttpBody(HttpURLConnection connection) {
-            this.connection = connection;
+        /** Of its own, as nothing else closes a connection with an invalid answer. */
+        final HttpClient client = HttpRequests.client().build();
+
+        private final LinkedBlockingQueue<Part> parts = new LinkedBlockingQueue<>();
+        private final CompletableFuture<Flow.Subscription> subscription = new CompletableFuture<>();
+        private Iterator<ByteBuffer> rest = Collections.emptyIterator();
+        private ByteBuffer current = ByteBuffer.allocate(0);
+        private boolean reading;
+
+        HttpBody() {
+            clients.add(client);
+        }
+
+        private sealed interface Part {
+            record Bytes(List<ByteBuffer> buffers) implements Part {}
+
+            record End() implements Part {}
+
+            record Broken(IOException cause) implements Part {}
+        }
+
+        @Override
+        public CompletionStage<HttpBody> getBody() {
+            return CompletableFuture.completedFuture(this);
+        }
+
+        @Override
+        public void onSubscribe(Flow.Subscription incoming) {
+            subscription.complete(incoming);
+        }
+
+        private void ask(int count) {
+            CompletableFuture<Void> _ = subscription.thenAccept(running -> running.request(count));
+        }
+
+        @Override
+        public void onNext(List<ByteBuffer> buffers) {
+            parts.add(new Part.Bytes(buffers));
+        }
+
+        @Override
+        public void onError(Throwable cause) {
+            // What the network says comes wrapped. The rest is what the client thinks of the answer, maybe an Error.
+            if (cause instanceof IOException network && (cause.getCause() != null || cause instanceof SSLException)) {
+                parts.add(new Part.Broken(network));
+            } else {
+                IOException invalid = new ProtocolException("the answer is not valid HTTP");
+                invalid.initCause(cause);
+                parts.add(new Part.Broken(invalid));
+            }
+        }
+
+        @Override
+        public void onComplete() {
+            parts.add(new Part.End());
         }
 
         @Override
         public boolean fill(Chunk chunk, Deadline deadline) throws IOException, InterruptedException, FailedAttempt {
-            Blocking<Boolean> reading = new Blocking<>(() -> read(chunk));
-            try {
-                return reading.within(deadline);
-            } finally {
-                // It has to let go of the chunk, which is used for other bytes next.
-                reading.join();
+            // If the connection breaks before the client has handed over the answer, it hands over only the failure,
+            // and what has come is lost: nothing may come before there is a reader.
+            if (!reading) {
+                reading = true;
+                ask(WINDOW);
+            }
+            // Also when there is always something to take.
+            long left = deadline.remaining();
+            if (Thread.interrupted()) {
+                throw new InterruptedException();
+            }
+            while (true) {
+                drain(chunk);
+                if (chunk.room() == 0) {
+                    return true;
+                }
+                Part part = chunk.length > 0 ? parts.poll() : parts.poll(left, TimeUnit.NANOSECONDS);
+                switch (part) {
+                    case null -> {
+                        if (chunk.length > 0) {
+                            return true;
+                        }
+                        throw deadline.expired();
+                    }
+                    case Part.Bytes(List<ByteBuffer> buffers) -> {
+                        rest = buffers.iterator();
+                        ask(1);
+                    }
+                    case Part.End() -> {
+                        parts.add(part);
+                        return chunk.length > 0;
+                    }
+                    case Part.Broken(IOException cause) -> {
+                        parts.add(part);
+                        if (chunk.length > 0) {
+                            return true;
+                        }
+                        throw cause;
+                    }
+                }
             }
         }
 
-        private boolean read(Chunk chunk) throws IOException {
-            InputStream in = content == null ? connection.getInputStream() : content;
-            content = in;
-            do {
-                int count = in.read(chunk.bytes, chunk.length, chunk.room());
-                if (count < 0) {
-                    return chunk.length > 0;
+        private void drain(Chunk chunk) {
+            while (chunk.room() > 0 && (current.hasRemaining() || rest.hasNext())) {
+                if (!current.hasRemaining()) {
+                    current = rest.next();
                 }
+                int count = Math.min(current.remaining(), chunk.room());
+                current.get(chunk.bytes, chunk.length, count);
                 chunk.length += count;
-            } while (chunk.room() > 0 && in.available() > 0);
-            return true;
+            }
         }
 
         @Override
         public void close() {
-            connection.disconnect();
+            clients.remove(client);
+            client.shutdownNow();
         }
     }
 }

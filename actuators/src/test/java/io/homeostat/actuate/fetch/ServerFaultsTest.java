@@ -227,7 +227,7 @@ final class ServerFaultsTest extends DownloadTestBed {
             "HTTP/1.1 200 OK\r\nContent-Length: 99999999999999999999\r\n\r\nx",
             "HTTP/1.1 abc OK\r\n\r\nx",
             "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\nx\r\n",
-            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\n\n",
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\nfffffffe\r\nx",
             "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n-1\r\nx\r\n",
             "SSH-2.0-OpenSSH_9.6\r\n\r\n"
         }) {
