@@ -23,7 +23,8 @@ public final class HttpRequests {
             .collect(ImmutableSet.toImmutableSet());
 
     static {
-        // The JDK's client takes a chunk of 80000000 bytes (hexadecimal) for one of a negative length, and then loops on a
+        // The JDK's client takes a chunk of 80000000 bytes (hexadecimal) for one of a negative length, and then loops
+        // on a
         // thread that nothing ends, unless it checks what it asserts.
         ClassLoader.getPlatformClassLoader().setClassAssertionStatus("jdk.internal.net.http.ResponseContent", true);
     }

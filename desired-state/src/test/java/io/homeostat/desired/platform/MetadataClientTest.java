@@ -156,8 +156,7 @@ class MetadataClientTest {
 
     private static String reasonAfterWhichItIsClosed(String answer) throws Exception {
         try (ServerSocket odd = new ServerSocket(0, 1, InetAddress.getLoopbackAddress());
-                MetadataClient asking =
-                        new MetadataClient("127.0.0.1:" + odd.getLocalPort(), Duration.ofSeconds(60))) {
+                MetadataClient asking = new MetadataClient("127.0.0.1:" + odd.getLocalPort(), Duration.ofSeconds(60))) {
             FutureTask<Integer> untilClosed = new FutureTask<>(() -> {
                 try (Socket socket = odd.accept()) {
                     int _ = socket.getInputStream().read(new byte[4096]);

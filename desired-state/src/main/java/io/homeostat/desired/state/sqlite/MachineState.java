@@ -10,6 +10,7 @@ import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.platform.MachineIdentity;
 import io.homeostat.desired.state.StoreException;
 import java.io.IOException;
+import java.io.InputStream;
 import java.nio.channels.Channels;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
@@ -34,6 +35,8 @@ public final class MachineState {
     private static final JsonFactory JSON = new JsonFactory();
     /** In the note: the news of the last claim, until they have been told. */
     private static final String NEWS = "news";
+
+    private static final int MOST_BYTES = 1 << 16;
 
     private final Layout layout;
     private final Path stateDir;
@@ -80,8 +83,16 @@ public final class MachineState {
         return Files.exists(stateDir.resolve(id).resolve(database.getFileName()));
     }
 
+    /** What is longer is none of ours, and damaged. */
+    private byte[] content() throws IOException {
+        StateDirectory.requireFileOrNothing(note);
+        try (InputStream in = Files.newInputStream(note)) {
+            return in.readNBytes(MOST_BYTES);
+        }
+    }
+
     private Optional<MachineIdentity> noted() throws IOException {
-        return Files.exists(note) ? parsed(Files.readAllBytes(note)) : Optional.empty();
+        return Files.exists(note) ? parsed(content()) : Optional.empty();
     }
 
     /** Who has installed something here and whose database was not set aside, if there is exactly one: this database is his. */
@@ -210,9 +221,7 @@ public final class MachineState {
     }
 
     private Optional<String> notedNews() throws IOException {
-        return Files.exists(note)
-                ? Optional.ofNullable(fields(Files.readAllBytes(note)).get(NEWS))
-                : Optional.empty();
+        return Files.exists(note) ? Optional.ofNullable(fields(content()).get(NEWS)) : Optional.empty();
     }
 
     /** The fields of a note; none of one that is damaged. */

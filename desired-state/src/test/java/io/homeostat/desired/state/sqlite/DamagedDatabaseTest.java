@@ -269,6 +269,15 @@ final class DamagedDatabaseTest {
         assertNotWaitedFor(pipe, () -> StateStores.openForReading(layout));
     }
 
+    @Test
+    void norIsOneInThePlaceOfTheNoteOfTheMachine() throws Exception {
+        Path note = layout.machineFile();
+        Files.deleteIfExists(note);
+        assertEquals(0, new ProcessBuilder("mkfifo", note.toString()).start().waitFor());
+
+        assertNotWaitedFor(note, () -> new MachineState(layout).owner());
+    }
+
     private static void assertNotWaitedFor(Path pipe, Executable opening) {
         StoreException failure =
                 assertTimeoutPreemptively(Duration.ofSeconds(30), () -> assertThrows(StoreException.class, opening));
