@@ -33,6 +33,7 @@ import java.util.Collections;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Locale;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
@@ -147,7 +148,7 @@ final class HttpFetch implements AutoCloseable {
             return new HttpBody();
         } catch (UncheckedIOException e) {
             // No descriptor is left, mostly.
-            throw unanswered(uri, e.getCause());
+            throw unanswered(uri, Objects.requireNonNull(e.getCause()));
         }
     }
 
