@@ -218,6 +218,19 @@ class DriverProtocolTest {
     }
 
     @Test
+    void theDriverOfRootIsToldNothingWhoseSocketThatOfAnotherUserNames() throws Exception {
+        Assumptions.assumeTrue(Account.ourUid() == 0, "only root has drivers of other users");
+        Path socket = root.resolve("roots.sock");
+        try (StoppableDriver other = new StoppableDriver(socket, true, () -> {})) {
+            Instance instance = launch(USER, "echo '1|2|unix|" + socket + "|grpc|'", "exec sleep 1000");
+            TestBed.soon().until(() -> sessions.handshakeLine(instance).isPresent());
+
+            assertEquals(How.TERMINATED, stop(instance, Duration.ofSeconds(3)));
+            assertEquals(List.of(), other.calls);
+        }
+    }
+
+    @Test
     void itsEndIsAwaitedAlsoWhenOnlyItsOwnNoteTellsWhoItIs() throws Exception {
         Instance known = launchedAt(sockets().resolve("plugin1"));
         Instance instance = TestBed.instance(ID, known.launchId(), known.launchedAt());

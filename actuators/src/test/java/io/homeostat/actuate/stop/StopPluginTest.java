@@ -16,17 +16,21 @@ import io.homeostat.actuate.stop.Stopper.StopResult.How;
 import io.homeostat.desired.model.Lifecycle;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.Instance.Phase;
+import io.homeostat.observe.health.Health;
 import io.homeostat.observe.health.Health.Verdict;
 import io.homeostat.observe.limits.CgroupLayout;
 import io.homeostat.observe.limits.LimitObserver;
+import io.homeostat.observe.process.Account;
 import io.homeostat.observe.process.ProcessTree.Extent;
 import io.homeostat.proto.plugin.StopRequest;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -77,6 +81,26 @@ class StopPluginTest {
             assertEquals(1, plugin.requests.size());
         }
         assertFalse(Files.exists(bed.layout.socket(TestBed.PLUGIN, "r1")));
+    }
+
+    /** As {@link PluginProtocol} has it for a plugin of another user, who makes the second link. */
+    @Test
+    void thePluginOfRootIsNotAskedToWhoseSocketThatOfAnotherUserLeads() throws Exception {
+        Assumptions.assumeTrue(Account.ourUid() == 0, "only root has plugins of other users");
+        Instance instance = launched(Phase.STARTED);
+        Path usual = bed.layout.socket(TestBed.PLUGIN, "r1");
+        Path theirs = Files.createDirectories(bed.layout.runDir().resolve("u65534"));
+        Files.setAttribute(theirs, "unix:uid", 65534);
+        Path roots = root.resolve("roots.sock");
+        Path link = Files.createSymbolicLink(theirs.resolve("plugin.sock"), roots);
+        Files.createSymbolicLink(usual, link);
+        try (StoppablePlugin other = new StoppablePlugin(roots, StoppablePlugin::agree)) {
+            Health health = bed.plugins.status(usual, SHORT);
+            assertEquals(Verdict.UNHEALTHY, health.verdict(), health.problem());
+            assertEquals(How.TERMINATED, bed.stop(instance, SHORT).how());
+
+            assertEquals(List.of(), other.requests);
+        }
     }
 
     /** A program that goes on until a signal has it do this, and that is ready for it. */

@@ -5,21 +5,26 @@ import io.grpc.Status;
 import io.grpc.netty.NettyChannelBuilder;
 import io.netty.buffer.UnpooledByteBufAllocator;
 import io.netty.channel.Channel;
+import io.netty.channel.ChannelDuplexHandler;
+import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelOption;
-import io.netty.channel.ChannelOutboundHandlerAdapter;
 import io.netty.channel.ChannelPromise;
 import io.netty.channel.EventLoopGroup;
+import io.netty.channel.socket.nio.NioChannelOption;
 import io.netty.channel.socket.nio.NioDomainSocketChannel;
 import io.netty.channel.socket.nio.NioSocketChannel;
 import io.netty.handler.ssl.SslContext;
 import java.net.InetSocketAddress;
 import java.net.SocketAddress;
 import java.net.UnixDomainSocketAddress;
+import java.nio.channels.ClosedChannelException;
 import java.nio.file.Path;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
+import jdk.net.ExtendedSocketOptions;
+import jdk.net.UnixDomainPrincipal;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -37,9 +42,19 @@ public final class GrpcTransport implements AutoCloseable {
     private @Nullable EventLoopGroup loop;
     private boolean closed;
 
-    /** To a unix socket, without TLS. */
+    /** To a unix socket that this process or its configuration names, without TLS. */
     public ManagedChannelBuilder<?> unix(Path socket) {
-        return configured(toUnixSocket(socket, connection -> FloodGuard.plain(connection, peers)));
+        return unix(socket, ServerRule.ofPath(socket));
+    }
+
+    /**
+     * To a unix socket, without TLS.
+     *
+     * @param rule whose servers are told anything; calls to others fail with UNAVAILABLE
+     */
+    public ManagedChannelBuilder<?> unix(Path socket, ServerRule rule) {
+        return configured(
+                toUnixSocket(socket, rule, Status.UNAVAILABLE, connection -> FloodGuard.plain(connection, peers)));
     }
 
     /** To an address, without TLS. */
@@ -80,26 +95,27 @@ public final class GrpcTransport implements AutoCloseable {
     /**
      * To a unix socket, without TLS; whoever builds the channel supplies the event loop. Nobody remembers that the peer has flooded.
      *
-     * @param prepare adds handlers to a connection that was not opened yet
+     * @param rule whose servers are told anything; calls to others fail with PERMISSION_DENIED
      */
-    public static NettyChannelBuilder unixSocket(Path socket, Consumer<Channel> prepare) {
-        return toUnixSocket(socket, connection -> {
-            prepare.accept(connection);
-            FloodGuard.plain(connection);
-        });
+    public static NettyChannelBuilder unixSocket(Path socket, ServerRule rule) {
+        return toUnixSocket(socket, rule, Status.PERMISSION_DENIED, FloodGuard::plain);
     }
 
     /**
      * gRPC makes a URI of the address and rejects paths with characters outside ASCII, so it gets a placeholder, which is replaced by the
      * real path when the connection is opened.
+     *
+     * @param refusal of calls that the rule has an objection to
+     * @param prepare adds handlers to a connection that was not opened yet
      */
-    private static NettyChannelBuilder toUnixSocket(Path socket, Consumer<Channel> prepare) {
+    private static NettyChannelBuilder toUnixSocket(
+            Path socket, ServerRule rule, Status refusal, Consumer<Channel> prepare) {
         UnixDomainSocketAddress address = UnixDomainSocketAddress.of(socket);
         return NettyChannelBuilder.forAddress(ANY)
                 .channelFactory(
                         () -> {
                             NioDomainSocketChannel channel = new NioDomainSocketChannel();
-                            channel.pipeline().addLast(new Redirection(address));
+                            channel.pipeline().addLast(new Redirection(address, rule, refusal));
                             prepare.accept(channel);
                             return channel;
                         },
@@ -144,17 +160,65 @@ public final class GrpcTransport implements AutoCloseable {
         }
     }
 
-    private static final class Redirection extends ChannelOutboundHandlerAdapter {
-        private final UnixDomainSocketAddress address;
+    /** Connects to another address than it is told, and gives the connection up before a byte is sent where the rule has an objection. */
+    private static final class Redirection extends ChannelDuplexHandler {
+        private static final ChannelOption<UnixDomainPrincipal> SERVER =
+                NioChannelOption.of(ExtendedSocketOptions.SO_PEERCRED);
 
-        Redirection(UnixDomainSocketAddress address) {
+        private final UnixDomainSocketAddress address;
+        private final ServerRule rule;
+        private final Status refusal;
+        private boolean active;
+        private boolean trusted;
+
+        Redirection(UnixDomainSocketAddress address, ServerRule rule, Status refusal) {
             this.address = address;
+            this.rule = rule;
+            this.refusal = refusal;
         }
 
         @Override
         public void connect(
                 ChannelHandlerContext context, SocketAddress remote, SocketAddress local, ChannelPromise promise) {
-            Future<Void> _ = context.connect(address, local, promise);
+            ChannelPromise connected = context.newPromise();
+            connected.addListener(done -> {
+                Throwable problem = done.isSuccess() ? problem(context.channel()) : done.cause();
+                if (problem != null) {
+                    ChannelFuture _ = context.close();
+                    boolean _ = promise.tryFailure(problem);
+                    return;
+                }
+                trusted = true;
+                boolean _ = promise.trySuccess();
+                if (active) {
+                    context.fireChannelActive();
+                }
+            });
+            Future<Void> _ = context.connect(address, local, connected);
+        }
+
+        private @Nullable Throwable problem(Channel connection) {
+            UnixDomainPrincipal server = connection.config().getOption(SERVER);
+            if (server == null) {
+                return new ClosedChannelException();
+            }
+            try {
+                return rule.objection(server.user())
+                        .map(refusal::withDescription)
+                        .map(Status::asRuntimeException)
+                        .orElse(null);
+            } catch (RuntimeException e) {
+                return e;
+            }
+        }
+
+        /** Whoever hears of it begins to send. */
+        @Override
+        public void channelActive(ChannelHandlerContext context) {
+            active = true;
+            if (trusted) {
+                context.fireChannelActive();
+            }
         }
     }
 }

@@ -231,7 +231,22 @@ public final class TrustedPath {
      * be faster: once it is there, {@link #objection} tells.
      */
     public Optional<Objection> objectionToMaking(Path path) {
-        return new Walk().objection(path, true);
+        return new Walk().objection(path, End.TO_BE_MADE);
+    }
+
+    /**
+     * What is wrong with connecting to a unix socket. To whom the socket belongs and who may connect to it does not matter, but in a directory
+     * with the sticky bit, where its owner could replace it.
+     */
+    public Optional<Objection> objectionToConnecting(Path socket) {
+        return new Walk().objection(socket, End.SOCKET);
+    }
+
+    /** What a path is to lead to. */
+    private enum End {
+        OBEYED,
+        TO_BE_MADE,
+        SOCKET
     }
 
     /** One look at many paths, each directory of which is looked at once. */
@@ -249,12 +264,12 @@ public final class TrustedPath {
 
         /** See {@link TrustedPath#objection}. */
         public Optional<Objection> objection(Path path) {
-            return objection(path, false);
+            return objection(path, End.OBEYED);
         }
 
-        private Optional<Objection> objection(Path path, boolean isToBeMade) {
+        private Optional<Objection> objection(Path path, End end) {
             try {
-                return follow(path.toAbsolutePath(), isToBeMade);
+                return follow(path.toAbsolutePath(), end);
             } catch (IOException e) {
                 String why = (e instanceof AccessDeniedException ? "permission denied: " : "") + e.getMessage();
                 return Optional.of(
@@ -262,14 +277,20 @@ public final class TrustedPath {
             }
         }
 
-        private Optional<Objection> follow(Path path, boolean isToBeMade) throws IOException {
+        private Optional<Objection> follow(Path path, End end) throws IOException {
             Deque<Path> names = new ArrayDeque<>();
             path.forEach(names::addLast);
             Path at = path.getRoot();
             int links = 0;
             Entry directory = look(at);
+            boolean replaceable = false;
             while (true) {
                 Path next = names.isEmpty() ? null : child(at, names.removeFirst());
+                if (next == null && end == End.SOCKET) {
+                    return replaceable && !isOurs(at, directory)
+                            ? Optional.of(foreign(at, "move it " + ELSEWHERE))
+                            : Optional.empty();
+                }
                 // Before what is in it: whoever can change it can take that away for as long as it is looked for.
                 if (!trusted.contains(at)) {
                     Optional<Objection> found = objection(at, directory, next == null);
@@ -285,10 +306,11 @@ public final class TrustedPath {
                 }
                 Optional<Entry> entry = find(next);
                 if (entry.isEmpty()) {
-                    return isToBeMade ? Optional.empty() : missing(next, at, directory);
+                    return end == End.TO_BE_MADE ? Optional.empty() : missing(next, at, directory);
                 }
                 Path target = entry.get().target();
                 if (target == null) {
+                    replaceable = (directory.mode() & STICKY) != 0;
                     at = next;
                     directory = entry.get();
                     continue;

@@ -236,6 +236,27 @@ class TrustedPathTest {
         assertObjection("/tmp", Path.of("/tmp"));
     }
 
+    /** Who may write to a socket may connect to it, and no more. */
+    @Test
+    void whoseASocketIsMattersOnlyWhereTheyCouldReplaceIt() {
+        put("/run", 0, 0755);
+        put("/run/s", 1000, 0777);
+        assertEquals(Optional.empty(), placeOfConnecting("/run/s"));
+        put("/tmp/s", 0, 0777);
+        assertEquals(Optional.empty(), placeOfConnecting("/tmp/s"));
+
+        put("/tmp/s", 1000, 0777);
+        assertEquals(Optional.of(Path.of("/tmp/s")), placeOfConnecting("/tmp/s"));
+        put("/home/alice/s", 0, 0777);
+        assertEquals(Optional.of(Path.of("/home/alice")), placeOfConnecting("/home/alice/s"));
+    }
+
+    private Optional<Path> placeOfConnecting(String socket) {
+        return new TrustedPath(machine, ImmutableSet.of(0L), ImmutableSet.of())
+                .objectionToConnecting(Path.of(socket))
+                .map(Objection::place);
+    }
+
     @Test
     void aLinkIsFollowedToWhatItLeadsTo() {
         link("/etc/link", 0, "/home/alice/web.yaml");

@@ -75,8 +75,11 @@ public final class DriverSessions implements AutoCloseable {
         }
         Handshake handshake = handshake(instance);
         String name = instance.workload().brief();
-        PluginConnection connection =
-                new PluginConnection(transport, handshake, (channel, bytes) -> printed(name, channel, bytes));
+        PluginConnection connection = new PluginConnection(
+                transport,
+                handshake,
+                layout.driverSockets(instance.workload()),
+                (channel, bytes) -> printed(name, channel, bytes));
         DriverSession opened = new DriverSession(name, connection, () -> runs(instance), clock, adopts);
         directory(instance).pluginName().ifPresent(opened::expect);
         DriverSession before = sessions.putIfAbsent(instance.launchId(), opened);

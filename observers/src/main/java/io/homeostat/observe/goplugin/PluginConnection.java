@@ -14,6 +14,7 @@ import io.grpc.health.v1.HealthCheckResponse.ServingStatus;
 import io.grpc.health.v1.HealthGrpc;
 import io.grpc.stub.StreamObserver;
 import io.homeostat.desired.platform.GrpcTransport;
+import io.homeostat.desired.platform.ServerRule;
 import io.homeostat.proto.goplugin.GRPCControllerGrpc;
 import io.homeostat.proto.goplugin.GRPCStdioGrpc;
 import io.homeostat.proto.goplugin.StdioData;
@@ -52,23 +53,29 @@ public final class PluginConnection implements AutoCloseable {
      * Connects when it is first used.
      *
      * @param transport used, not closed
+     * @param sockets the directory for the plugin's sockets, which belongs to the user that it runs as
      * @param printed takes what the plugin prints, as it comes; must not block
      * @throws Handshake.Refused when it listens where nobody may connect to
      */
-    public PluginConnection(GrpcTransport transport, Handshake handshake, BiConsumer<StdioData.Channel, byte[]> printed)
+    public PluginConnection(
+            GrpcTransport transport, Handshake handshake, Path sockets, BiConsumer<StdioData.Channel, byte[]> printed)
             throws Handshake.Refused {
         this.printed = printed;
-        this.channel = to(transport, handshake)
+        this.channel = to(transport, handshake, sockets)
                 .overrideAuthority(AUTHORITY)
                 .maxInboundMessageSize(LONGEST_MESSAGE)
                 .build();
         read();
     }
 
-    private static ManagedChannelBuilder<?> to(GrpcTransport transport, Handshake handshake) throws Handshake.Refused {
+    private static ManagedChannelBuilder<?> to(GrpcTransport transport, Handshake handshake, Path sockets)
+            throws Handshake.Refused {
         String address = handshake.address();
         return switch (handshake.network()) {
-            case UNIX -> transport.unix(Path.of(address));
+            case UNIX -> {
+                Path socket = Path.of(address);
+                yield transport.unix(socket, ServerRule.ofProgram(socket, sockets));
+            }
             case TCP -> transport.tcp(loopback(address));
         };
     }

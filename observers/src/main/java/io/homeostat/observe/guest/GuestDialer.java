@@ -4,6 +4,7 @@ import io.homeostat.desired.model.guest.GuestEndpoint;
 import io.homeostat.desired.model.guest.GuestEndpoint.HybridVsock;
 import io.homeostat.desired.model.guest.GuestEndpoint.Unix;
 import io.homeostat.desired.model.guest.GuestEndpoint.Vsock;
+import io.homeostat.desired.platform.ServerRule;
 import io.homeostat.observe.guest.UnreachableGuest.Reason;
 import io.homeostat.observe.health.CallFailure;
 import io.homeostat.observe.process.Libc;
@@ -20,6 +21,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
@@ -28,6 +30,7 @@ import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.regex.Pattern;
+import jdk.net.ExtendedSocketOptions;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -98,6 +101,7 @@ public final class GuestDialer {
         }
         try {
             boolean _ = channel.connect(UnixDomainSocketAddress.of(socket));
+            requireTrusted(endpoint, socket, channel);
             if (port != -1) {
                 greet(endpoint, channel, port);
             }
@@ -113,6 +117,14 @@ public final class GuestDialer {
             throw expired.get() ? silent(endpoint, timeout) : refused(endpoint, socket, e);
         } finally {
             expiry.cancel(false);
+        }
+    }
+
+    private static void requireTrusted(GuestEndpoint endpoint, Path socket, SocketChannel channel) throws IOException {
+        Optional<String> objection = ServerRule.ofPath(socket)
+                .objection(channel.getOption(ExtendedSocketOptions.SO_PEERCRED).user());
+        if (objection.isPresent()) {
+            throw new UnreachableGuest(Reason.NOT_ALLOWED, endpoint + ": " + objection.get(), null);
         }
     }
 

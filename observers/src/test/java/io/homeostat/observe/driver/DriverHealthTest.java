@@ -60,6 +60,7 @@ class DriverHealthTest {
     @BeforeEach
     void setUp() throws Exception {
         Layout layout = new Layout(root.resolve("state"), root.resolve("run"), "i");
+        Files.createDirectories(layout.driverSockets(ID));
         proc = new FakeProc(root.resolve("proc"));
         proc.process(100, 99, 100, 5000);
         launches = new Launches(layout);

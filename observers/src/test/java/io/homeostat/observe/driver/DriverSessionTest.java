@@ -91,7 +91,7 @@ class DriverSessionTest {
         Handshake handshake = new Handshake(2, Handshake.Network.UNIX, socket().toString());
         return new DriverSession(
                 root.getFileName().toString(),
-                new PluginConnection(transport, handshake, (channel, bytes) -> {}),
+                new PluginConnection(transport, handshake, root, (channel, bytes) -> {}),
                 alive::get,
                 () -> now,
                 reopen,

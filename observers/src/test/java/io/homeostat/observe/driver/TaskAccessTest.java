@@ -65,7 +65,10 @@ class TaskAccessTest {
         session = new DriverSession(
                 "driver/fake",
                 new PluginConnection(
-                        transport, new Handshake(2, Handshake.Network.UNIX, socket.toString()), (channel, bytes) -> {}),
+                        transport,
+                        new Handshake(2, Handshake.Network.UNIX, socket.toString()),
+                        root,
+                        (channel, bytes) -> {}),
                 () -> true,
                 () -> Instant.EPOCH);
     }

@@ -44,7 +44,10 @@ class TaskEventReaderTest {
         session = new DriverSession(
                 "fake",
                 new PluginConnection(
-                        transport, new Handshake(2, Handshake.Network.UNIX, socket.toString()), (channel, bytes) -> {}),
+                        transport,
+                        new Handshake(2, Handshake.Network.UNIX, socket.toString()),
+                        root,
+                        (channel, bytes) -> {}),
                 () -> true,
                 () -> Instant.EPOCH);
     }

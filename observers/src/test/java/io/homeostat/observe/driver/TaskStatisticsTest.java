@@ -72,7 +72,7 @@ class TaskStatisticsTest {
                 new Handshake(2, Handshake.Network.UNIX, root.resolve("plugin1").toString());
         DriverSession opened = new DriverSession(
                 "fake",
-                new PluginConnection(transport, handshake, (channel, bytes) -> {}),
+                new PluginConnection(transport, handshake, root, (channel, bytes) -> {}),
                 () -> alive.get() && driver.plugin.count("TaskStats") < endsAfter,
                 () -> Instant.EPOCH);
         opened.attach(LONG);

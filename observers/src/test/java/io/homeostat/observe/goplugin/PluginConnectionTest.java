@@ -64,7 +64,7 @@ class PluginConnectionTest {
     }
 
     private PluginConnection connection(Network network, String address) throws Handshake.Refused {
-        return new PluginConnection(transport, new Handshake(2, network, address), (channel, bytes) -> {
+        return new PluginConnection(transport, new Handshake(2, network, address), root, (channel, bytes) -> {
             ByteArrayOutputStream to = channel == StdioData.Channel.STDERR ? err : out;
             to.writeBytes(bytes);
         });

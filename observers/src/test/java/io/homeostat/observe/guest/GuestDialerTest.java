@@ -4,9 +4,11 @@ import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.homeostat.desired.model.guest.GuestEndpoint;
 import io.homeostat.observe.guest.UnreachableGuest.Reason;
+import io.homeostat.observe.process.Account;
 import io.homeostat.observe.ttrpc.Wire;
 import java.io.IOException;
 import java.net.BindException;
@@ -125,6 +127,20 @@ class GuestDialerTest {
     }
 
     @Test
+    void theMonitorOfRootIsToldNothingToWhoseSocketThatOfAnotherUserLeads() throws Exception {
+        assumeTrue(Account.ourUid() == 0, "only root has anything to say to sockets of others");
+        CompletableFuture<String> asked = monitor(null);
+        Path theirs = Files.createDirectory(root.resolve("theirs"));
+        Path link = Files.createSymbolicLink(theirs.resolve("vm.sock"), socket());
+        Files.setAttribute(theirs, "unix:uid", 65534);
+
+        UnreachableGuest failure = failure(new GuestEndpoint.HybridVsock(link.toString(), 1024), LONG);
+
+        assertEquals(Reason.NOT_ALLOWED, failure.reason(), failure.getMessage());
+        assertEquals("", asked.get());
+    }
+
+    @Test
     void aGuestInWhichNobodyListensYetIsNotUp() throws Exception {
         CompletableFuture<String> asked = monitor(null);
 
@@ -133,8 +149,8 @@ class GuestDialerTest {
         assertEquals(Reason.NOT_UP, failure.reason());
         assertEquals(
                 hybrid()
-                        + ": the monitor of the virtual machine runs, and nobody in the machine listens at port 1024 yet;"
-                        + " it is tried again",
+                        + ": the monitor of the virtual machine runs, and nobody in the machine listens at port 1024"
+                        + " yet; it is tried again",
                 failure.getMessage());
         assertEquals("CONNECT 1024", asked.get());
     }

@@ -80,6 +80,7 @@ public final class DriverMachine implements AutoCloseable {
         Path socket = root.resolve("socket");
         driver = new FakeTaskDriver(socket);
         Instance launch = runner(LAUNCH);
+        Files.createDirectories(layout.driverSockets(RUNNER));
         Path output = directory(launch).outputFile();
         Files.createDirectories(Objects.requireNonNull(output.getParent()));
         Files.writeString(output, FakeTaskDriver.handshake(socket));

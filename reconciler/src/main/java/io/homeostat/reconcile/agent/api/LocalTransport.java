@@ -4,14 +4,12 @@ import com.google.common.collect.ImmutableSet;
 import io.grpc.BindableService;
 import io.grpc.ManagedChannel;
 import io.grpc.Server;
-import io.grpc.Status;
 import io.grpc.netty.NettyServerBuilder;
 import io.homeostat.desired.platform.FloodGuard;
 import io.homeostat.desired.platform.GrpcTransport;
 import io.homeostat.desired.platform.QuietEventLoop;
 import io.netty.buffer.UnpooledByteBufAllocator;
 import io.netty.channel.Channel;
-import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelHandler;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
@@ -25,6 +23,7 @@ import java.nio.file.FileSystems;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.UserPrincipal;
+import java.util.Optional;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -96,7 +95,12 @@ final class LocalTransport implements AutoCloseable {
     /** A channel to a socket; the caller shuts it down. */
     ManagedChannel channel(Path socket) {
         return GrpcTransport.unixSocket(
-                        socket, connection -> connection.pipeline().addLast(new ServerGuard(servers, socket)))
+                        socket,
+                        server -> servers.test(server)
+                                ? Optional.empty()
+                                : Optional.of(
+                                        "the user " + server.getName() + ", who is neither root nor you, listens on "
+                                                + socket + "; remove it, or choose another --run-dir"))
                 .withOption(ChannelOption.ALLOCATOR, UnpooledByteBufAllocator.DEFAULT)
                 .eventLoopGroup(loop)
                 .directExecutor()
@@ -144,32 +148,6 @@ final class LocalTransport implements AutoCloseable {
                 connection.closeFuture().addListener(closed -> open.decrementAndGet());
                 context.fireChannelRead(connection);
             }
-        }
-    }
-
-    /** Closes a connection before a byte is sent when somebody listens there who could make us believe anything. */
-    private static final class ServerGuard extends ChannelInboundHandlerAdapter {
-        private final Predicate<UserPrincipal> allowed;
-        private final Path socket;
-
-        ServerGuard(Predicate<UserPrincipal> allowed, Path socket) {
-            this.allowed = allowed;
-            this.socket = socket;
-        }
-
-        @Override
-        public void channelActive(ChannelHandlerContext context) {
-            UnixDomainPrincipal peer = context.channel().config().getOption(PEER);
-            if (peer != null && allowed.test(peer.user())) {
-                context.fireChannelActive();
-                return;
-            }
-            String who = peer == null ? "somebody" : "the user " + peer.user().getName();
-            context.fireExceptionCaught(Status.PERMISSION_DENIED
-                    .withDescription(who + ", who is neither root nor you, listens on " + socket
-                            + "; remove it, or choose another --run-dir")
-                    .asRuntimeException());
-            ChannelFuture _ = context.close();
         }
     }
 }
