@@ -192,12 +192,13 @@ public final class Stopper {
     private void endTracers(List<Stat> members) throws IOException {
         for (Stat member : members) {
             OptionalInt user = procFs.realUserId(member.pid());
-            Optional<Stat> tracer = procFs.tracer(member.pid());
-            if (tracer.isPresent()
-                    && user.isPresent()
-                    && user.getAsInt() != Account.ourUid()
-                    && procFs.isOfUser(tracer.get().pid(), user.getAsInt())) {
-                send(List.of(tracer.get()), Signals.KILL);
+            if (user.isEmpty() || user.getAsInt() == Account.ourUid()) {
+                continue;
+            }
+            for (Stat tracer : procFs.tracers(member.pid())) {
+                if (procFs.isOfUser(tracer.pid(), user.getAsInt())) {
+                    send(List.of(tracer), Signals.KILL);
+                }
             }
         }
     }
@@ -275,7 +276,7 @@ public final class Stopper {
                 FailureCause.Kind.UNKILLABLE,
                 id.brief() + " could not be stopped: SIGKILL did not end " + named(processes)
                         + "; a process in state D waits for a device or a file system, see dmesg; one that is traced can't"
-                        + " end before its tracer, end that",
+                        + " end before its tracer, end the last that is named",
                 false);
     }
 

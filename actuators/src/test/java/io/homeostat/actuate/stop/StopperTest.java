@@ -335,24 +335,46 @@ class StopperTest {
                 .until(() -> procFs.stat(main)
                         .filter(stat -> stat.name().equals("sleep"))
                         .isPresent());
-        Process tracer = new ProcessBuilder(
-                        "setpriv",
-                        "--reuid=1001",
-                        "--clear-groups",
-                        "perl",
-                        "-e",
-                        "$| = 1; syscall(101, 0x4206, $ARGV[0] + 0, 0, 0x40) == 0 or die $!; print 'traces'; sleep 1000",
-                        Long.toString(main))
-                .redirectError(ProcessBuilder.Redirect.INHERIT)
-                .start();
-        try {
-            assumeTrue(tracer.getInputStream().read() == 't', "this machine lets nobody trace");
+        try (Tracer tracer = new Tracer(main)) {
+            assumeTrue(tracer.traces(), "this machine lets nobody trace");
+            try (Tracer ofThat = new Tracer(tracer.pid())) {
+                assumeTrue(ofThat.traces(), "this machine lets nobody trace a tracer");
 
-            bed.stop(instance, Duration.ZERO);
+                bed.stop(instance, Duration.ZERO);
 
-            assertFalse(procFs.runs(Objects.requireNonNull(instance.process())));
-        } finally {
-            tracer.destroyForcibly();
+                assertFalse(procFs.runs(Objects.requireNonNull(instance.process())));
+            }
+        }
+    }
+
+    /** A process of the user that has another one stop on its way out, and never tells it to go on. */
+    private record Tracer(Process process) implements AutoCloseable {
+        Tracer(long traced) throws IOException {
+            this(new ProcessBuilder(
+                            "setpriv",
+                            "--reuid=1001",
+                            "--clear-groups",
+                            "perl",
+                            "-e",
+                            "$| = 1; syscall(101, 0x4206, $ARGV[0] + 0, 0, 0x40) == 0 or die $!; print 't'; sleep 1000",
+                            Long.toString(traced))
+                    .redirectError(ProcessBuilder.Redirect.INHERIT)
+                    .start());
+        }
+
+        /** The number of perl itself: setpriv executes it. */
+        long pid() {
+            return process.pid();
+        }
+
+        /** Waits until it does, or can't. */
+        boolean traces() throws IOException {
+            return process.getInputStream().read() == 't';
+        }
+
+        @Override
+        public void close() {
+            process.destroyForcibly();
         }
     }
 

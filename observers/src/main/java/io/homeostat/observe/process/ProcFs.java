@@ -18,7 +18,9 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.concurrent.CompletableFuture;
@@ -301,8 +303,20 @@ public final class ProcFs {
         }
     }
 
-    /** The process that has stopped a thread of another one to trace it, ptrace(2); empty when none has, or that can't be seen. */
-    public Optional<Stat> tracer(long pid) {
+    /**
+     * The process that has stopped a thread of another one to trace it, ptrace(2), who has stopped that one, and so on; empty when none has,
+     * or that can't be seen.
+     */
+    public ImmutableList<Stat> tracers(long pid) {
+        Map<Long, Stat> found = new LinkedHashMap<>();
+        for (Optional<Stat> next = tracer(pid);
+                next.isPresent() && found.putIfAbsent(next.get().pid(), next.get()) == null; ) {
+            next = tracer(next.get().pid());
+        }
+        return ImmutableList.copyOf(found.values());
+    }
+
+    private Optional<Stat> tracer(long pid) {
         try (DirectoryStream<Path> threads = Files.newDirectoryStream(path(Long.toString(pid), "task"))) {
             for (Path thread : threads) {
                 String status = read(thread.resolve("status"));
