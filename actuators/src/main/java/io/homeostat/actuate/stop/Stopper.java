@@ -283,9 +283,9 @@ public final class Stopper {
     private String named(List<Stat> processes) {
         return processes.stream()
                 .map(stat -> stat.pid() + " (" + stat.name() + ", state " + stat.state()
-                        + procFs.tracer(stat.pid())
+                        + procFs.tracers(stat.pid()).stream()
                                 .map(by -> ", traced by " + by.pid() + " (" + by.name() + ")")
-                                .orElse("")
+                                .collect(Collectors.joining())
                         + ")")
                 .collect(Collectors.joining(", "));
     }

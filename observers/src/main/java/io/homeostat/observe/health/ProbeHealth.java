@@ -129,7 +129,8 @@ public final class ProbeHealth implements InstanceHealth {
     /** Tells whose the other end of a connection is, as long as that is open. */
     @FunctionalInterface
     private interface Attribution {
-        Owner of(InetSocketAddress from, InetSocketAddress to);
+        /** @param speaks whether an answer counts */
+        Owner of(InetSocketAddress from, InetSocketAddress to, boolean speaks);
     }
 
     @Override
@@ -187,8 +188,8 @@ public final class ProbeHealth implements InstanceHealth {
 
     private Attribution attribution(Instance instance, Running running) {
         return running.identity() instanceof ProcessIdentity main
-                ? (from, to) -> owners.of(instance, main, from, to)
-                : (from, to) -> new Owner.Unknown();
+                ? (from, to, speaks) -> owners.of(instance, main, from, to, speaks)
+                : (from, to, speaks) -> new Owner.Unknown();
     }
 
     private Health longEnoughAlive(Answer answer, Running running, String what) {
@@ -200,7 +201,7 @@ public final class ProbeHealth implements InstanceHealth {
     }
 
     public Health ask(Probe probe, Duration timeout) {
-        return answer(probe, timeout, null, ProcessSettings.NONE, (from, to) -> new Owner.Unknown())
+        return answer(probe, timeout, null, ProcessSettings.NONE, (from, to, speaks) -> new Owner.Unknown())
                 .health();
     }
 
@@ -237,7 +238,7 @@ public final class ProbeHealth implements InstanceHealth {
         InetSocketAddress address = resolved(question.host(), question.port());
         try (Socket socket = connected(address, timeout)) {
             // Before anything is asked: a server may close the connection with its answer.
-            Answerer by = answerer(socket.getLocalSocketAddress(), socket.getRemoteSocketAddress(), attribution);
+            Answerer by = answerer(socket.getLocalSocketAddress(), socket.getRemoteSocketAddress(), true, attribution);
             int status = question.ask(socket);
             if (status >= FIRST_HEALTHY && status <= LAST_HEALTHY) {
                 return new Answer(Health.healthy(clock.instant()), by);
@@ -254,7 +255,7 @@ public final class ProbeHealth implements InstanceHealth {
         try (Socket socket = connected(address, timeout)) {
             return new Answer(
                     Health.healthy(clock.instant()),
-                    answerer(socket.getLocalSocketAddress(), socket.getRemoteSocketAddress(), attribution));
+                    answerer(socket.getLocalSocketAddress(), socket.getRemoteSocketAddress(), false, attribution));
         }
     }
 
@@ -271,9 +272,9 @@ public final class ProbeHealth implements InstanceHealth {
     }
 
     private static Answerer answerer(
-            @Nullable SocketAddress from, @Nullable SocketAddress to, Attribution attribution) {
+            @Nullable SocketAddress from, @Nullable SocketAddress to, boolean speaks, Attribution attribution) {
         InetSocketAddress address = (InetSocketAddress) Objects.requireNonNull(to);
-        return new Answerer(address, attribution.of((InetSocketAddress) Objects.requireNonNull(from), address));
+        return new Answerer(address, attribution.of((InetSocketAddress) Objects.requireNonNull(from), address, speaks));
     }
 
     private Answer grpc(
@@ -297,6 +298,7 @@ public final class ProbeHealth implements InstanceHealth {
                     answerer(
                             connection.get(Grpc.TRANSPORT_ATTR_LOCAL_ADDR),
                             connection.get(Grpc.TRANSPORT_ATTR_REMOTE_ADDR),
+                            true,
                             attribution));
         } catch (StatusRuntimeException e) {
             return unanswered(CallFailure.verdict(e), CallFailure.words(question, e, timeout));

@@ -116,13 +116,15 @@ public final class PortOwners {
     }
 
     /**
-     * Who answers on a connection that is open, given a launch and its main process: has accepted it, or listens where it leads. Who only
-     * listens later, or no longer, does not count.
+     * Who answers on a connection that is open, given a launch and its main process: has accepted it, or as long as nobody has, listens
+     * where it leads.
      *
      * @param from our end
      * @param to the other end
+     * @param speaks whether an answer counts, and not only that there is a connection
      */
-    public Owner of(Instance instance, ProcessIdentity main, InetSocketAddress from, InetSocketAddress to) {
+    public Owner of(
+            Instance instance, ProcessIdentity main, InetSocketAddress from, InetSocketAddress to, boolean speaks) {
         try {
             if (!isHere(to.getAddress()) || !isInOurNetwork(main.pid())) {
                 return new Owner.Unknown();
@@ -131,15 +133,21 @@ public final class PortOwners {
             ImmutableList<Entry> all = sockets(to.getPort(), ImmutableSet.of(NO_PORT, from.getPort()));
             List<Entry> others =
                     all.stream().filter(entry -> entry.peer().equals(from)).toList();
-            ImmutableList<Entry> owned = ImmutableList.<Entry>builder()
-                    .addAll(others.stream()
-                            .filter(entry -> !entry.inode().equals(NO_INODE))
-                            .toList())
-                    .addAll(listening(all, to.getAddress()))
-                    .build();
+            ImmutableList<Entry> owned = others.stream()
+                    .filter(entry -> !entry.inode().equals(NO_INODE))
+                    .collect(ImmutableList.toImmutableList());
             if (owned.isEmpty()) {
-                // If our end is still connected, the other one is somewhere else: addresses are translated on the way.
-                return others.isEmpty() && isConnected(from, to) ? new Owner.Unknown() : new Owner.Gone();
+                boolean connected = isConnected(from, to);
+                if (speaks && !connected) {
+                    // Who had it may have answered, and has left the port to somebody else.
+                    return new Owner.Gone();
+                }
+                owned = listening(all, to.getAddress());
+                if (owned.isEmpty()) {
+                    // If our end is still connected, the other one is somewhere else: addresses are translated on the
+                    // way.
+                    return others.isEmpty() && connected ? new Owner.Unknown() : new Owner.Gone();
+                }
             }
             ImmutableSet<String> inodes = inodes(owned);
             Looks looks = new Looks(mostLooks);

@@ -79,6 +79,27 @@ class PortOwnersTest {
         assertEquals(new Owner.Own(), owner());
     }
 
+    /** The port may have been left to the workload since. */
+    @Test
+    void whoListensDoesNotCountBesideWhoHasAcceptedIt() throws IOException {
+        tables(listening(4711), OUR_END, otherEnd(4712));
+        opens(MAIN, 4711);
+        opens(STRANGER, 4712);
+
+        assertEquals(new Owner.Other("process 70 (program)"), owner());
+    }
+
+    @Test
+    void whoeverHasClosedItMayHaveAnsweredBefore() throws IOException {
+        tables(listening(4711), entry(LOOPBACK, 40000, LOOPBACK, 8080, "08", 0, 1), otherEnd(0));
+        opens(MAIN, 4711);
+
+        assertEquals(new Owner.Gone(), owner());
+        assertEquals(
+                new Owner.Own(),
+                owners().of(Launches.instance("l1"), new ProcessIdentity(MAIN, 100, FakeProc.BOOT), FROM, TO, false));
+    }
+
     @Test
     void anIpv4ConnectionToAnIpv6SocketIsFound() throws IOException {
         tables(OUR_END);
@@ -103,7 +124,7 @@ class PortOwnersTest {
 
     @Test
     void ofSomebodyAmongTooManyFilesOnlyTheUserIsNamed() throws IOException {
-        tables(listening(4711));
+        tables(listening(4711), OUR_END, otherEnd(0));
         opens(STRANGER, 1, 2, 3);
         proc.process(80, 1, 80, 900);
         opens(80, 4711);
@@ -114,7 +135,7 @@ class PortOwnersTest {
 
     @Test
     void whoLooksLikeItsOwnButHasLeftItIsNamedAsSuch() throws IOException {
-        tables(listening(4711));
+        tables(listening(4711), OUR_END, otherEnd(0));
         opens(STRANGER, 4711);
         proc.write(STRANGER + "/environ", "HOMEOSTAT_LAUNCH_ID=l1\0");
 
@@ -127,7 +148,7 @@ class PortOwnersTest {
     }
 
     private static Owner owner(PortOwners owners) {
-        return owners.of(Launches.instance("l1"), new ProcessIdentity(MAIN, 100, FakeProc.BOOT), FROM, TO);
+        return owners.of(Launches.instance("l1"), new ProcessIdentity(MAIN, 100, FakeProc.BOOT), FROM, TO, true);
     }
 
     private PortOwners owners() {
