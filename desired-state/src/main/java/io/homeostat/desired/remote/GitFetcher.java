@@ -8,7 +8,6 @@ import com.google.common.io.RecursiveDeleteOption;
 import com.google.protobuf.ByteString;
 import io.homeostat.desired.fleet.SetFile;
 import io.homeostat.desired.model.AgentConfig;
-import io.homeostat.desired.model.AgentConfig.Tls;
 import io.homeostat.desired.model.Redaction;
 import io.homeostat.desired.platform.HttpRequests;
 import java.io.IOException;
@@ -16,11 +15,8 @@ import java.io.InputStream;
 import java.io.InterruptedIOException;
 import java.io.UncheckedIOException;
 import java.net.Proxy;
-import java.net.URI;
-import java.net.URISyntaxException;
 import java.net.URL;
-import java.net.URLConnection;
-import java.net.URLStreamHandler;
+import java.net.http.HttpClient;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -31,8 +27,6 @@ import java.util.List;
 import java.util.Optional;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
-import javax.net.ssl.HttpsURLConnection;
-import javax.net.ssl.SSLContext;
 import org.eclipse.jgit.api.Git;
 import org.eclipse.jgit.api.TransportCommand;
 import org.eclipse.jgit.api.errors.GitAPIException;
@@ -88,12 +82,19 @@ public final class GitFetcher implements SetFetcher {
 
     private final AgentConfig.Git config;
     private final Path directory;
+    private final Duration limit;
     private Instant newest = Instant.MIN;
 
     /** @param directory that what is fetched is put into while it is read */
     public GitFetcher(AgentConfig.Git config, Path directory) {
+        this(config, directory, LIMIT);
+    }
+
+    /** @param limit of one fetch */
+    GitFetcher(AgentConfig.Git config, Path directory, Duration limit) {
         this.config = config;
         this.directory = directory;
+        this.limit = limit;
         GitSystem.use();
     }
 
@@ -118,19 +119,10 @@ public final class GitFetcher implements SetFetcher {
     @Override
     public Fetched fetch(Optional<String> known) throws FetchFailure, InterruptedException {
         ImmutableSet<ByteString> keys = SshSignature.keys(config.signedBy(), SETTING + ".signedBy");
-        try {
-            return TimeLimit.within(LIMIT, () -> {
-                try {
-                    return new Attempt(keys).run(known);
-                } catch (FetchFailure e) {
-                    // Through what expects exceptions of the disk and the network.
-                    throw new IOException(e);
-                }
-            });
+        // Closed here: an interruption ends nothing where JGit catches it, such as while it waits for a process.
+        try (Attempt attempt = new Attempt(keys)) {
+            return TimeLimit.within(limit, () -> attempt.run(known));
         } catch (IOException e) {
-            if (e.getCause() instanceof FetchFailure failure) {
-                throw failure;
-            }
             throw new FetchFailure("it could not be fetched: " + reason(e), e);
         }
     }
@@ -141,6 +133,9 @@ public final class GitFetcher implements SetFetcher {
         if (cause instanceof TooLargeObjectInPackException) {
             return "it has a file of more than " + (MAX_BYTES >> 20)
                     + " MiB somewhere; keep documents in a repository without such";
+        }
+        if (cause instanceof InterruptedException) {
+            return "nothing came from the server for " + SILENCE_SECONDS + " s";
         }
         String message = cause.getMessage() == null ? cause.getClass().getSimpleName() : cause.getMessage();
         String words = Redaction.text(message.lines().findFirst().orElse(""));
@@ -168,21 +163,20 @@ public final class GitFetcher implements SetFetcher {
     }
 
     /** One look at the repository. */
-    private final class Attempt {
+    private final class Attempt implements AutoCloseable {
         private final ImmutableSet<ByteString> keys;
         private final AnswerLimit limit = new AnswerLimit(MAX_BYTES);
-        private final @Nullable SSLContext tls;
+        private final HttpClient client;
         private final @Nullable UsernamePasswordCredentialsProvider login;
 
         Attempt(ImmutableSet<ByteString> keys) throws FetchFailure, IOException {
             this.keys = keys;
-            Tls files = config.tls();
-            this.tls = files == null ? null : HttpClients.context(files, SETTING + ".tls");
             AgentConfig.Login who = config.login();
             this.login = who == null
                     ? null
                     : new UsernamePasswordCredentialsProvider(
                             who.user(), HttpsFetcher.secret(who.passwordFile(), SETTING + ".login.passwordFile"));
+            this.client = HttpClients.open(config.tls(), SETTING + ".tls");
         }
 
         Fetched run(Optional<String> known) throws FetchFailure, IOException {
@@ -261,7 +255,13 @@ public final class GitFetcher implements SetFetcher {
         }
 
         private void configure(Transport transport) {
-            Connections.use(transport, tls, limit);
+            Connections.use(transport, client, limit);
+        }
+
+        /** Ends all connections, and what waits for them. */
+        @Override
+        public void close() {
+            client.shutdownNow();
         }
 
         private Fetched read(Repository repository) throws IOException {
@@ -450,60 +450,31 @@ public final class GitFetcher implements SetFetcher {
     }
 
     /**
-     * Connections that go by certificates of ours, and follow no redirect to a link-local address.
+     * Connections that follow no redirect to a link-local address.
      *
      * @param declared host of the URL that somebody declared
+     * @param client goes by the same proxies as JGit
      */
-    record Connections(String declared, @Nullable SSLContext context, AnswerLimit limit)
-            implements HttpConnectionFactory {
+    record Connections(String declared, HttpClient client, AnswerLimit limit) implements HttpConnectionFactory {
         /** Has a transport over HTTP make such connections. */
-        static void use(Transport transport, @Nullable SSLContext context, AnswerLimit limit) {
+        static void use(Transport transport, HttpClient client, AnswerLimit limit) {
             if (transport instanceof TransportHttp http) {
-                http.setHttpConnectionFactory(new Connections(http.getURI().getHost(), context, limit));
+                http.setHttpConnectionFactory(new Connections(http.getURI().getHost(), client, limit));
             }
         }
 
         @Override
         public HttpConnection create(URL url) throws IOException {
-            return new BoundedConnection(accepted(url), limit);
-        }
-
-        @Override
-        public HttpConnection create(URL url, Proxy proxy) throws IOException {
-            return new BoundedConnection(accepted(url), proxy, limit);
-        }
-
-        private URL accepted(URL url) throws IOException {
             Optional<String> refused = HttpRequests.refusedRedirect(declared, url.getHost());
             if (refused.isPresent()) {
                 throw new IOException(refused.get());
             }
-            return context == null ? url : secured(url, context);
+            return new BoundedConnection(client, url, limit);
         }
 
-        private static URL secured(URL url, SSLContext context) throws IOException {
-            try {
-                return URL.of(new URI(url.toString()), new URLStreamHandler() {
-                    @Override
-                    protected URLConnection openConnection(URL same) throws IOException {
-                        return secured(url.openConnection(), context);
-                    }
-
-                    @Override
-                    protected URLConnection openConnection(URL same, Proxy proxy) throws IOException {
-                        return secured(url.openConnection(proxy), context);
-                    }
-                });
-            } catch (URISyntaxException e) {
-                throw new IOException("this is not a URL that can be fetched; correct " + SETTING + ".url", e);
-            }
-        }
-
-        private static URLConnection secured(URLConnection connection, SSLContext context) {
-            if (connection instanceof HttpsURLConnection https) {
-                https.setSSLSocketFactory(context.getSocketFactory());
-            }
-            return connection;
+        @Override
+        public HttpConnection create(URL url, Proxy proxy) throws IOException {
+            return create(url);
         }
     }
 }

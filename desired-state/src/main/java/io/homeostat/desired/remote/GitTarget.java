@@ -11,13 +11,16 @@ import io.homeostat.desired.model.Redaction;
 import io.homeostat.desired.remote.SetFetcher.Fetched;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.net.http.HttpClient;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.Map;
 import java.util.Optional;
 import java.util.SortedMap;
 import java.util.TreeMap;
+import java.util.concurrent.Callable;
 import org.eclipse.jgit.api.Git;
 import org.eclipse.jgit.api.TransportCommand;
 import org.eclipse.jgit.api.errors.GitAPIException;
@@ -47,7 +50,11 @@ import org.jspecify.annotations.Nullable;
  */
 public final class GitTarget implements SetTarget {
     private static final String SETTING = "sources.git";
-    private static final int SILENCE_SECONDS = 30;
+    private static final Duration LIMIT = Duration.ofMinutes(10);
+
+    /** How long the server may be awaited, which includes that what is pushed is sent. */
+    private static final int SILENCE_SECONDS = 120;
+
     private static final int ATTEMPTS = 3;
     private static final String FIRST_BRANCH = Constants.R_HEADS + "main";
 
@@ -55,6 +62,7 @@ public final class GitTarget implements SetTarget {
     private final Path temporary;
     private final PersonIdent author;
     private @Nullable Path work;
+    private @Nullable HttpClient client;
     private ImmutableSortedMap<String, ByteString> found = ImmutableSortedMap.of();
 
     /**
@@ -74,7 +82,7 @@ public final class GitTarget implements SetTarget {
     }
 
     @Override
-    public Optional<Fetched> read() throws FetchFailure {
+    public Optional<Fetched> read() throws FetchFailure, InterruptedException {
         if (config.tag() != null) {
             throw new FetchFailure(
                     SETTING + ".tag is set, and what a tag names does not change; set a branch to publish to,"
@@ -85,17 +93,17 @@ public final class GitTarget implements SetTarget {
                     SETTING + ".signedBy asks for commits that are signed, and these are not; commit with"
                             + " git commit -S and push, or sign the set itself (signatures.documents)");
         }
-        try (Repository repository = fetched()) {
-            found = files(repository);
-            return found.isEmpty() ? Optional.empty() : Optional.of(new Fetched.Tree("", found, ""));
-        } catch (GitAPIException | IOException e) {
-            throw failure("read", e);
-        }
+        return within("read", () -> {
+            try (Repository repository = fetched()) {
+                found = files(repository);
+                return found.isEmpty() ? Optional.empty() : Optional.of(new Fetched.Tree("", found, ""));
+            }
+        });
     }
 
     @Override
-    public boolean write(SetFile set) throws FetchFailure {
-        try {
+    public boolean write(SetFile set) throws FetchFailure, InterruptedException {
+        return within("written", () -> {
             for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
                 try (Repository repository = fetched()) {
                     if (!files(repository).equals(found)) {
@@ -109,8 +117,20 @@ public final class GitTarget implements SetTarget {
                 }
             }
             throw new FetchFailure("others push to it all the time; try again");
-        } catch (GitAPIException | IOException e) {
-            throw failure("written", e);
+        });
+    }
+
+    private static <T> T within(String verb, Callable<T> work) throws FetchFailure, InterruptedException {
+        try {
+            return TimeLimit.within(LIMIT, () -> {
+                try {
+                    return work.call();
+                } catch (GitAPIException e) {
+                    throw new IOException(e);
+                }
+            });
+        } catch (IOException e) {
+            throw failure(verb, e);
         }
     }
 
@@ -262,9 +282,9 @@ public final class GitTarget implements SetTarget {
 
     private <C extends TransportCommand<C, ?>> C connected(C command) throws FetchFailure {
         AgentConfig.Login who = config.login();
-        AgentConfig.Tls tls = config.tls();
         try {
-            var context = tls == null ? null : HttpClients.context(tls, SETTING + ".tls");
+            HttpClient connecting = client == null ? HttpClients.open(config.tls(), SETTING + ".tls") : client;
+            client = connecting;
             return command.setTimeout(SILENCE_SECONDS)
                     .setCredentialsProvider(
                             who == null
@@ -273,7 +293,7 @@ public final class GitTarget implements SetTarget {
                                             who.user(),
                                             HttpsFetcher.secret(who.passwordFile(), SETTING + ".login.passwordFile")))
                     .setTransportConfigCallback(transport ->
-                            GitFetcher.Connections.use(transport, context, new AnswerLimit(Long.MAX_VALUE)));
+                            GitFetcher.Connections.use(transport, connecting, new AnswerLimit(Long.MAX_VALUE)));
         } catch (IOException e) {
             throw new FetchFailure(String.valueOf(e.getMessage()), e);
         }
@@ -290,6 +310,10 @@ public final class GitTarget implements SetTarget {
 
     @Override
     public void close() {
+        if (client != null) {
+            client.shutdownNow();
+            client = null;
+        }
         Path left = work;
         work = null;
         if (left != null) {

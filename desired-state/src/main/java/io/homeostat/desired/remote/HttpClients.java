@@ -32,7 +32,7 @@ final class HttpClients {
     }
 
     /** @throws IOException if one of the files can't be used */
-    static SSLContext context(Tls tls, String setting) throws IOException {
+    private static SSLContext context(Tls tls, String setting) throws IOException {
         SslContextBuilder builder = SslContextBuilder.forClient().sslProvider(SslProvider.JDK);
         return ((JdkSslContext) ClientTls.configure(builder, tls, setting).build()).context();
     }

@@ -16,7 +16,6 @@ import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.channels.UnresolvedAddressException;
 import java.time.Duration;
-import java.util.Optional;
 import java.util.zip.GZIPInputStream;
 import java.util.zip.ZipException;
 import javax.net.ssl.SSLException;
@@ -56,14 +55,8 @@ final class HttpGet {
             });
             complete = true;
             return answer;
-        } catch (IOException e) {
+        } catch (IOException | RuntimeException e) {
             throw new FetchFailure(words(request.uri(), e), e);
-        } catch (RuntimeException e) {
-            // The JDK's client throws anything at what it does not expect.
-            throw new FetchFailure(
-                    "the answer of " + host(request.uri())
-                            + " is not valid HTTP; look whether it, or a proxy in between, is a web server",
-                    e);
         } finally {
             if (!complete) {
                 // To close it would wait for the end of the answer.
@@ -81,13 +74,14 @@ final class HttpGet {
     }
 
     /** A server may pack what it sends. */
-    private static InputStream unpacked(HttpResponse<InputStream> response) throws IOException {
-        boolean packed = response.headers().firstValue("Content-Encoding").equals(Optional.of("gzip"));
+    static InputStream unpacked(HttpResponse<InputStream> response) throws IOException {
+        String encoding = response.headers().firstValue("Content-Encoding").orElse("");
+        boolean packed = encoding.equals("gzip") || encoding.equals("x-gzip");
         return packed ? new GZIPInputStream(response.body()) : response.body();
     }
 
     /** What went wrong, without what the exception may quote of a URL. */
-    static String words(URI uri, IOException e) {
+    static String words(URI uri, Exception e) {
         String host = host(uri);
         return switch (e) {
             case HttpConnectTimeoutException late -> "no connection to " + host + " within 10 s";
@@ -99,7 +93,11 @@ final class HttpGet {
             case UnknownHostException unknown -> "the host " + host + " can't be found";
             case ZipException damaged -> "the answer of " + host + " is damaged: " + message(damaged);
             case SSLException tls -> "no secure connection to " + host + ": " + message(tls);
-            default -> "no answer of " + host + ": " + message(e);
+            case IOException other -> "no answer of " + host + ": " + message(other);
+            // The JDK's client throws anything at what it does not expect.
+            default ->
+                "the answer of " + host
+                        + " is not valid HTTP; look whether it, or a proxy in between, is a web server";
         };
     }
 

@@ -14,17 +14,24 @@ import java.util.concurrent.TimeoutException;
 final class TimeLimit {
     private TimeLimit() {}
 
-    /** @throws IOException what the work throws, or that it was not done in time */
-    static <T> T within(Duration limit, Callable<T> work) throws IOException, InterruptedException {
+    /**
+     * Does the work.
+     *
+     * @throws IOException what the work throws, or that it was not done in time
+     * @throws FetchFailure what the work throws
+     */
+    static <T> T within(Duration limit, Callable<T> work) throws IOException, FetchFailure, InterruptedException {
         FutureTask<T> task = new FutureTask<>(work);
         Thread.ofVirtual().name("fetch").start(task);
         try {
             return task.get(limit.toMillis(), TimeUnit.MILLISECONDS);
         } catch (TimeoutException e) {
-            throw new IOException("no complete answer within " + limit.toSeconds() + " s", e);
+            // Not with the cause, which has no words.
+            throw new IOException("no complete answer within " + limit.toSeconds() + " s");
         } catch (ExecutionException e) {
             Throwable cause = Objects.requireNonNull(e.getCause());
             Throwables.throwIfInstanceOf(cause, IOException.class);
+            Throwables.throwIfInstanceOf(cause, FetchFailure.class);
             Throwables.throwIfInstanceOf(cause, InterruptedException.class);
             Throwables.throwIfUnchecked(cause);
             throw new IllegalStateException(cause);

@@ -20,6 +20,7 @@ import io.homeostat.desired.remote.SetFetcher.Fetched;
 import java.io.IOException;
 import java.net.ServerSocket;
 import java.net.URI;
+import java.net.http.HttpClient;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -460,18 +461,21 @@ final class GitFetcherTest {
 
     @Test
     void aRedirectToALinkLocalAddressIsNotFollowed() throws Exception {
-        GitFetcher.Connections connections = new GitFetcher.Connections("git.example.com", null, new AnswerLimit(0));
+        try (HttpClient client = HttpClients.open(null, "")) {
+            GitFetcher.Connections connections =
+                    new GitFetcher.Connections("git.example.com", client, new AnswerLimit(0));
 
-        IOException refused = assertThrows(
-                IOException.class,
-                () -> connections.create(
-                        URI.create("http://169.254.169.254/repo/info/refs").toURL()));
-        assertTrue(String.valueOf(refused.getMessage()).contains("link-local address"), refused.getMessage());
-        assertEquals(
-                "GET",
-                new GitFetcher.Connections("169.254.1.1", null, new AnswerLimit(0))
-                        .create(URI.create("http://169.254.1.1/repo").toURL())
-                        .getRequestMethod());
+            IOException refused = assertThrows(
+                    IOException.class,
+                    () -> connections.create(
+                            URI.create("http://169.254.169.254/repo/info/refs").toURL()));
+            assertTrue(String.valueOf(refused.getMessage()).contains("link-local address"), refused.getMessage());
+            assertEquals(
+                    "GET",
+                    new GitFetcher.Connections("169.254.1.1", client, new AnswerLimit(0))
+                            .create(URI.create("http://169.254.1.1/repo").toURL())
+                            .getRequestMethod());
+        }
     }
 
     private static String refusal(SetFetcher fetcher) throws Exception {

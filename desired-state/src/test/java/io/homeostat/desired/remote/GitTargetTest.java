@@ -4,11 +4,13 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSortedMap;
 import com.google.common.collect.Maps;
 import com.google.protobuf.ByteString;
+import com.sun.net.httpserver.HttpServer;
 import io.homeostat.desired.fleet.PublishedSet;
 import io.homeostat.desired.fleet.SetFile;
 import io.homeostat.desired.fleet.SetReader;
@@ -16,12 +18,17 @@ import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.remote.SetFetcher.Fetched;
 import io.homeostat.desired.signature.TrustedKeys;
 import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.ZoneOffset;
+import java.util.HexFormat;
 import java.util.Optional;
+import java.util.Random;
 import java.util.stream.Stream;
 import org.eclipse.jgit.api.Git;
 import org.eclipse.jgit.lib.PersonIdent;
@@ -184,6 +191,46 @@ class GitTargetTest {
                         null,
                         ImmutableList.of("/etc/homeostat/committers.pub"),
                         Duration.ofMinutes(1)));
+    }
+
+    @Test
+    void aSetIsPublishedToAWebServerWithAPassword() throws Exception {
+        Path backend = Path.of("/usr/lib/git-core/git-http-backend");
+        assumeTrue(Files.isExecutable(backend), "git is not installed");
+        Files.writeString(
+                repository.resolve("config"), "[http]\n\treceivepack = true\n", StandardOpenOption.APPEND);
+        HttpServer server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
+        server.createContext("/", exchange -> GitBackend.serve(exchange, backend, repository, "me:sesame"));
+        server.start();
+        // Longer than what JGit keeps before it sends it in pieces.
+        String text = "#" + HexFormat.of().formatHex(random(2 << 20)) + "\n";
+        try (GitTarget target = target(new AgentConfig.Git(
+                "http://127.0.0.1:" + server.getAddress().getPort() + "/repository",
+                "main",
+                null,
+                "",
+                new AgentConfig.Login(
+                        "me",
+                        Files.writeString(directory.resolve("password"), "sesame")
+                                .toString()),
+                null,
+                ImmutableList.of(),
+                Duration.ofMinutes(1)))) {
+            assertEquals(Optional.empty(), target.read());
+            assertTrue(target.write(set(1, "web.yaml", "a: 1\n")));
+            assertTrue(target.read().isPresent());
+            assertTrue(target.write(set(2, "web.yaml", text)));
+        } finally {
+            server.stop(0);
+        }
+
+        assertEquals(text, published("", 2).documents().get("web.yaml"));
+    }
+
+    private static byte[] random(int length) {
+        byte[] random = new byte[length];
+        new Random(1).nextBytes(random);
+        return random;
     }
 
     private void assertFails(String message, AgentConfig.Git config) {

@@ -2,26 +2,41 @@ package io.homeostat.desired.remote;
 
 import static java.nio.charset.StandardCharsets.ISO_8859_1;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
+import com.google.common.primitives.Bytes;
+import com.google.common.util.concurrent.Uninterruptibles;
 import com.sun.net.httpserver.HttpExchange;
 import com.sun.net.httpserver.HttpServer;
 import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.remote.SetFetcher.Fetched;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
+import java.io.InputStream;
 import java.io.OutputStream;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
 import java.nio.ByteBuffer;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Collections;
+import java.util.List;
 import java.util.Optional;
+import java.util.Queue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import java.util.zip.GZIPOutputStream;
 import org.eclipse.jgit.api.Git;
 import org.eclipse.jgit.lib.CommitBuilder;
@@ -43,6 +58,11 @@ final class HostileGitTest {
     private static final String ID = "1234567890123456789012345678901234567890";
     private static final String CAPABILITIES = "shallow multi_ack_detailed";
     private static final byte[] END = "0000".getBytes(ISO_8859_1);
+    private static final String HEAD = "HTTP/1.1 200 OK\r\nConnection: close\r\n";
+
+    /** An answer with one branch. */
+    private static final String SERVED = chunked("advertisement", both(beginning(CAPABILITIES), END)) + "0\r\n\r\n";
+
     private static final String TOO_LARGE = "its directory has more than 100000 files and directories, or such with"
             + " very long names; keep documents in one of their own, and set sources.git.path";
 
@@ -88,13 +108,8 @@ final class HostileGitTest {
 
     @Test
     void aPackOfAnyLengthIsNotAwaited() throws Exception {
-        byte[] pack = ByteBuffer.allocate(12)
-                .put(Constants.PACK_SIGNATURE)
-                .putInt(2)
-                .putInt(Integer.MAX_VALUE)
-                .array();
-
-        String failure = failure(both(beginning(CAPABILITIES), END), "", both(answered(), pack));
+        String failure =
+                failure(both(beginning(CAPABILITIES), END), "", both(answered(), pack(Integer.MAX_VALUE)));
 
         assertTrue(failure.contains("it has 2147483647 objects"), failure);
     }
@@ -122,6 +137,75 @@ final class HostileGitTest {
             assertTrue(failure.contains("no git repository is served there"), failure);
         } finally {
             started.stop(0);
+        }
+    }
+
+    @Test
+    void trailersWithoutEndAreNotRead() throws Exception {
+        for (String trailer : List.of("T: " + "x".repeat(8000) + "\r\n", "T: x\r\n", "T")) {
+            // The branches are cut off, so that more of them is awaited.
+            String branches = chunked("advertisement", beginning(CAPABILITIES)) + "0\r\n";
+            assertCutOff(branches, trailer, "", "");
+            // A pack that is cut off.
+            assertCutOff(SERVED, "", chunked("result", answered()) + "0\r\n", trailer);
+        }
+    }
+
+    @Test
+    void headersWithoutEndAreNotRead() throws Exception {
+        for (String header : List.of("A: b\r\n", "a".repeat(8000))) {
+            assertCutOff(HEAD, header, "", "");
+            assertCutOff(SERVED, "", HEAD, header);
+        }
+    }
+
+    @Test
+    void interimAnswersWithoutEndAreNotRead() throws Exception {
+        for (String interim :
+                List.of("HTTP/1.1 100 Continue\r\n\r\n", "HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n")) {
+            assertCutOff("", interim, "", "");
+            assertCutOff(SERVED, "", "", interim);
+        }
+    }
+
+    @Test
+    void theRestOfAnAnswerThatIsNoneIsNotRead() throws Exception {
+        for (String status : List.of("401 Unauthorized", "404 Not Found", "500 Internal Server Error")) {
+            assertCutOff("HTTP/1.1 " + status + "\r\n\r\n", "x", "", "");
+            assertCutOff(SERVED, "", "HTTP/1.1 " + status + "\r\n\r\n", "x");
+        }
+    }
+
+    private void assertCutOff(String refs, String refsAgain, String pack, String packAgain) throws Exception {
+        try (RawServer server = new RawServer(refs, refsAgain, pack, packAgain, false)) {
+            assertThrows(FetchFailure.class, () -> fetcher(server.url()).fetch(Optional.empty()));
+
+            assertTrue(server.sends.get(), "what has no end was not asked for");
+            assertTrue(server.isCutOff(), "all of it was read");
+        }
+    }
+
+    @Test
+    void aFetchEndsInTimeWhateverTrickles() throws Exception {
+        assertInTime("", "x");
+        assertInTime(HEAD, "no header\r\n");
+        // A line that is not at its end.
+        assertInTime(chunked("advertisement", beginning(CAPABILITIES)), "1\r\nf\r\n");
+    }
+
+    private void assertInTime(String refs, String refsAgain) throws Exception {
+        try (RawServer server = new RawServer(refs, refsAgain, "", "", true)) {
+            // On a busy machine, nothing is asked for within the first one.
+            for (Duration limit = Duration.ofSeconds(1); !server.sends.get(); limit = limit.multipliedBy(2)) {
+                GitFetcher fetcher = new GitFetcher(config(server.url()), directory.resolve("work"), limit);
+
+                FetchFailure failure = assertThrows(FetchFailure.class, () -> fetcher.fetch(Optional.empty()));
+
+                assertEquals(
+                        "it could not be fetched: no complete answer within " + limit.toSeconds() + " s",
+                        failure.words());
+            }
+            assertTrue(server.isCutOff(), "all of it was read");
         }
     }
 
@@ -240,6 +324,15 @@ final class HostileGitTest {
         return both(both(line("shallow " + ID + "\n"), END), line("NAK\n"));
     }
 
+    /** The head of a pack. */
+    private static byte[] pack(int objects) {
+        return ByteBuffer.allocate(12)
+                .put(Constants.PACK_SIGNATURE)
+                .putInt(2)
+                .putInt(objects)
+                .array();
+    }
+
     private static byte[] both(byte[] one, byte[] other) {
         return ByteBuffer.allocate(one.length + other.length)
                 .put(one)
@@ -296,8 +389,113 @@ final class HostileGitTest {
     }
 
     private SetFetcher fetcher(String url) {
-        return new GitFetcher(
-                new AgentConfig.Git(url, "main", null, "", null, null, ImmutableList.of(), Duration.ofMinutes(1)),
-                directory.resolve("work"));
+        return new GitFetcher(config(url), directory.resolve("work"));
+    }
+
+    private static AgentConfig.Git config(String url) {
+        return new AgentConfig.Git(url, "main", null, "", null, null, ImmutableList.of(), Duration.ofMinutes(1));
+    }
+
+    /** The head of an answer, and its first chunk. */
+    private static String chunked(String type, byte[] chunk) {
+        return HEAD + "Content-Type: application/x-git-upload-pack-" + type + "\r\nTransfer-Encoding: chunked\r\n\r\n"
+                + Integer.toHexString(chunk.length) + "\r\n" + new String(chunk, ISO_8859_1) + "\r\n";
+    }
+
+    /** A server that goes by no protocol: one answer a connection, whose end it sends again and again. */
+    private static final class RawServer implements AutoCloseable {
+        private static final int MOST = 64 << 20;
+
+        private final ServerSocket socket = new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
+
+        /** Of each connection, whether the client has gone before everything was sent. */
+        private final Queue<CompletableFuture<Boolean>> connections = new ConcurrentLinkedQueue<>();
+
+        /** Whether something without end was asked for. */
+        private final AtomicBoolean sends = new AtomicBoolean();
+
+        /** Between two pieces; for ever. */
+        private final CountDownLatch pause = new CountDownLatch(1);
+
+        private final Answer refs;
+        private final Answer pack;
+        private final boolean isSlow;
+
+        /** @param again nothing, or the piece that is sent again and again */
+        private record Answer(String beginning, String again) {}
+
+        RawServer(String refs, String refsAgain, String pack, String packAgain, boolean isSlow) throws IOException {
+            this.refs = new Answer(refs, refsAgain);
+            this.pack = new Answer(pack, packAgain);
+            this.isSlow = isSlow;
+            Thread.ofVirtual().start(this::accept);
+        }
+
+        String url() {
+            return "http://127.0.0.1:" + socket.getLocalPort() + "/repo";
+        }
+
+        /** Waits until the client has gone, and returns whether that was before everything was sent. */
+        boolean isCutOff() throws Exception {
+            boolean all = true;
+            for (CompletableFuture<Boolean> connection : connections) {
+                all &= connection.get(60, TimeUnit.SECONDS);
+            }
+            return all;
+        }
+
+        private void accept() {
+            try {
+                while (true) {
+                    Socket accepted = socket.accept();
+                    CompletableFuture<Boolean> isCutOff = new CompletableFuture<>();
+                    connections.add(isCutOff);
+                    Thread.ofVirtual().start(() -> isCutOff.complete(serve(accepted)));
+                }
+            } catch (IOException e) {
+                // It was closed.
+            }
+        }
+
+        private boolean serve(Socket accepted) {
+            try (accepted) {
+                Answer answer = asked(accepted.getInputStream()) ? refs : pack;
+                OutputStream out = accepted.getOutputStream();
+                out.write(answer.beginning().getBytes(ISO_8859_1));
+                return answer.again().isEmpty() || sendAgain(out, answer.again().getBytes(ISO_8859_1));
+            } catch (IOException e) {
+                return true;
+            }
+        }
+
+        /** Reads a request; whether it asks for the branches. */
+        private static boolean asked(InputStream in) throws IOException {
+            StringBuilder head = new StringBuilder();
+            for (int next = 0; next >= 0 && head.indexOf("\r\n\r\n") < 0; head.append((char) next)) {
+                next = in.read();
+            }
+            Matcher length = Pattern.compile("(?i)content-length: (\\d+)").matcher(head);
+            in.readNBytes(length.find() ? Integer.parseInt(length.group(1)) : 0);
+            return head.indexOf("GET") == 0;
+        }
+
+        /** Sends a piece until everything is sent, of which it returns false. */
+        private boolean sendAgain(OutputStream out, byte[] again) throws IOException {
+            sends.set(true);
+            int times = isSlow ? 1 : 1 + 60_000 / again.length;
+            byte[] many = Bytes.concat(Collections.nCopies(times, again).toArray(byte[][]::new));
+            for (int sent = 0; sent < MOST; sent += many.length) {
+                out.write(many);
+                if (isSlow) {
+                    assertFalse(Uninterruptibles.awaitUninterruptibly(pause, 20, TimeUnit.MILLISECONDS));
+                }
+            }
+            return false;
+        }
+
+        @Override
+        public void close() throws IOException {
+            socket.close();
+        }
     }
 }
