@@ -12,6 +12,7 @@ import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
 import com.google.common.collect.ImmutableSortedMap;
 import io.homeostat.desired.model.AgentConfig;
+import io.homeostat.desired.platform.GzipMembers;
 import io.homeostat.desired.signature.KeyFailure;
 import io.homeostat.desired.signature.TrustedKeys;
 import io.homeostat.desired.state.StoredSet.Highest;
@@ -30,7 +31,6 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.function.Predicate;
 import java.util.regex.Pattern;
-import java.util.zip.GZIPInputStream;
 import org.jspecify.annotations.Nullable;
 
 /** Reads what was published, and refuses what nobody has signed who would have to. */
@@ -280,7 +280,7 @@ public final class SetReader {
     private static byte[] unpacked(byte[] file) throws RefusedSet {
         byte[] content = file;
         if (file.length > GZIP.length && file[0] == GZIP[0] && file[1] == GZIP[1]) {
-            try (InputStream in = new GZIPInputStream(new ByteArrayInputStream(file))) {
+            try (InputStream in = new GzipMembers(new ByteArrayInputStream(file))) {
                 content = in.readNBytes(MAX_BYTES + 1);
             } catch (IOException e) {
                 throw new RefusedSet("it is compressed and damaged (" + e.getMessage() + "); publish it again");

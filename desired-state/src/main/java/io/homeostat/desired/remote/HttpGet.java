@@ -2,6 +2,7 @@ package io.homeostat.desired.remote;
 
 import com.google.protobuf.ByteString;
 import io.homeostat.desired.model.Redaction;
+import io.homeostat.desired.platform.GzipMembers;
 import java.io.IOException;
 import java.io.InputStream;
 import java.net.ConnectException;
@@ -16,7 +17,6 @@ import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.channels.UnresolvedAddressException;
 import java.time.Duration;
-import java.util.zip.GZIPInputStream;
 import java.util.zip.ZipException;
 import javax.net.ssl.SSLException;
 
@@ -77,7 +77,7 @@ final class HttpGet {
     static InputStream unpacked(HttpResponse<InputStream> response) throws IOException {
         String encoding = response.headers().firstValue("Content-Encoding").orElse("");
         boolean packed = encoding.equals("gzip") || encoding.equals("x-gzip");
-        return packed ? new GZIPInputStream(response.body()) : response.body();
+        return packed ? new GzipMembers(response.body()) : response.body();
     }
 
     /** What went wrong, without what the exception may quote of a URL. */
