@@ -96,8 +96,7 @@ final class HttpGet {
             case IOException other -> "no answer of " + host + ": " + message(other);
             // The JDK's client throws anything at what it does not expect.
             default ->
-                "the answer of " + host
-                        + " is not valid HTTP; look whether it, or a proxy in between, is a web server";
+                "the answer of " + host + " is not valid HTTP; look whether it, or a proxy in between, is a web server";
         };
     }
 

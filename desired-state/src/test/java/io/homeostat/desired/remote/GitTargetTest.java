@@ -197,8 +197,7 @@ class GitTargetTest {
     void aSetIsPublishedToAWebServerWithAPassword() throws Exception {
         Path backend = Path.of("/usr/lib/git-core/git-http-backend");
         assumeTrue(Files.isExecutable(backend), "git is not installed");
-        Files.writeString(
-                repository.resolve("config"), "[http]\n\treceivepack = true\n", StandardOpenOption.APPEND);
+        Files.writeString(repository.resolve("config"), "[http]\n\treceivepack = true\n", StandardOpenOption.APPEND);
         HttpServer server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
         server.createContext("/", exchange -> GitBackend.serve(exchange, backend, repository, "me:sesame"));
         server.start();

@@ -108,8 +108,7 @@ final class HostileGitTest {
 
     @Test
     void aPackOfAnyLengthIsNotAwaited() throws Exception {
-        String failure =
-                failure(both(beginning(CAPABILITIES), END), "", both(answered(), pack(Integer.MAX_VALUE)));
+        String failure = failure(both(beginning(CAPABILITIES), END), "", both(answered(), pack(Integer.MAX_VALUE)));
 
         assertTrue(failure.contains("it has 2147483647 objects"), failure);
     }
@@ -161,8 +160,7 @@ final class HostileGitTest {
 
     @Test
     void interimAnswersWithoutEndAreNotRead() throws Exception {
-        for (String interim :
-                List.of("HTTP/1.1 100 Continue\r\n\r\n", "HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n")) {
+        for (String interim : List.of("HTTP/1.1 100 Continue\r\n\r\n", "HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n")) {
             assertCutOff("", interim, "", "");
             assertCutOff(SERVED, "", "", interim);
         }
