@@ -11,6 +11,7 @@ import io.homeostat.desired.state.Instance;
 import io.homeostat.observe.files.FileContent;
 import io.homeostat.observe.host.HostFacts;
 import io.homeostat.observe.host.HostFacts.HostFact;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -53,5 +54,29 @@ public interface Observer {
         /** Null when its health is not to be checked. */
         @Nullable
         WorkloadSpec of(Instance instance);
+
+        /** Whether another workload, of which nothing is left, may come back and tell what has become of an instance. */
+        default boolean mayReturn(WorkloadId other) {
+            return true;
+        }
+
+        /**
+         * Of what was declared once and is not any more: nothing of it is checked.
+         *
+         * @param declared whether another workload is
+         */
+        static Checks withdrawn(Predicate<WorkloadId> declared) {
+            return new Checks() {
+                @Override
+                public @Nullable WorkloadSpec of(Instance instance) {
+                    return null;
+                }
+
+                @Override
+                public boolean mayReturn(WorkloadId other) {
+                    return declared.test(other);
+                }
+            };
+        }
     }
 }

@@ -147,8 +147,8 @@ public class PlannerBenchmark {
     @Benchmark
     public void plan(Blackhole plans) {
         DependencyGraph graph = new DependencyGraph(desired, ImmutableMap::of);
-        Neighbours neighbours =
-                new Neighbours(id -> Objects.requireNonNull(memory.get(id)), instance -> false, changing -> false);
+        Neighbours neighbours = new Neighbours(
+                id -> Objects.requireNonNull(memory.get(id)), instance -> false, id -> false, id -> false);
         for (Situation one : situations) {
             Relations relations = graph.of(one.id(), HOST, one.history(), neighbours, ending -> false);
             plans.consume(Planner.plan(new Situation(

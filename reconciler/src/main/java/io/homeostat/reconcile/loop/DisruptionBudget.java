@@ -14,6 +14,8 @@ import io.homeostat.reconcile.plan.DependencyGraph;
 import io.homeostat.reconcile.plan.Neighbours;
 import io.homeostat.reconcile.plan.Relations;
 import io.homeostat.reconcile.plan.Remembered;
+import java.time.Duration;
+import java.time.Instant;
 import java.util.HashSet;
 import java.util.Map;
 import java.util.Objects;
@@ -24,6 +26,9 @@ import org.jspecify.annotations.Nullable;
 
 /** Whom a change of a workload concerns, and which workloads are down for a change; shared by all passes. */
 final class DisruptionBudget {
+    /** For so long the end of what can't be looked at is waited for: who would say how it is may just be busy. */
+    private static final Duration PATIENCE = Duration.ofMinutes(1);
+
     private final DesiredSource desired;
     private final StateReader store;
     private final Observer observer;
@@ -36,6 +41,9 @@ final class DisruptionBudget {
 
     /** To be stopped once what is part of them has ended. */
     private final Set<WorkloadId> ending = ConcurrentHashMap.newKeySet();
+
+    /** Those that can't be looked at. Not stored: whoever begins looks for himself, and for as long. */
+    private final Map<WorkloadId, Blindness> unseen = new ConcurrentHashMap<>();
 
     /** From the latest look at the host; null before the first one. */
     private volatile @Nullable HostFacts lastSeen;
@@ -50,6 +58,13 @@ final class DisruptionBudget {
     private record Standing(
             boolean well, boolean alive, boolean wanted, boolean ends, ImmutableSet<WorkloadId> formerly) {
         static final Standing UNKNOWN = new Standing(false, false, false, false, ImmutableSet.of());
+    }
+
+    /** From the first to the latest of the looks at a workload that saw nothing, with none between them that did. */
+    private record Blindness(Instant since, Instant until) {
+        boolean isLong() {
+            return Duration.between(since, until).compareTo(PATIENCE) >= 0;
+        }
     }
 
     DisruptionBudget(DesiredSource desired, StateReader store, Observer observer) {
@@ -119,9 +134,23 @@ final class DisruptionBudget {
         }
     }
 
-    /** Call when the result of a look has been stored. */
-    void looked(WorkloadId id) {
+    /**
+     * Call when the result of a look has been stored.
+     *
+     * @param blind whether nothing could be seen
+     */
+    void looked(WorkloadId id, boolean blind, Instant at) {
         stopped.remove(id);
+        if (blind) {
+            unseen.merge(id, new Blindness(at, at), (before, now) -> new Blindness(before.since(), now.until()));
+        } else {
+            unseen.remove(id);
+        }
+    }
+
+    private boolean isUnseen(WorkloadId id) {
+        Blindness blindness = unseen.get(id);
+        return blindness != null && blindness.isLong();
     }
 
     /**
@@ -165,7 +194,7 @@ final class DisruptionBudget {
     }
 
     private Neighbours neighbours(Predicate<WorkloadId> changing) {
-        return new Neighbours(this::look, observer::isGone, changing);
+        return new Neighbours(this::look, observer::isGone, changing, this::isUnseen);
     }
 
     private Remembered look(WorkloadId id) {

@@ -145,7 +145,10 @@ public final class WorkloadPass implements AutoCloseable {
         if (planned == null) {
             return lookAgain(seen);
         }
-        disruptions.looked(id);
+        disruptions.looked(
+                id,
+                planned.plan().reason() == Reason.CANNOT_OBSERVE,
+                planned.situation().now());
         if (mayDestroyEnded(planned.situation())) {
             executor.destroyEnded(id);
         }
@@ -278,8 +281,7 @@ public final class WorkloadPass implements AutoCloseable {
         DesiredState wanted = desired.now();
         return situations.look(
                 id,
-                wanted.get(id).orElse(null),
-                wanted.policy(),
+                wanted,
                 (host, own) -> disruptions.of(id, wanted, host, own),
                 archives,
                 Situations.Depth.HEALTH);

@@ -116,7 +116,7 @@ public final class DependencyGraph {
         Prospects now = neighbours.now(this, host);
         Declaration declared = desired.declarations().get(id);
         if (declared == null) {
-            ImmutableList<WorkloadId> leaving = leaving(id, look);
+            ImmutableList<WorkloadId> leaving = leaving(id, neighbours);
             return new Relations(
                     ImmutableList.of(),
                     ImmutableList.of(),
@@ -124,12 +124,12 @@ public final class DependencyGraph {
                     ImmutableList.of(),
                     null,
                     null,
-                    partsExcept(leaving, id, look),
+                    partsExcept(leaving, id, neighbours),
                     ImmutableSet.of());
         }
         ImmutableList<Need> fare = needs.get(id).stream().map(now::need).collect(ImmutableList.toImmutableList());
         LastKnownGood lastKnownGood = own.lastKnownGood();
-        ImmutableList<WorkloadId> stoppedBefore = stoppedBefore(id, look);
+        ImmutableList<WorkloadId> stoppedBefore = stoppedBefore(id, neighbours);
         return new Relations(
                 fare,
                 fare.isEmpty() ? ImmutableList.of() : cycles.get().through(id),
@@ -137,7 +137,7 @@ public final class DependencyGraph {
                 down(id, host, neighbours),
                 parent(declared.workload(), now, ending),
                 lastKnownGood == null ? null : parent(lastKnownGood.workload(), now, ending),
-                partsExcept(stoppedBefore, id, look),
+                partsExcept(stoppedBefore, id, neighbours),
                 Stream.concat(
                                 Traits.of(declared.workload()).hosts().stream(),
                                 lastKnownGood == null
@@ -179,18 +179,21 @@ public final class DependencyGraph {
      * @param others those that are stopped before for another reason
      */
     private ImmutableList<WorkloadId> partsExcept(
-            ImmutableList<WorkloadId> others, WorkloadId id, Function<WorkloadId, Remembered> look) {
+            ImmutableList<WorkloadId> others, WorkloadId id, Neighbours neighbours) {
         ImmutableSet<WorkloadId> before = ImmutableSet.copyOf(others);
-        return parts(id, look).stream().filter(part -> !before.contains(part)).collect(ImmutableList.toImmutableList());
+        return parts(id, neighbours).stream()
+                .filter(part -> !before.contains(part))
+                .collect(ImmutableList.toImmutableList());
     }
 
-    private ImmutableList<WorkloadId> parts(WorkloadId id, Function<WorkloadId, Remembered> look) {
+    private ImmutableList<WorkloadId> parts(WorkloadId id, Neighbours neighbours) {
+        Function<WorkloadId, Remembered> look = neighbours::remembered;
         ImmutableList<WorkloadId> children = Stream.concat(
                         dependants.get(id).stream()
                                 .filter(child -> desired.get(child)
                                         .filter(declared -> isPart(declared.workload(), id))
                                         .isPresent()),
-                        leaving(id, look).stream().filter(child -> mayBePart(look.apply(child), id)))
+                        leaving(id, neighbours).stream().filter(child -> mayBePart(look.apply(child), id)))
                 .filter(child -> mayBeStopped(look.apply(child)))
                 .sorted()
                 .collect(ImmutableList.toImmutableList());
@@ -461,15 +464,19 @@ public final class DependencyGraph {
                 .isPresent();
     }
 
-    /** Who has to be stopped first. Where each waits for the other nobody waits, and nobody for what is left alone. */
-    private ImmutableList<WorkloadId> leaving(WorkloadId id, Function<WorkloadId, Remembered> look) {
+    /**
+     * Who has to be stopped first. Where each waits for the other nobody waits, and nobody for what is left alone, or could not be seen
+     * for long.
+     */
+    private ImmutableList<WorkloadId> leaving(WorkloadId id, Neighbours neighbours) {
         if (former.get().cycles().contains(id)) {
             return ImmutableList.of();
         }
         return former.get().dependants().get(id).stream()
                 .filter(other -> {
-                    Remembered neighbour = look.apply(other);
-                    return !neighbour.instances().isEmpty()
+                    Remembered neighbour = neighbours.remembered(other);
+                    return !neighbours.isUnseen(other)
+                            && !neighbour.instances().isEmpty()
                             && neighbour.pause() == null
                             && neighbour.history().isOfSomethingDeclared();
                 })
@@ -478,14 +485,15 @@ public final class DependencyGraph {
     }
 
     /** Of what is stopped by request together with it: who depends on it, and still runs. */
-    private ImmutableList<WorkloadId> stoppedBefore(WorkloadId id, Function<WorkloadId, Remembered> look) {
+    private ImmutableList<WorkloadId> stoppedBefore(WorkloadId id, Neighbours neighbours) {
         ImmutableSet<WorkloadId> depending = dependants.get(id);
-        if (depending.isEmpty() || !isStopped(look.apply(id)) || cycles.get().contains(id)) {
+        if (depending.isEmpty() || !isStopped(neighbours.remembered(id)) || cycles.get().contains(id)) {
             return ImmutableList.of();
         }
         return depending.stream()
-                .filter(other -> isStopped(look.apply(other))
-                        && !look.apply(other).instances().stream().allMatch(Instance::isOver))
+                .filter(other -> isStopped(neighbours.remembered(other))
+                        && !neighbours.isUnseen(other)
+                        && !neighbours.remembered(other).instances().isEmpty())
                 .sorted()
                 .collect(ImmutableList.toImmutableList());
     }

@@ -18,6 +18,7 @@ public final class Neighbours {
     private final Function<WorkloadId, Remembered> memory;
     private final Predicate<Instance> gone;
     private final Predicate<WorkloadId> changing;
+    private final Predicate<WorkloadId> unseen;
     private final Map<WorkloadId, Remembered> remembered = Collections.synchronizedMap(new HashMap<>());
     private final Map<Of, Prospects> stored = Collections.synchronizedMap(new HashMap<>());
     private final Map<Of, Prospects> now = Collections.synchronizedMap(new HashMap<>());
@@ -30,16 +31,25 @@ public final class Neighbours {
      * @param gone whether an instance is known not to run any more, though nobody has looked at its workload since; asked for what
      *     workloads wait for
      * @param changing those that were stopped for a change and are not well again
+     * @param unseen those that could not be looked at for so long that nobody waits for their end any more
      */
     public Neighbours(
-            Function<WorkloadId, Remembered> memory, Predicate<Instance> gone, Predicate<WorkloadId> changing) {
+            Function<WorkloadId, Remembered> memory,
+            Predicate<Instance> gone,
+            Predicate<WorkloadId> changing,
+            Predicate<WorkloadId> unseen) {
         this.memory = memory;
         this.gone = gone;
         this.changing = changing;
+        this.unseen = unseen;
     }
 
     Remembered remembered(WorkloadId id) {
         return remembered.computeIfAbsent(id, memory);
+    }
+
+    boolean isUnseen(WorkloadId id) {
+        return unseen.test(id);
     }
 
     /** How workloads fare as they were seen the last time. */

@@ -4,7 +4,7 @@ import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
 import com.google.common.collect.Sets;
 import io.homeostat.desired.model.Declaration;
-import io.homeostat.desired.model.DesiredState.Policy;
+import io.homeostat.desired.model.DesiredState;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.history.WorkloadHistory;
 import io.homeostat.desired.state.history.WorkloadHistory.LastKnownGood;
@@ -52,25 +52,33 @@ public final class Situations {
     /**
      * Looks at one workload.
      *
-     * @param declared null when nobody wants it
+     * @param desired what is wanted; it need not be
      * @param relations how those fare that matter to it, on a machine like that and with such a history
      * @param archives keys of the complete archives in the cache
      */
     public Situation look(
             WorkloadId id,
-            @Nullable Declaration declared,
-            Policy policy,
+            DesiredState desired,
             BiFunction<HostFacts, WorkloadHistory, Relations> relations,
             ImmutableSet<String> archives,
             Depth depth) {
+        Declaration declared = desired.get(id).orElse(null);
         Remembered remembered = memory.apply(id);
+        // Whoever has paused it may still want it.
+        boolean withdrawn = declared == null
+                && remembered.history().isOfSomethingDeclared()
+                && (remembered.pause() == null || DependencyGraph.isStopped(remembered));
         Checks checks = Judgement.checks(declared, remembered.history(), clock.instant());
-        ObservedWorkload seen =
-                observer.look(id, remembered.instances(), depth == Depth.PRESENCE ? Checks.NONE : checks);
+        ObservedWorkload seen = observer.look(
+                id,
+                remembered.instances(),
+                withdrawn
+                        ? Checks.withdrawn(other -> desired.get(other).isPresent())
+                        : depth == Depth.PRESENCE ? Checks.NONE : checks);
         HostFacts host = observer.host(HostFact.askedBy(declared));
         return new Situation(
                 declared,
-                policy,
+                desired.policy(),
                 (remembered.hasRemains() ? seen.withResidue() : seen)
                         .withFiles(files(declared, remembered))
                         .withRefusal(declared == null ? "" : observer.refusal(declared.workload())),

@@ -11,6 +11,7 @@ import io.homeostat.desired.model.schema.Notation;
 import io.homeostat.desired.model.schema.Size;
 import io.homeostat.desired.state.Event;
 import io.homeostat.desired.state.EventType;
+import io.homeostat.desired.state.Identity;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.Instance.Phase;
 import io.homeostat.desired.state.StateStore.Change;
@@ -228,6 +229,16 @@ public final class ObservationRecorder {
         }
         notes.run(run -> run.withExit(exit));
         String words = exit.sentence();
+        if (exit.reason() == Exit.Reason.DRIVER_GONE) {
+            // Nobody has seen it end, so nobody is told that it has stopped.
+            String remedy = instance.identity() instanceof Identity.Task task
+                    ? "; driver " + task.driver() + " had started it as " + task.taskId()
+                            + ": if that still runs, stop it by hand"
+                    : "";
+            notes.failure(
+                    EventType.PLUGIN_REMOVE_FAILED, instance.revision(), FailureCause.of(exit), words + remedy);
+            return;
+        }
         if (situation.declared() == null) {
             notes.event(EventType.PLUGIN_STOPPED, instance.revision(), words);
             return;

@@ -360,7 +360,13 @@ public final class OutcomeRecorder {
                 ? notes.history().attempts().reported().revision()
                 : lastKnownGood.workload().revision();
         if (outcome instanceof Outcome.Done) {
-            notes.event(EventType.PLUGIN_REMOVED, revision, "nothing of it is left on this machine");
+            Exit last = notes.history().run().lastExit();
+            notes.event(
+                    EventType.PLUGIN_REMOVED,
+                    revision,
+                    last != null && last.reason() == Exit.Reason.DRIVER_GONE
+                            ? "nothing of it that can be seen is left on this machine"
+                            : "nothing of it is left on this machine");
             notes.drop();
             return;
         }

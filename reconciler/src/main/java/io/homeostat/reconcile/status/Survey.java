@@ -196,7 +196,7 @@ public final class Survey {
         ids.removeIf(asked.negate());
         DependencyGraph dependencies =
                 new DependencyGraph(desired, () -> Maps.toMap(memory.instances().keySet(), memory::of));
-        Neighbours neighbours = new Neighbours(memory::of, observer::isGone, other -> false);
+        Neighbours neighbours = new Neighbours(memory::of, observer::isGone, other -> false, other -> false);
         return new Findings(
                 withParts(look(ids, dependencies, neighbours, stored, depth, archives), dependencies, stored),
                 blind.build());
@@ -211,6 +211,7 @@ public final class Survey {
         Neighbours neighbours = new Neighbours(
                 id -> ending.containsKey(id) ? memory.of(id).ending() : memory.of(id),
                 observer::isGone,
+                other -> false,
                 other -> false);
         ImmutableSet<WorkloadId> parts = ImmutableSet.copyOf(ending.values());
         ImmutableList.Builder<Finding> all = ImmutableList.builder();
@@ -284,8 +285,7 @@ public final class Survey {
         Declaration declared = stored.get(id).orElse(null);
         Situation before = situations.look(
                 id,
-                wanted,
-                desired.policy(),
+                desired,
                 (host, own) -> dependencies.of(id, host, own, neighbours, other -> false),
                 archives,
                 isProbedAlike(wanted, declared) ? depth : Situations.Depth.PRESENCE);

@@ -1,6 +1,7 @@
 package io.homeostat.reconcile.loop;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
@@ -65,6 +66,7 @@ class WorkloadPassTest {
     private final List<WorkloadPass> passes = new ArrayList<>();
     private volatile Runnable duringTheLook = () -> {};
     private volatile boolean blind;
+    private volatile Checks checks = Checks.NONE;
     private volatile @Nullable RuntimeException defect;
 
     WorkloadPassTest() {
@@ -311,6 +313,25 @@ class WorkloadPassTest {
                 events.stream().sorted(Comparator.comparing(Event::time)).toList());
     }
 
+    @Test
+    void whoIsDeclaredMayReturnAndForWhatIsDeclaredOrPausedEverybody() throws Exception {
+        WorkloadId other = WorkloadId.plugin("b");
+        WorkloadId nobody = WorkloadId.plugin("c");
+        desired.declare(other, "B", ImmutableList.of(), null);
+        run();
+        assertTrue(checks.mayReturn(nobody), "declared");
+
+        desired.withdraw(ID);
+        store.pause(ID, "a test", Instant.EPOCH);
+        run();
+        assertTrue(checks.mayReturn(nobody), "paused");
+
+        store.stop(ID, "a test", Instant.EPOCH);
+        run();
+        assertFalse(checks.mayReturn(nobody));
+        assertTrue(checks.mayReturn(other));
+    }
+
     private PassResult run() {
         return pass.run(ID, others -> {}, fetched::countDown);
     }
@@ -348,6 +369,7 @@ class WorkloadPassTest {
     private final class BareMachine implements Observer {
         @Override
         public ObservedWorkload look(WorkloadId id, ImmutableList<Instance> instances, Checks checks) {
+            WorkloadPassTest.this.checks = checks;
             duringTheLook.run();
             ObservedWorkload absent = ObservedWorkload.absent(id);
             return blind

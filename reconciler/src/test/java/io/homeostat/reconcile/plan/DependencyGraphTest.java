@@ -56,6 +56,7 @@ class DependencyGraphTest {
     private final Map<WorkloadId, Remembered> remembered = new HashMap<>();
     private final List<WorkloadId> asked = new ArrayList<>();
     private final Set<Instance> gone = new HashSet<>();
+    private final Set<WorkloadId> unseen = new HashSet<>();
 
     @Test
     void whatRunsWellSinceThisBootIsWell() {
@@ -100,7 +101,12 @@ class DependencyGraphTest {
             return false;
         };
         return dependencies(process("db", ""), process("web", "dependsOn: [process/db]"))
-                .of(WEB, HOST, WorkloadHistory.NONE, new Neighbours(this::look, isGone, _ -> false), _ -> false)
+                .of(
+                        WEB,
+                        HOST,
+                        WorkloadHistory.NONE,
+                        new Neighbours(this::look, isGone, _ -> false, _ -> false),
+                        _ -> false)
                 .needs()
                 .getFirst()
                 .state();
@@ -487,6 +493,23 @@ class DependencyGraphTest {
     }
 
     @Test
+    void whatCouldNotBeSeenForLongIsNotWaitedFor() {
+        remember(DB, formerly(process("db", "")), "this-boot");
+        remember(WEB, formerly(process("web", "dependsOn: [process/db]")), "this-boot");
+        unseen.add(WEB);
+        Relations withdrawn = relations(dependencies(), DB);
+        assertEquals(List.of(), withdrawn.leaving());
+        assertEquals(List.of(), withdrawn.parts());
+
+        DependencyGraph declared = dependencies(process("db", ""), process("web", "dependsOn: [process/db]"));
+        Pause stopped = new Pause(DB, "", Example.NOW, true);
+        remembered.replaceAll((id, one) -> new Remembered(one.history(), one.instances(), stopped));
+        assertEquals(List.of(), relations(declared, DB).leaving(), "stopped by request");
+        unseen.clear();
+        assertEquals(List.of(WEB), relations(declared, DB).leaving());
+    }
+
+    @Test
     void whoIsStillWantedIsNotAmongThoseThatLeave() {
         remember(DB, formerly(process("db", "")), "this-boot");
         remember(WEB, formerly(process("web", "dependsOn: [process/db]")), "this-boot");
@@ -566,7 +589,7 @@ class DependencyGraphTest {
     }
 
     private Neighbours neighbours(Predicate<WorkloadId> changing) {
-        return new Neighbours(this::look, gone::contains, changing);
+        return new Neighbours(this::look, gone::contains, changing, unseen::contains);
     }
 
     private Remembered look(WorkloadId id) {

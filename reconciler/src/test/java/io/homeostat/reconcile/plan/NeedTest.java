@@ -194,7 +194,7 @@ class NeedTest {
                         WEB,
                         HostFacts.of("this-boot", "instance"),
                         WorkloadHistory.NONE,
-                        new Neighbours(id -> id.equals(DB) ? db : other, instance -> false, id -> false),
+                        new Neighbours(id -> id.equals(DB) ? db : other, instance -> false, id -> false, id -> false),
                         id -> false);
         return Iterables.getOnlyElement(relations.needs()).state();
     }

@@ -14,6 +14,7 @@ import com.google.common.collect.ImmutableList;
 import com.google.common.collect.Iterables;
 import io.homeostat.desired.state.Event;
 import io.homeostat.desired.state.EventType;
+import io.homeostat.desired.state.Identity;
 import io.homeostat.desired.state.Identity.ProcessIdentity;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.Instance.Phase;
@@ -130,6 +131,24 @@ class ObservationRecorderTest {
         assertEquals(List.of("PLUGIN_STOPPED A"), told(learned));
         assertEquals(Failures.NONE, learned.situation().history().run().crashes());
         assertEquals(KILLED, learned.situation().history().run().lastExit());
+        assertEquals(List.of("launch-A0"), learned.change().ended());
+    }
+
+    @Test
+    void whatNobodyCanSeeAnyMoreIsNotToldToHaveStopped() {
+        Exit exit = new Exit(null, null, Exit.Reason.DRIVER_GONE, KILLED.at());
+        Situation seen =
+                plugin().wasWanted().knownGood("A").ended("A", exit).situation();
+        ObservedInstance ended = seen.instances().getFirst();
+        Instance task = ended.instance()
+                .withIdentity(new Identity.Task("runner", "allocation/web/0123", "handle", null, "boot"));
+        Learned learned = ObservationRecorder.observed(
+                seen.withSeen(seen.seen()
+                        .withInstances(ImmutableList.of(new ObservedInstance(task, true, ended.liveness())))),
+                "");
+
+        assertEquals(List.of("PLUGIN_REMOVE_FAILED A"), told(learned));
+        assertTrue(learned.change().events().getFirst().message().contains("allocation/web/0123"));
         assertEquals(List.of("launch-A0"), learned.change().ended());
     }
 

@@ -242,6 +242,17 @@ class OutcomeRecorderTest {
     }
 
     @Test
+    void ofWhatMayRunOutOfSightItIsNotToldThatNothingIsLeft() {
+        Example unwanted = plugin().wasWanted().knownGood("A").installed("A");
+        String seen = after(unwanted, "remove", Outcome.done()).events().getFirst().message();
+        Exit exit = new Exit(null, null, Exit.Reason.DRIVER_GONE, NOW);
+        unwanted.history(history -> history.withRun(history.run().withExit(exit)));
+
+        assertNotEquals(
+                seen, after(unwanted, "remove", Outcome.done()).events().getFirst().message());
+    }
+
+    @Test
     void whatIsRemovedIsForgottenAndWhatCanNotBeIsNot() {
         Example unwanted = plugin().wasWanted().knownGood("A").installed("A");
         Change removed = after(unwanted, "remove", Outcome.done());

@@ -25,6 +25,8 @@ public record Exit(@Nullable Integer code, @Nullable Integer signal, Reason reas
         GUEST_GONE,
         /** The guest that it was in has booted anew. */
         GUEST_BOOTED,
+        /** Nobody can say any more whether it has ended: its driver is gone, and it was in no control group of ours. */
+        DRIVER_GONE,
         UNKNOWN;
 
         /** Whether there was no memory for it. */
@@ -64,6 +66,9 @@ public record Exit(@Nullable Integer code, @Nullable Integer signal, Reason reas
             case TIMED_OUT -> "was stopped because it took too long";
             case GUEST_GONE -> "its guest is gone: nobody listens there any more";
             case GUEST_BOOTED -> "its guest has booted anew";
+            case DRIVER_GONE ->
+                "is out of sight: its driver is gone, nothing of it is left in its control groups, and whether it runs"
+                        + " elsewhere is not known";
             case UNKNOWN -> "ended while nobody was looking; its status is not known";
         };
     }

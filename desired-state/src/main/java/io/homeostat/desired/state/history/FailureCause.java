@@ -62,7 +62,7 @@ public record FailureCause(Kind kind, int code) {
             case STOPPED -> of(Kind.STOPPED);
             case TIMED_OUT -> of(Kind.TIMED_OUT);
             case GUEST_GONE, GUEST_BOOTED -> of(Kind.GUEST_LOST);
-            case UNKNOWN -> of(Kind.END_UNKNOWN);
+            case DRIVER_GONE, UNKNOWN -> of(Kind.END_UNKNOWN);
         };
     }
 }

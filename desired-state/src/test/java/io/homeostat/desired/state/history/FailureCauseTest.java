@@ -24,6 +24,7 @@ class FailureCauseTest {
         "TIMED_OUT, 143, 15, TIMED_OUT, 0",
         "GUEST_GONE, , , GUEST_LOST, 0",
         "GUEST_BOOTED, , , GUEST_LOST, 0",
+        "DRIVER_GONE, , , END_UNKNOWN, 0",
         "UNKNOWN, , , END_UNKNOWN, 0",
     })
     void anExitIsTheCauseOfAFailure(

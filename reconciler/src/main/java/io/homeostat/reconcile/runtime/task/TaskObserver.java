@@ -8,6 +8,7 @@ import io.homeostat.actuate.launch.LaunchDirectories;
 import io.homeostat.actuate.launch.LaunchDirectories.Launch;
 import io.homeostat.actuate.task.TaskDirectories;
 import io.homeostat.actuate.task.TaskPlace;
+import io.homeostat.desired.model.Kind;
 import io.homeostat.desired.model.Probe;
 import io.homeostat.desired.model.TaskSpec;
 import io.homeostat.desired.model.Workload;
@@ -118,7 +119,7 @@ final class TaskObserver implements InstanceObserver {
 
     private Liveness asked(Instance instance, Checks checks)
             throws Absent, DriverFailure, IOException, InterruptedException {
-        Liveness liveness = liveness(instance);
+        Liveness liveness = liveness(instance, checks);
         if (liveness instanceof Liveness.Running running && checks.of(instance) instanceof TaskSpec spec) {
             closeToOthers(instance, spec);
             Probe probe = spec.probe();
@@ -158,7 +159,8 @@ final class TaskObserver implements InstanceObserver {
         }
     }
 
-    private Liveness liveness(Instance instance) throws Absent, DriverFailure, IOException, InterruptedException {
+    private Liveness liveness(Instance instance, Checks checks)
+            throws Absent, DriverFailure, IOException, InterruptedException {
         if (instance.isOver()) {
             return new Liveness.Ended(unknown(machine.clock().instant()));
         }
@@ -178,7 +180,7 @@ final class TaskObserver implements InstanceObserver {
         }
         return identity.get().handle().isEmpty()
                 ? interrupted(instance, identity.get())
-                : liveness(instance, identity.get());
+                : liveness(instance, identity.get(), checks);
     }
 
     /** What there may be of one that can't be taken up goes. */
@@ -214,7 +216,7 @@ final class TaskObserver implements InstanceObserver {
         }
     }
 
-    private Liveness liveness(Instance instance, Identity.Task task)
+    private Liveness liveness(Instance instance, Identity.Task task, Checks checks)
             throws Absent, DriverFailure, IOException, InterruptedException {
         DriverSession session;
         try {
@@ -224,11 +226,14 @@ final class TaskObserver implements InstanceObserver {
             if (left.populated()) {
                 return running(instance, task);
             }
-            if (e.isKnown() || !Files.exists(tasks.groupedNote(instance))) {
+            boolean wasInGroups = Files.exists(tasks.groupedNote(instance));
+            if (e.isKnown() || (!wasInGroups && checks.mayReturn(new WorkloadId(Kind.DRIVER, task.driver())))) {
                 // The driver knows how it has ended, or whether it has, and will be asked when it is back.
                 throw e;
             }
-            return new Liveness.Ended(unknown(machine.clock().instant()));
+            Exit.Reason reason = wasInGroups ? Exit.Reason.UNKNOWN : Exit.Reason.DRIVER_GONE;
+            return new Liveness.Ended(
+                    new Exit(null, null, reason, machine.clock().instant()));
         }
         if (session.isKnownToRun(task.taskId(), INSPECTION)
                 && occupancy(instance.workload()).populated()) {

@@ -13,6 +13,7 @@ import com.google.common.collect.Iterables;
 import com.google.protobuf.Timestamp;
 import io.grpc.Status;
 import io.homeostat.desired.model.Workload;
+import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.Identity;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.history.Exit;
@@ -31,6 +32,7 @@ import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -58,6 +60,12 @@ class TaskLivenessTest extends TaskTestBed {
     private Observation<ImmutableList<ObservedInstance>> look(Instance instance) {
         bench.host.remember(instance);
         return observer.look(TaskBench.WEB, ImmutableList.of(instance), Checks.NONE);
+    }
+
+    private Observation<Liveness> withdrawn(Instance instance, Predicate<WorkloadId> declared) {
+        bench.host.remember(instance);
+        return observer.look(TaskBench.WEB, ImmutableList.of(instance), Checks.withdrawn(declared))
+                .map(seen -> Iterables.getOnlyElement(seen).liveness());
     }
 
     private Liveness liveness(Instance instance) {
@@ -299,6 +307,35 @@ class TaskLivenessTest extends TaskTestBed {
         bench.host.forget(DriverMachine.RUNNER);
 
         assertUnseen(bench.started());
+    }
+
+    @Test
+    void ofATaskThatNobodyWantsADriverThatMayReturnWillTell() {
+        bench.host.forget(DriverMachine.RUNNER);
+
+        assertInstanceOf(Observation.Unseen.class, withdrawn(bench.started(), DriverMachine.RUNNER::equals));
+    }
+
+    @Test
+    void ofATaskThatNobodyWantsADriverThatIsGoneForGoodIsNotAwaited() throws Exception {
+        bench.host.forget(DriverMachine.RUNNER);
+        assertEquals(
+                Observation.seen(new Liveness.Ended(
+                        new Exit(null, null, Exit.Reason.DRIVER_GONE, DriverMachine.START))),
+                withdrawn(bench.started(), _ -> false));
+
+        bench.host.groups.enter(bench.place.groups());
+        assertInstanceOf(
+                Liveness.Running.class,
+                withdrawn(bench.started(), _ -> false).orElse(new Liveness.Pending()));
+    }
+
+    @Test
+    void ofATaskThatNobodyWantsADriverThatIsThereIsAsked() throws Exception {
+        Instance running = bench.running();
+        bench.driver.failing("InspectTask", Status.INTERNAL);
+
+        assertInstanceOf(Observation.Unseen.class, withdrawn(running, _ -> false));
     }
 
     @ParameterizedTest
