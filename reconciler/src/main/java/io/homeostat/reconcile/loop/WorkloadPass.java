@@ -280,11 +280,7 @@ public final class WorkloadPass implements AutoCloseable {
         // One state for all that is asked of it: it may be replaced during the look.
         DesiredState wanted = desired.now();
         return situations.look(
-                id,
-                wanted,
-                (host, own) -> disruptions.of(id, wanted, host, own),
-                archives,
-                Situations.Depth.HEALTH);
+                id, wanted, (host, own) -> disruptions.of(id, wanted, host, own), archives, Situations.Depth.HEALTH);
     }
 
     private @Nullable Pause pause(WorkloadId id) {

@@ -487,13 +487,15 @@ public final class DependencyGraph {
     /** Of what is stopped by request together with it: who depends on it, and still runs. */
     private ImmutableList<WorkloadId> stoppedBefore(WorkloadId id, Neighbours neighbours) {
         ImmutableSet<WorkloadId> depending = dependants.get(id);
-        if (depending.isEmpty() || !isStopped(neighbours.remembered(id)) || cycles.get().contains(id)) {
+        if (depending.isEmpty()
+                || !isStopped(neighbours.remembered(id))
+                || cycles.get().contains(id)) {
             return ImmutableList.of();
         }
         return depending.stream()
                 .filter(other -> isStopped(neighbours.remembered(other))
                         && !neighbours.isUnseen(other)
-                        && !neighbours.remembered(other).instances().isEmpty())
+                        && !neighbours.remembered(other).instances().stream().allMatch(Instance::isOver))
                 .sorted()
                 .collect(ImmutableList.toImmutableList());
     }

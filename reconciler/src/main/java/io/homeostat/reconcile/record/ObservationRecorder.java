@@ -235,8 +235,7 @@ public final class ObservationRecorder {
                     ? "; driver " + task.driver() + " had started it as " + task.taskId()
                             + ": if that still runs, stop it by hand"
                     : "";
-            notes.failure(
-                    EventType.PLUGIN_REMOVE_FAILED, instance.revision(), FailureCause.of(exit), words + remedy);
+            notes.failure(EventType.PLUGIN_REMOVE_FAILED, instance.revision(), FailureCause.of(exit), words + remedy);
             return;
         }
         if (situation.declared() == null) {

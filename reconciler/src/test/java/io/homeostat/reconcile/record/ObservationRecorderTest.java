@@ -137,8 +137,7 @@ class ObservationRecorderTest {
     @Test
     void whatNobodyCanSeeAnyMoreIsNotToldToHaveStopped() {
         Exit exit = new Exit(null, null, Exit.Reason.DRIVER_GONE, KILLED.at());
-        Situation seen =
-                plugin().wasWanted().knownGood("A").ended("A", exit).situation();
+        Situation seen = plugin().wasWanted().knownGood("A").ended("A", exit).situation();
         ObservedInstance ended = seen.instances().getFirst();
         Instance task = ended.instance()
                 .withIdentity(new Identity.Task("runner", "allocation/web/0123", "handle", null, "boot"));

@@ -244,12 +244,14 @@ class OutcomeRecorderTest {
     @Test
     void ofWhatMayRunOutOfSightItIsNotToldThatNothingIsLeft() {
         Example unwanted = plugin().wasWanted().knownGood("A").installed("A");
-        String seen = after(unwanted, "remove", Outcome.done()).events().getFirst().message();
+        String seen =
+                after(unwanted, "remove", Outcome.done()).events().getFirst().message();
         Exit exit = new Exit(null, null, Exit.Reason.DRIVER_GONE, NOW);
         unwanted.history(history -> history.withRun(history.run().withExit(exit)));
 
         assertNotEquals(
-                seen, after(unwanted, "remove", Outcome.done()).events().getFirst().message());
+                seen,
+                after(unwanted, "remove", Outcome.done()).events().getFirst().message());
     }
 
     @Test

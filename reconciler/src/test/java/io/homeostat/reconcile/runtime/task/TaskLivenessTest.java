@@ -320,14 +320,13 @@ class TaskLivenessTest extends TaskTestBed {
     void ofATaskThatNobodyWantsADriverThatIsGoneForGoodIsNotAwaited() throws Exception {
         bench.host.forget(DriverMachine.RUNNER);
         assertEquals(
-                Observation.seen(new Liveness.Ended(
-                        new Exit(null, null, Exit.Reason.DRIVER_GONE, DriverMachine.START))),
+                Observation.seen(
+                        new Liveness.Ended(new Exit(null, null, Exit.Reason.DRIVER_GONE, DriverMachine.START))),
                 withdrawn(bench.started(), _ -> false));
 
         bench.host.groups.enter(bench.place.groups());
         assertInstanceOf(
-                Liveness.Running.class,
-                withdrawn(bench.started(), _ -> false).orElse(new Liveness.Pending()));
+                Liveness.Running.class, withdrawn(bench.started(), _ -> false).orElse(new Liveness.Pending()));
     }
 
     @Test
