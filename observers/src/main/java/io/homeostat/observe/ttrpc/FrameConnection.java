@@ -23,10 +23,11 @@ import org.slf4j.LoggerFactory;
 final class FrameConnection implements AutoCloseable {
     /** Hears of what arrives, in the thread that reads: it must not block. */
     interface Receiver {
-        void received(Frame frame);
+        /** @throws IOException why the connection is not kept */
+        void received(Frame frame) throws IOException;
 
         /** A frame was longer than is allowed; it was skipped. */
-        void tooLong(int stream, int length);
+        void tooLong(int stream, int length) throws IOException;
 
         /** So much was sent that more may be, after {@link #isCrowded} was true. */
         void drained();

@@ -1,5 +1,6 @@
 package io.homeostat.observe.ttrpc;
 
+import com.github.benmanes.caffeine.cache.Ticker;
 import com.google.common.util.concurrent.MoreExecutors;
 import com.google.protobuf.ByteString;
 import com.google.protobuf.InvalidProtocolBufferException;
@@ -15,6 +16,7 @@ import io.grpc.MethodDescriptor.MethodType;
 import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
 import io.homeostat.desired.platform.BoundedMessages;
+import io.homeostat.desired.platform.TokenBucket;
 import io.homeostat.proto.ttrpc.Response;
 import java.io.IOException;
 import java.util.ArrayList;
@@ -56,6 +58,14 @@ public final class TtrpcChannel extends Channel implements AutoCloseable {
     private final Object order = new Object();
     private int nextStream;
     private boolean exhausted;
+
+    private static final int SPARE_FRAMES = 1_000;
+    private static final double SPARE_FRAMES_PER_SECOND = 100;
+
+    /** So much of a frame counts as a frame. */
+    private static final int SPARE_BYTES = 4 << 10;
+
+    private final Ticker ticker = Ticker.systemTicker();
 
     /** Null as long as it is open. Written once, before all calls of then are ended. */
     private volatile @Nullable Status end;
@@ -99,19 +109,32 @@ public final class TtrpcChannel extends Channel implements AutoCloseable {
     }
 
     private final class Answers implements FrameConnection.Receiver {
+        /** For frames that no call needs, such as answers to what was given up. Only the thread that reads takes from it. */
+        private final TokenBucket spare =
+                new TokenBucket(SPARE_FRAMES, TimeUnit.SECONDS.toNanos(1) / SPARE_FRAMES_PER_SECOND, ticker.read());
+
         @Override
-        public void received(Frame frame) {
+        public void received(Frame frame) throws IOException {
             Call<?, ?> call = calls.get(frame.stream());
-            // Who was given up is no longer there.
-            if (call != null) {
-                call.received(frame);
+            if (call == null || !call.received(frame)) {
+                unneeded(frame.payload().size());
+            }
+        }
+
+        /** Who floods would keep a processor busy. */
+        private void unneeded(int bytes) throws IOException {
+            spare.take(1 + bytes / SPARE_BYTES);
+            if (spare.available(ticker.read()) < 0) {
+                throw new IOException("it sends too much that no call needs");
             }
         }
 
         @Override
-        public void tooLong(int stream, int length) {
+        public void tooLong(int stream, int length) throws IOException {
             Call<?, ?> call = calls.get(stream);
-            if (call != null) {
+            if (call == null) {
+                unneeded(length);
+            } else {
                 call.finish(Status.RESOURCE_EXHAUSTED.withDescription(Frame.tooLong("the answer", length)));
             }
         }
@@ -360,10 +383,14 @@ public final class TtrpcChannel extends Channel implements AutoCloseable {
             return known;
         }
 
-        private void received(Frame frame) {
+        /** Whether it was of use. */
+        private boolean received(Frame frame) {
             switch (frame.type()) {
                 case Frame.RESPONSE -> answered(frame.payload());
                 case Frame.DATA -> {
+                    if (frame.has(Frame.NO_DATA) && !frame.has(Frame.REMOTE_CLOSED)) {
+                        return false;
+                    }
                     if (!frame.has(Frame.NO_DATA)) {
                         add(frame.payload());
                     }
@@ -373,8 +400,10 @@ public final class TtrpcChannel extends Channel implements AutoCloseable {
                 }
                 default -> {
                     // Of a later version, and ignored as others do.
+                    return false;
                 }
             }
+            return true;
         }
 
         private void answered(ByteString payload) {

@@ -173,6 +173,23 @@ class TtrpcChannelTest {
         assertEquals(ServingStatus.SERVING, next.get().getStatus());
     }
 
+    /** Each of them takes the time of a processor. */
+    @Test
+    void whoSendsWithoutEndWhatNobodyWaitsForIsDisconnected() throws Exception {
+        Future<HealthCheckResponse> answer = check();
+        peer.receive();
+
+        try {
+            while (channel.isOpen()) {
+                peer.answer(99, SERVING);
+            }
+        } catch (IOException e) {
+            // It has been disconnected.
+        }
+
+        assertTrue(description(failure(answer)).contains("no call needs"));
+    }
+
     @Test
     void twoAnswersToOneQuestionAreAFailedCall() throws Exception {
         Future<HealthCheckResponse> answer = check();
