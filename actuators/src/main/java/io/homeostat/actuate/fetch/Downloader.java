@@ -15,6 +15,8 @@ import io.homeostat.desired.model.Source;
 import io.homeostat.desired.platform.Backoff;
 import io.homeostat.desired.platform.Layout;
 import java.io.IOException;
+import java.net.URI;
+import java.net.URISyntaxException;
 import java.nio.channels.ClosedByInterruptException;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -35,10 +37,13 @@ public final class Downloader implements AutoCloseable {
     private static final Backoff BACKOFF = Backoff.doubling(Duration.ofMillis(200), Duration.ofSeconds(5));
     private static final int LOCKS = 1 << 20;
 
-    /** Each download has a chunk of its own, and these are shared: 64 MiB in all, however slowly servers answer. */
-    static final int AT_ONCE = 128;
+    /** Each download has a chunk of its own, and these are shared: 32 MiB in all, however slowly servers answer. */
+    private static final int SPARE_CHUNKS = 64;
 
-    private static final int SPARE_CHUNKS = 128;
+    static final int AT_ONCE = 64;
+
+    /** A slow server holds up no others. */
+    static final int OF_ONE_SERVER = 16;
 
     private final Layout layout;
     private final Supplier<DownloadLimits> limits;
@@ -48,16 +53,21 @@ public final class Downloader implements AutoCloseable {
     private final HttpFetch http;
     private final Striped<Lock> locks = Striped.lazyWeakLock(LOCKS);
     private final Semaphore turns;
+    private final Striped<Semaphore> turnsOfServers;
     private final Semaphore spareChunks = new Semaphore(SPARE_CHUNKS);
 
     /** @param limits asked for each download, since the configuration can change */
     public Downloader(Layout layout, Supplier<DownloadLimits> limits) {
-        this(layout, limits, new LocalDisk(), Timing.real(), AT_ONCE);
+        this(layout, limits, new LocalDisk(), Timing.real(), AT_ONCE, OF_ONE_SERVER);
     }
 
-    /** @param atOnce how many downloads may be under way */
-    Downloader(Layout layout, Supplier<DownloadLimits> limits, Disk disk, Timing timing, int atOnce) {
+    /**
+     * @param atOnce how many downloads may be under way
+     * @param ofOneServer how many of these from the same server
+     */
+    Downloader(Layout layout, Supplier<DownloadLimits> limits, Disk disk, Timing timing, int atOnce, int ofOneServer) {
         this.turns = new Semaphore(atOnce, true);
+        this.turnsOfServers = Striped.lazyWeakSemaphore(LOCKS, ofOneServer);
         this.layout = layout;
         this.limits = limits;
         this.disk = disk;
@@ -140,7 +150,40 @@ public final class Downloader implements AutoCloseable {
 
     private void fetch(String key, Source source, Path file, Progress progress, Consumer<ArrivingArchive> reader)
             throws ActuationFailure, IOException, InterruptedException {
-        turns.acquire();
+        Semaphore ofServer = turnsOfServers.get(server(source));
+        await(ofServer, source);
+        try {
+            await(turns, source);
+            try {
+                fetchInTurn(key, source, file, progress, reader);
+            } finally {
+                turns.release();
+            }
+        } finally {
+            ofServer.release();
+        }
+    }
+
+    private static String server(Source source) {
+        try {
+            return String.valueOf(new URI(source.url()).getAuthority());
+        } catch (URISyntaxException e) {
+            // It is told to who declares it when it is fetched.
+            return "";
+        }
+    }
+
+    private static void await(Semaphore turn, Source source) throws InterruptedException {
+        if (!turn.tryAcquire()) {
+            LOG.info(
+                    "the download of {} waits until another one has ended: as many as may be are under way",
+                    source.shownUrl());
+            turn.acquire();
+        }
+    }
+
+    private void fetchInTurn(String key, Source source, Path file, Progress progress, Consumer<ArrivingArchive> reader)
+            throws ActuationFailure, IOException, InterruptedException {
         try (PartialDownload partial = PartialDownload.open(disk, file, key, source.shownUrl(), reader, spareChunks)) {
             DownloadRoom room = new DownloadRoom(disk, layout.downloads(), limits.get());
             DownloadAttempt attempt = new DownloadAttempt(key, source, partial, file, progress, http, room, timing);
@@ -148,7 +191,6 @@ public final class Downloader implements AutoCloseable {
             archives.note(key, sha256);
             partial.publish(layout.archive(key));
         } finally {
-            turns.release();
             PartialDownload.forgetEmpty(disk, file);
         }
     }

@@ -75,12 +75,12 @@ abstract class DownloadTestBed {
     }
 
     Downloader downloader(DownloadLimits limits, Disk disk) {
-        return downloader(limits, disk, Downloader.AT_ONCE);
+        return downloader(limits, disk, Downloader.AT_ONCE, Downloader.OF_ONE_SERVER);
     }
 
-    Downloader downloader(DownloadLimits limits, Disk disk, int atOnce) {
+    Downloader downloader(DownloadLimits limits, Disk disk, int atOnce, int ofOneServer) {
         Timing timing = new Timing(InstantSource.fixed(NOW), System::nanoTime, pauses::add, new Random(1));
-        return new Downloader(machine.layout(), () -> limits, disk, timing, atOnce);
+        return new Downloader(machine.layout(), () -> limits, disk, timing, atOnce, ofOneServer);
     }
 
     ResponseDefinitionBuilder ok() {

@@ -263,25 +263,43 @@ final class DownloaderTest extends DownloadTestBed {
     /** Each holds memory for as long as its server likes. */
     @Test
     void onlySoManyAreUnderWayAtOnce() throws Exception {
+        assertWaits(1, 9, bucket.url(SIGNED));
+    }
+
+    @Test
+    void soFewOfOneServerThatItHoldsUpNoOthers() throws Exception {
+        assertWaits(9, 1, null);
+    }
+
+    /** @param second what waits for one of a slow server; null for another one of that */
+    private void assertWaits(int atOnce, int ofOneServer, @Nullable String second) throws Exception {
         CountDownLatch asked = new CountDownLatch(1);
         CountDownLatch answered = new CountDownLatch(1);
-        try (Downloader one = downloader(DownloadLimits.DEFAULT, new LocalDisk(), 1);
+        serve(ok());
+        try (Downloader few = downloader(DownloadLimits.DEFAULT, new LocalDisk(), atOnce, ofOneServer);
                 RawServer slow = new RawServer(out -> {
                     asked.countDown();
                     answered.await();
                 })) {
             String other = Machine.sha256(new byte[] {1});
-            Thread first = Thread.startVirtualThread(() -> failure(other, source(slow.url(), other, 1), one));
+            Thread first = Thread.startVirtualThread(() -> failure(other, source(slow.url(), other, 1), few));
             asked.await();
-            serve(ok());
 
             Thread.currentThread().interrupt();
-            assertThrows(InterruptedException.class, () -> one.download(key, source(), Progress.NONE));
-            bucket.verify(0, getRequestedFor(urlPathEqualTo(PATH)));
+            assertThrows(
+                    InterruptedException.class,
+                    () -> few.download(key, source(second == null ? slow.url() : second, key, 1), Progress.NONE));
+            if (second == null) {
+                few.download(key, source(), Progress.NONE);
+                assertTrue(Files.exists(machine.layout().archive(key)));
+            } else {
+                bucket.verify(0, getRequestedFor(urlPathEqualTo(PATH)));
+            }
+            assertEquals(1, slow.requests().size());
 
             answered.countDown();
             first.join();
-            one.download(key, source(), Progress.NONE);
+            few.download(key, source(), Progress.NONE);
             assertComplete();
         }
     }

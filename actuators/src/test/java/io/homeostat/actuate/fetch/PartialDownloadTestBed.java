@@ -94,7 +94,8 @@ abstract class PartialDownloadTestBed {
                 System::nanoTime,
                 pause -> {},
                 new Random(1));
-        return new Downloader(machine.layout(), () -> limits, new LocalDisk(), timing, Downloader.AT_ONCE);
+        return new Downloader(
+                machine.layout(), () -> limits, new LocalDisk(), timing, Downloader.AT_ONCE, Downloader.OF_ONE_SERVER);
     }
 
     static Source source(String url, @Nullable String sha256, int attempts) {
