@@ -350,6 +350,9 @@ final class HttpFetch implements AutoCloseable {
         /** How many parts (of up to 16 KiB) may be queued for the reader. */
         private static final int WINDOW = 16;
 
+        /** How many buffers a part may have; the client makes one of each chunk. */
+        private static final int FEW = 4;
+
         /** Of its own, as nothing else closes a connection with an invalid answer. */
         final HttpClient client = HttpRequests.client().build();
 
@@ -387,7 +390,15 @@ final class HttpFetch implements AutoCloseable {
 
         @Override
         public void onNext(List<ByteBuffer> buffers) {
-            parts.add(new Part.Bytes(buffers));
+            parts.add(new Part.Bytes(buffers.size() > FEW ? List.of(together(buffers)) : buffers));
+        }
+
+        /** Of chunks of a byte each takes a hundred times its length. */
+        private static ByteBuffer together(List<ByteBuffer> buffers) {
+            ByteBuffer all = ByteBuffer.allocate(
+                    buffers.stream().mapToInt(ByteBuffer::remaining).sum());
+            buffers.forEach(all::put);
+            return all.flip();
         }
 
         @Override

@@ -22,7 +22,16 @@ public final class HttpRequests {
             .map(InetAddresses::forString)
             .collect(ImmutableSet.toImmutableSet());
 
+    /** Read by the JDK's client when it is first used. */
+    private static final String MAX_FIELDS = "jdk.http.maxHeaderSize";
+
+    /** What the fields of an answer may have, in bytes, with 32 for each of them; they are kept as long as its content is read. */
+    private static final int MOST_OF_FIELDS = 64 << 10;
+
     static {
+        if (System.getProperty(MAX_FIELDS) == null) {
+            System.setProperty(MAX_FIELDS, Integer.toString(MOST_OF_FIELDS));
+        }
         // The JDK's client takes a chunk of 80000000 bytes (hexadecimal) for one of a negative length, and then loops
         // on a
         // thread that nothing ends, unless it checks what it asserts.

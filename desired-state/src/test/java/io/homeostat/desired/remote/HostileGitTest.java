@@ -1,6 +1,7 @@
 package io.homeostat.desired.remote;
 
 import static java.nio.charset.StandardCharsets.ISO_8859_1;
+import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
@@ -178,7 +179,7 @@ final class HostileGitTest {
         try (RawServer server = new RawServer(refs, refsAgain, pack, packAgain, false)) {
             assertThrows(FetchFailure.class, () -> fetcher(server.url()).fetch(Optional.empty()));
 
-            assertTrue(server.sends.get(), "what has no end was not asked for");
+            await("what has no end").atMost(Duration.ofMinutes(1)).untilTrue(server.sends);
             assertTrue(server.isCutOff(), "all of it was read");
         }
     }
