@@ -23,7 +23,11 @@ import org.slf4j.LoggerFactory;
 final class FrameConnection implements AutoCloseable {
     /** Hears of what arrives, in the thread that reads: it must not block. */
     interface Receiver {
-        /** @throws IOException why the connection is not kept */
+        /**
+         * A frame has arrived.
+         *
+         * @throws IOException why the connection is not kept
+         */
         void received(Frame frame) throws IOException;
 
         /** A frame was longer than is allowed; it was skipped. */
