@@ -196,7 +196,8 @@ public final class Stopper {
                 continue;
             }
             for (Stat tracer : procFs.tracers(member.pid())) {
-                if (procFs.isOfUser(tracer.pid(), user.getAsInt())) {
+                // Also where it has executed a program that runs as its file's owner.
+                if (procFs.realUserId(tracer.pid()).equals(user)) {
                     send(List.of(tracer), Signals.KILL);
                 }
             }

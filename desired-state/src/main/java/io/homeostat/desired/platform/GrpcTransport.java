@@ -57,10 +57,10 @@ public final class GrpcTransport implements AutoCloseable {
                 toUnixSocket(socket, rule, Status.UNAVAILABLE, connection -> FloodGuard.plain(connection, peers)));
     }
 
-    /** To an address, without TLS. */
+    /** To an address of this machine, without TLS. A port is anybody's for a moment: that somebody there has flooded is not remembered. */
     public ManagedChannelBuilder<?> tcp(InetSocketAddress address) {
         return configured(NettyChannelBuilder.forAddress(address)
-                .channelFactory(() -> FloodGuard.plain(new NioSocketChannel(), peers), InetSocketAddress.class)
+                .channelFactory(() -> FloodGuard.plain(new NioSocketChannel()), InetSocketAddress.class)
                 .proxyDetector(target -> null)
                 .usePlaintext());
     }

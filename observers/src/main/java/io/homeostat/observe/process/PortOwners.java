@@ -242,11 +242,12 @@ public final class PortOwners {
 
     private ImmutableList<Entry> sockets(String protocol, int port, ImmutableSet<Integer> peers) throws IOException {
         ImmutableList.Builder<Entry> found = ImmutableList.builder();
+        // Others may have as many as they like: most are not taken apart.
+        String ours = String.format(":%04X ", port);
         try (Stream<String> lines = Files.lines(procFs.path("net", protocol), StandardCharsets.US_ASCII)) {
             // The first line has the names of the fields.
-            lines.skip(1).forEach(line -> {
+            lines.skip(1).filter(line -> line.contains(ours)).forEach(line -> {
                 List<String> fields = Splitter.on(' ').omitEmptyStrings().splitToList(line);
-                // Others may have as many as they like.
                 if (fields.size() >= FIELDS
                         && port(fields.get(ADDRESS_FIELD)) == port
                         && peers.contains(port(fields.get(PEER_FIELD)))) {

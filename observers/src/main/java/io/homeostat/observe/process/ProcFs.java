@@ -260,7 +260,7 @@ public final class ProcFs {
     }
 
     /** Whether all user ids of a process are this one: real, effective, saved and that for files. */
-    public boolean isOfUser(long pid, int uid) throws IOException {
+    boolean isOfUser(long pid, int uid) throws IOException {
         List<String> ids = userIds(pid);
         return !ids.isEmpty() && ids.stream().allMatch(Integer.toString(uid)::equals);
     }
