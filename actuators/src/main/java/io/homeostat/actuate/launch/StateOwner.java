@@ -3,6 +3,7 @@ package io.homeostat.actuate.launch;
 import com.google.common.base.Joiner;
 import io.homeostat.actuate.HostileTree;
 import io.homeostat.desired.model.VisibleText;
+import io.homeostat.desired.platform.AccessList;
 import io.homeostat.observe.process.Account;
 import io.homeostat.observe.process.PinnedFile;
 import java.io.IOException;
@@ -238,6 +239,7 @@ final class StateOwner {
         boolean given = false;
         try {
             if (facts.names() == 1) {
+                AccessList.remove(file.path());
                 Files.setAttribute(file.path(), "unix:gid", gid);
                 Files.setAttribute(file.path(), "unix:uid", uid);
                 given = true;
@@ -261,6 +263,7 @@ final class StateOwner {
     }
 
     private void give(PinnedFile directory) throws IOException {
+        AccessList.remove(directory.path());
         give(directory, uid, gid, OWNERS_ALONE);
     }
 

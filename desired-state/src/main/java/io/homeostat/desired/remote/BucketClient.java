@@ -18,6 +18,8 @@ import java.time.DateTimeException;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
@@ -35,7 +37,15 @@ public final class BucketClient {
     private static final String GENERATION = "x-goog-generation";
     private static final String IF_GENERATION = "x-goog-if-generation-match";
     private static final String IF_OTHER_GENERATION = "x-goog-if-generation-not-match";
-    private static final Pattern OBJECTS = Pattern.compile("<Contents>(.*?)</Contents>", Pattern.DOTALL);
+    private static final String BEGIN = "<Contents>";
+    private static final String END = "</Contents>";
+
+    /** More than a fleet has. */
+    private static final int MOST_LISTED = 500_000;
+
+    /** Of 1,000 objects each. */
+    private static final int MOST_PAGES = 1_000;
+
     private static final Pattern KEY = Pattern.compile("<Key>([^<]*)</Key>");
     private static final Pattern MODIFIED = Pattern.compile("<LastModified>([^<]*)</LastModified>");
     private static final Pattern NEXT = Pattern.compile("<NextContinuationToken>([^<]*)</NextContinuationToken>");
@@ -130,10 +140,17 @@ public final class BucketClient {
 
     /** The objects whose names begin so, in order. */
     public ImmutableList<Listed> list(String prefix) throws FetchFailure, InterruptedException {
+        return list(prefix, MOST_PAGES);
+    }
+
+    ImmutableList<Listed> list(String prefix, int mostPages) throws FetchFailure, InterruptedException {
         Place place = Place.of(prefix);
-        ImmutableList.Builder<Listed> found = ImmutableList.builder();
+        List<Listed> found = new ArrayList<>();
         Optional<String> next = Optional.of("");
-        while (next.isPresent()) {
+        for (int page = 0; next.isPresent(); page++) {
+            if (page == mostPages || found.size() > MOST_LISTED) {
+                throw new FetchFailure("the server's listing has no end; is sources.bucket.endpoint right?");
+            }
             String query =
                     (next.get().isEmpty() ? "" : "continuation-token=" + AwsSignature.QUERY.escape(next.get()) + "&")
                             + "list-type=2&prefix=" + AwsSignature.QUERY.escape(place.key());
@@ -146,10 +163,10 @@ public final class BucketClient {
             try {
                 Instant now = RFC_1123_DATE_TIME.parse(
                         answer.headers().firstValue(HttpHeaders.DATE).orElse(""), Instant::from);
-                for (Matcher objects = OBJECTS.matcher(listing); objects.find(); ) {
-                    Instant modified = Instant.parse(first(MODIFIED, objects.group(1)));
+                for (String object : objects(listing)) {
+                    Instant modified = Instant.parse(first(MODIFIED, object));
                     found.add(new Listed(
-                            place.scheme() + "://" + place.bucket() + "/" + first(KEY, objects.group(1)),
+                            place.scheme() + "://" + place.bucket() + "/" + first(KEY, object),
                             Duration.between(modified, now)));
                 }
             } catch (DateTimeException e) {
@@ -159,7 +176,19 @@ public final class BucketClient {
             }
             next = NEXT.matcher(listing).results().findFirst().map(token -> text(token.group(1)));
         }
-        return found.build();
+        return ImmutableList.copyOf(found);
+    }
+
+    private static List<String> objects(String listing) {
+        List<String> objects = new ArrayList<>();
+        for (int end = 0; ; ) {
+            int begin = listing.indexOf(BEGIN, end);
+            end = begin < 0 ? -1 : listing.indexOf(END, begin);
+            if (end < 0) {
+                return objects;
+            }
+            objects.add(listing.substring(begin + BEGIN.length(), end));
+        }
     }
 
     private static String first(Pattern element, String xml) {

@@ -78,6 +78,6 @@ public record Problem(Kind kind, String subject, String file, int line, int colu
     /** {@code file:line:column: message}, for people: who names a file may not be who reads this. */
     @Override
     public String toString() {
-        return VisibleText.line(place()) + ": " + VisibleText.lines(message());
+        return VisibleText.line(place()) + ": " + VisibleText.line(message());
     }
 }

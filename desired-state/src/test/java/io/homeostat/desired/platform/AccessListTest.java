@@ -40,6 +40,10 @@ class AccessListTest {
         assumeTrue(letNobodyWriteTo(listed), "the file system has no access control lists");
         assertEquals("rw-rw-r--", PosixFilePermissions.toString(Files.getPosixFilePermissions(listed)));
         assertTrue(AccessList.mayExist(listed));
+
+        AccessList.remove(listed);
+        assertFalse(AccessList.mayExist(listed));
+        AccessList.remove(listed);
     }
 
     /** As setfacl -m u:nobody:rw does, acl(5): the bits of the group are the mask then. */

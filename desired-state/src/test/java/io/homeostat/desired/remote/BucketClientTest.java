@@ -157,6 +157,17 @@ final class BucketClientTest {
     }
 
     @Test
+    void aListingWithoutEndIsNone() {
+        server.stubFor(get(urlPathEqualTo("/bucket/"))
+                .willReturn(aResponse()
+                        .withHeader("Date", "Fri, 20 Nov 2026 12:00:00 GMT")
+                        .withBody("<NextContinuationToken>more</NextContinuationToken>")));
+        assertTrue(assertThrows(FetchFailure.class, () -> client().list("gs://bucket/r/", 3))
+                .words()
+                .contains("has no end"));
+    }
+
+    @Test
     void whatIsNotThereOrNotAllowedSaysWhatToDo() throws Exception {
         server.stubFor(any(anyUrl()).willReturn(aResponse().withStatus(404)));
         assertEquals(new Read.Missing(), client().get(GOOGLE, Optional.empty()));

@@ -59,6 +59,7 @@ final class ReadOnlyState {
     }
 
     Optional<StateReader> open() {
+        boolean ours = false;
         for (int attempt = 1; ; attempt++) {
             try {
                 Stamps before = stamps();
@@ -66,7 +67,12 @@ final class ReadOnlyState {
                     StateDirectory.requireOneOrNone(directory);
                     return Optional.empty();
                 }
-                StateDirectory.requireOurs(directory);
+                if (!ours) {
+                    StateDirectory.requireOurs(directory);
+                    ours = true;
+                    // That may have taken long.
+                    before = stamps();
+                }
                 Optional<StateReader> reader = attempt(before);
                 if (reader.isPresent()) {
                     return reader;

@@ -4,6 +4,7 @@ import com.google.common.base.Splitter;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.Streams;
 import io.homeostat.desired.model.AgentConfig;
+import io.homeostat.desired.model.VisibleText;
 import io.homeostat.desired.platform.TrustedPath;
 import io.homeostat.desired.state.StateReader.SourceProblem;
 import io.homeostat.reconcile.command.diagnostics.Doctor.Finding;
@@ -47,7 +48,7 @@ public final class TrustChecks {
 
     /** A problem ends with its remedy. */
     private static Finding finding(SourceProblem problem) {
-        List<String> words = WHY_AND_REMEDY.splitToList(problem.message());
+        List<String> words = WHY_AND_REMEDY.splitToList(VisibleText.line(problem.message()));
         return Finding.fail(CHECK, words.getFirst(), words.getLast());
     }
 
