@@ -1,6 +1,7 @@
 package io.homeostat.actuate.launch;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
@@ -153,6 +154,37 @@ class StateOwnerTest {
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
+    }
+
+    /** Whoever lets a group in later would let the former user in as well. */
+    @Test
+    void whatTheFormerUserHasGrantedByListsIsTakenBack() throws Exception {
+        assumeTrue("amd64".equals(System.getProperty("os.arch")), "the numbers of system calls are others");
+        for (Path each : List.of(state, inner, file)) {
+            assumeTrue(
+                    perl(
+                            "my $list = pack('V(vvV)5', 2, 1, 7, -1, 2, 7, " + FORMER
+                                    + ", 4, 0, -1, 16, 7, -1, 32, 0, -1);",
+                            "syscall(188, $ARGV[0], $name, $list, length($list), 0)",
+                            each),
+                    "the file system has no access control lists");
+        }
+
+        assertEquals(Optional.empty(), owner().own(state));
+
+        for (Path each : List.of(state, inner, file)) {
+            assertFalse(perl("", "syscall(191, $ARGV[0], $name, 0, 0) < 0", each), each.toString());
+        }
+    }
+
+    /** Whether an expression is 0. */
+    private static boolean perl(String before, String expression, Path file) throws Exception {
+        String program = "my $name = 'system.posix_acl_access';" + before + "exit(" + expression + " ? 1 : 0)";
+        return new ProcessBuilder("perl", "-e", program, file.toString())
+                        .inheritIO()
+                        .start()
+                        .waitFor()
+                == 0;
     }
 
     /** As by linkat(2) of what the former user has open. */
