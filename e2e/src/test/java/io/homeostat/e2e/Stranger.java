@@ -40,7 +40,7 @@ final class Stranger implements AutoCloseable {
 
     /** Runs, and is not stopped either. */
     boolean isUnharmed() {
-        return process.isAlive() && stat().contains(") S ");
+        return process.isAlive() && !stat().matches(".*\\) [TtXZ] .*");
     }
 
     @Override

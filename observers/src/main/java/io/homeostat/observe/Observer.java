@@ -55,13 +55,13 @@ public interface Observer {
         @Nullable
         WorkloadSpec of(Instance instance);
 
-        /** Whether another workload, of which nothing is left, may come back and tell what has become of an instance. */
+        /** Returns whether another workload, of which nothing is left, may come back and say what has become of an instance. */
         default boolean mayReturn(WorkloadId other) {
             return true;
         }
 
         /**
-         * Of what was declared once and is not any more: nothing of it is checked.
+         * The checks of a workload that was declared once and is not any more: there are none.
          *
          * @param declared whether another workload is
          */

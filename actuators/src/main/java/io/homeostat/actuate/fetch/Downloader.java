@@ -20,6 +20,7 @@ import java.net.URISyntaxException;
 import java.nio.channels.ClosedByInterruptException;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Optional;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.locks.Lock;
 import java.util.function.Consumer;
@@ -150,40 +151,6 @@ public final class Downloader implements AutoCloseable {
 
     private void fetch(String key, Source source, Path file, Progress progress, Consumer<ArrivingArchive> reader)
             throws ActuationFailure, IOException, InterruptedException {
-        Semaphore ofServer = turnsOfServers.get(server(source));
-        await(ofServer, source);
-        try {
-            await(turns, source);
-            try {
-                fetchInTurn(key, source, file, progress, reader);
-            } finally {
-                turns.release();
-            }
-        } finally {
-            ofServer.release();
-        }
-    }
-
-    private static String server(Source source) {
-        try {
-            return String.valueOf(new URI(source.url()).getAuthority());
-        } catch (URISyntaxException e) {
-            // It is told to who declares it when it is fetched.
-            return "";
-        }
-    }
-
-    private static void await(Semaphore turn, Source source) throws InterruptedException {
-        if (!turn.tryAcquire()) {
-            LOG.info(
-                    "the download of {} waits until another one has ended: as many as may be are under way",
-                    source.shownUrl());
-            turn.acquire();
-        }
-    }
-
-    private void fetchInTurn(String key, Source source, Path file, Progress progress, Consumer<ArrivingArchive> reader)
-            throws ActuationFailure, IOException, InterruptedException {
         try (PartialDownload partial = PartialDownload.open(disk, file, key, source.shownUrl(), reader, spareChunks)) {
             DownloadRoom room = new DownloadRoom(disk, layout.downloads(), limits.get());
             DownloadAttempt attempt = new DownloadAttempt(key, source, partial, file, progress, http, room, timing);
@@ -201,7 +168,7 @@ public final class Downloader implements AutoCloseable {
         for (int number = 1; ; number++) {
             boolean hadLeftovers = partial.resumableBytes() > 0;
             try {
-                return attempt.run();
+                return inTurn(source, attempt);
             } catch (FailedAttempt failed) {
                 if (failed.isWorthless()) {
                     partial.discard();
@@ -217,6 +184,47 @@ public final class Downloader implements AutoCloseable {
                     throw failure(source, failed, number);
                 }
             }
+        }
+    }
+
+    /** Whoever pauses holds up no others. */
+    private String inTurn(Source source, DownloadAttempt attempt)
+            throws FailedAttempt, ActuationFailure, IOException, InterruptedException {
+        Optional<String> server = server(source);
+        if (server.isEmpty()) {
+            return attempt.run();
+        }
+        Semaphore ofServer = turnsOfServers.get(server.get());
+        await(ofServer, source);
+        try {
+            await(turns, source);
+            try {
+                return attempt.run();
+            } finally {
+                turns.release();
+            }
+        } finally {
+            ofServer.release();
+        }
+    }
+
+    /** Empty where it is a file of this machine, or no URL, of which who declares it is told when it is fetched. */
+    private static Optional<String> server(Source source) {
+        try {
+            return Optional.ofNullable(new URI(source.url()).getAuthority());
+        } catch (URISyntaxException e) {
+            return Optional.empty();
+        }
+    }
+
+    private void await(Semaphore turn, Source source) throws InterruptedException {
+        if (!turn.tryAcquire()) {
+            LOG.info(
+                    "the download of {} waits: {} are under way at most, and {} of one server",
+                    source.shownUrl(),
+                    AT_ONCE,
+                    OF_ONE_SERVER);
+            turn.acquire();
         }
     }
 

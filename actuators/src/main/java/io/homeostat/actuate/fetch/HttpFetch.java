@@ -393,7 +393,7 @@ final class HttpFetch implements AutoCloseable {
             parts.add(new Part.Bytes(buffers.size() > FEW ? List.of(together(buffers)) : buffers));
         }
 
-        /** Of chunks of a byte each takes a hundred times its length. */
+        /** Copies many small buffers into one: a buffer of one byte takes a hundred times its content. */
         private static ByteBuffer together(List<ByteBuffer> buffers) {
             ByteBuffer all = ByteBuffer.allocate(
                     buffers.stream().mapToInt(ByteBuffer::remaining).sum());

@@ -272,11 +272,11 @@ final class PartialDownload implements AutoCloseable {
         private final Thread thread;
         private volatile @Nullable String result;
         private boolean used;
+        private boolean begun;
         private int taken;
 
         HashingThread(Semaphore spare) {
             this.spare = spare;
-            free.add(Chunk.empty());
             // A platform thread: hashing never waits, so on a carrier thread it would keep others from running.
             thread = Thread.ofPlatform().daemon().name("sha256").start(this::run);
         }
@@ -284,7 +284,10 @@ final class PartialDownload implements AutoCloseable {
         /** An empty chunk to fill; waits until hashing has caught up. */
         Chunk take() throws InterruptedException {
             Chunk chunk = free.poll();
-            if (chunk == null && taken < CHUNKS - 1 && spare.tryAcquire()) {
+            if (chunk == null && !begun) {
+                begun = true;
+                chunk = Chunk.empty();
+            } else if (chunk == null && taken < CHUNKS - 1 && spare.tryAcquire()) {
                 taken++;
                 chunk = Chunk.empty();
             }

@@ -277,7 +277,7 @@ public final class Stopper {
                 FailureCause.Kind.UNKILLABLE,
                 id.brief() + " could not be stopped: SIGKILL did not end " + named(processes)
                         + "; a process in state D waits for a device or a file system, see dmesg; one that is traced can't"
-                        + " end before its tracer, end the last that is named",
+                        + " end before its tracer, end the tracer that is named last",
                 false);
     }
 

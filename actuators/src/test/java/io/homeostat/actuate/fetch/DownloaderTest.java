@@ -285,10 +285,10 @@ final class DownloaderTest extends DownloadTestBed {
             Thread first = Thread.startVirtualThread(() -> failure(other, source(slow.url(), other, 1), few));
             asked.await();
 
-            Thread.currentThread().interrupt();
-            assertThrows(
+            Thread waiting = Thread.startVirtualThread(() -> assertThrows(
                     InterruptedException.class,
-                    () -> few.download(key, source(second == null ? slow.url() : second, key, 1), Progress.NONE));
+                    () -> few.download(key, source(second == null ? slow.url() : second, key, 1), Progress.NONE)));
+            await().atMost(Duration.ofMinutes(1)).until(() -> waiting.getState() == Thread.State.WAITING);
             if (second == null) {
                 few.download(key, source(), Progress.NONE);
                 assertTrue(Files.exists(machine.layout().archive(key)));
@@ -296,6 +296,8 @@ final class DownloaderTest extends DownloadTestBed {
                 bucket.verify(0, getRequestedFor(urlPathEqualTo(PATH)));
             }
             assertEquals(1, slow.requests().size());
+            waiting.interrupt();
+            waiting.join();
 
             answered.countDown();
             first.join();

@@ -41,7 +41,7 @@ public final class AccessList {
 
     private AccessList() {}
 
-    /** Removes that of a file or directory, and that of what will be made in it. Follows links. */
+    /** Removes the access list of a file or directory, and the default one for what is made in it. Follows links. */
     public static void remove(Path file) throws IOException {
         for (String attribute : new String[] {ATTRIBUTE, OF_ENTRIES}) {
             try (Arena arena = Arena.ofConfined()) {

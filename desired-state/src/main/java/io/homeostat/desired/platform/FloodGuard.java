@@ -110,6 +110,8 @@ public final class FloodGuard extends ChannelDuplexHandler {
             ChannelFuture _ = context.connect(remote, local, promise);
         } else {
             promise.setFailure(unavailable("not connected to again yet: a connection was " + flood));
+            // Nobody else does it, and it has a descriptor already.
+            ChannelFuture _ = context.close();
         }
     }
 

@@ -198,11 +198,11 @@ public final class GrpcTransport implements AutoCloseable {
         }
 
         private @Nullable Throwable problem(Channel connection) {
-            UnixDomainPrincipal server = connection.config().getOption(SERVER);
-            if (server == null) {
-                return new ClosedChannelException();
-            }
             try {
+                UnixDomainPrincipal server = connection.config().getOption(SERVER);
+                if (server == null) {
+                    return new ClosedChannelException();
+                }
                 return rule.objection(server.user())
                         .map(refusal::withDescription)
                         .map(Status::asRuntimeException)

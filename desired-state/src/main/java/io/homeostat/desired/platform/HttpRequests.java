@@ -33,8 +33,8 @@ public final class HttpRequests {
             System.setProperty(MAX_FIELDS, Integer.toString(MOST_OF_FIELDS));
         }
         // The JDK's client takes a chunk of 80000000 bytes (hexadecimal) for one of a negative length, and then loops
-        // on a
-        // thread that nothing ends, unless it checks what it asserts.
+        // for
+        // ever, unless it checks what it asserts.
         ClassLoader.getPlatformClassLoader().setClassAssertionStatus("jdk.internal.net.http.ResponseContent", true);
     }
 

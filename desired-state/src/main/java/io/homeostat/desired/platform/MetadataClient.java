@@ -99,8 +99,10 @@ public final class MetadataClient implements MetadataServer, AutoCloseable {
         } catch (TimeoutException e) {
             return unreachable(shown, "no answer within " + timeout.toMillis() + " ms");
         } catch (ExecutionException e) {
-            // The JDK's client leaves a connection open on which something else than HTTP comes.
-            close();
+            if (!(e.getCause() instanceof ConnectException)) {
+                // The JDK's client leaves a connection open on which something else than HTTP comes.
+                close();
+            }
             return unreachable(shown, problem(e.getCause()));
         } finally {
             // Closes the connection if the answer is no longer awaited.

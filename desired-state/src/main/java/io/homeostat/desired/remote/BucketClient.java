@@ -149,7 +149,9 @@ public final class BucketClient {
         Optional<String> next = Optional.of("");
         for (int page = 0; next.isPresent(); page++) {
             if (page == mostPages || found.size() > MOST_LISTED) {
-                throw new FetchFailure("the server's listing has no end; is sources.bucket.endpoint right?");
+                throw new FetchFailure(
+                        "the server lists more than " + MOST_LISTED
+                                + " objects, or its listing has no end; name a prefix that only reports have, and look whether sources.bucket.endpoint is right");
             }
             String query =
                     (next.get().isEmpty() ? "" : "continuation-token=" + AwsSignature.QUERY.escape(next.get()) + "&")

@@ -164,7 +164,7 @@ final class BucketClientTest {
                         .withBody("<NextContinuationToken>more</NextContinuationToken>")));
         assertTrue(assertThrows(FetchFailure.class, () -> client().list("gs://bucket/r/", 3))
                 .words()
-                .contains("has no end"));
+                .contains("has no end;"));
     }
 
     @Test

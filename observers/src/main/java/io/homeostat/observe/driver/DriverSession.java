@@ -115,10 +115,10 @@ public final class DriverSession implements AutoCloseable {
     /** How much of what a driver says of itself is shown. */
     private static final int SHOWN = 200;
 
-    /** Of a Timestamp: the first one of the year 1. */
+    /** The first second that a Timestamp may have, that of the year 1. */
     private static final long FIRST_SECOND = -62_135_596_800L;
 
-    /** Of a Timestamp: the last one of the year 9999. */
+    /** The last second that a Timestamp may have, that of the year 9999. */
     private static final long LAST_SECOND = 253_402_300_799L;
 
     /** Between two attempts to read a driver's fingerprint. */

@@ -133,6 +133,24 @@ public final class ProbeHealth implements InstanceHealth {
         Owner of(InetSocketAddress from, InetSocketAddress to, boolean speaks);
     }
 
+    /** Knows whether it is being found out whose a connection is, for which the workload can do nothing. */
+    private static final class Looking implements Attribution {
+        private final Attribution attribution;
+        private volatile boolean isUnderWay;
+
+        Looking(Attribution attribution) {
+            this.attribution = attribution;
+        }
+
+        @Override
+        public Owner of(InetSocketAddress from, InetSocketAddress to, boolean speaks) {
+            isUnderWay = true;
+            Owner owner = attribution.of(from, to, speaks);
+            isUnderWay = false;
+            return owner;
+        }
+    }
+
     @Override
     public Observation<Running> of(Instance instance, Running running, @Nullable WorkloadSpec spec) {
         if (spec == null) {
@@ -180,8 +198,9 @@ public final class ProbeHealth implements InstanceHealth {
             case Owner.Gone() ->
                 failed(
                         Verdict.UNHEALTHY,
-                        "nobody listens on " + where
-                                + " any more, and who answered there can't be seen; have it listen");
+                        "the connection to " + where
+                                + " was closed before it could be seen who answers there; keep it open until the answer is"
+                                + " read, or probe over tcp");
             case Owner.Unknown() -> longEnoughAlive(answer, running, "who answers on " + where + " can't be seen");
         };
     }
@@ -211,13 +230,14 @@ public final class ProbeHealth implements InstanceHealth {
             @Nullable ProgramUser user,
             ProcessSettings settings,
             Attribution attribution) {
+        Looking looking = new Looking(attribution);
         if (probe.http() != null) {
             String url = probe.http().url();
-            return within(timeout, "GET " + Redaction.url(url), () -> http(url, timeout, attribution));
+            return within(timeout, looking, "GET " + Redaction.url(url), () -> http(url, timeout, looking));
         }
         if (probe.tcp() != null) {
             String address = probe.tcp().address();
-            return within(timeout, "connecting to " + address, () -> tcp(resolved(address), timeout, attribution));
+            return within(timeout, looking, "connecting to " + address, () -> tcp(resolved(address), timeout, looking));
         }
         if (probe.exec() != null) {
             return new Answer(exec(probe.exec(), timeout, user, settings), null);
@@ -227,8 +247,9 @@ public final class ProbeHealth implements InstanceHealth {
             String question = "the health check of " + grpc.address();
             return within(
                     timeout,
+                    looking,
                     question,
-                    () -> grpc(resolved(grpc.address()), grpc.service(), question, timeout, attribution));
+                    () -> grpc(resolved(grpc.address()), grpc.service(), question, timeout, looking));
         }
         return new Answer(failed(Verdict.UNKNOWN, "the probe names no way to ask"), null);
     }
@@ -430,12 +451,17 @@ public final class ProbeHealth implements InstanceHealth {
      * Name resolution and slow headers have no timeout of their own, so the probe runs on a thread of its own and is abandoned at the
      * timeout.
      */
-    private Answer within(Duration timeout, String question, Callable<Answer> ask) {
+    private Answer within(Duration timeout, Looking looking, String question, Callable<Answer> ask) {
         FutureTask<Answer> task = new FutureTask<>(ask);
         Thread thread = Thread.ofVirtual().name("probe").start(task);
         try {
             return task.get(timeout.toNanos(), TimeUnit.NANOSECONDS);
         } catch (TimeoutException e) {
+            if (looking.isUnderWay) {
+                return unanswered(
+                        Verdict.UNKNOWN,
+                        question + ": who answers could not be seen within " + timeout.toMillis() + " ms");
+            }
             return unanswered(Verdict.HUNG, question + " was not answered within " + timeout.toMillis() + " ms");
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();

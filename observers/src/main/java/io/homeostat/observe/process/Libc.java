@@ -310,7 +310,7 @@ public final class Libc {
         }
     }
 
-    /** As {@link #open(String, int, int)}, but ELOOP where a link of /proc that names no file leads, openat2(2); ENOSYS before Linux 5.6. */
+    /** Opens a file as {@link #open(String, int, int)} does, but fails with ELOOP where a link of /proc leads that names no file, openat2(2); with ENOSYS before Linux 5.6. */
     static int openWithoutMagicLinks(String path, int flags) {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment name = arena.allocateFrom(path);

@@ -47,7 +47,7 @@ public final class PortOwners {
     private static final int FIELDS = 10;
     private static final int HEXADECIMAL = 16;
     private static final int WORD = 4;
-    /** That of the other end of a listening socket. */
+    /** The port at the other end of a listening socket. */
     private static final int NO_PORT = 0;
     /** That of a connection that nobody has accepted, or whose process has closed it. */
     private static final String NO_INODE = "0";
@@ -84,7 +84,7 @@ public final class PortOwners {
         /** Certainly none of its processes; {@code words} name the one it is, as far as that may be seen. */
         record Other(String words) implements Owner {}
 
-        /** Somebody who has stopped listening, and given up the connection. */
+        /** Somebody who has closed the connection before it could be seen who it was. */
         record Gone() implements Owner {}
 
         /** It can't be seen: another host, another network namespace, or files that we may not look at. */
@@ -131,8 +131,9 @@ public final class PortOwners {
             }
             // Both in one go: who listens for a connection that nobody has accepted is in the table before it.
             ImmutableList<Entry> all = sockets(to.getPort(), ImmutableSet.of(NO_PORT, from.getPort()));
-            List<Entry> others =
-                    all.stream().filter(entry -> entry.peer().equals(from)).toList();
+            List<Entry> others = all.stream()
+                    .filter(entry -> entry.peer().equals(from) && isSame(entry.local(), to))
+                    .toList();
             ImmutableList<Entry> owned = others.stream()
                     .filter(entry -> !entry.inode().equals(NO_INODE))
                     .collect(ImmutableList.toImmutableList());
@@ -208,7 +209,14 @@ public final class PortOwners {
 
     private boolean isConnected(InetSocketAddress from, InetSocketAddress to) throws IOException {
         return sockets(from.getPort(), ImmutableSet.of(to.getPort())).stream()
-                .anyMatch(entry -> entry.local().equals(from) && entry.state().equals(ESTABLISHED));
+                .anyMatch(entry -> entry.local().equals(from)
+                        && isSame(entry.peer(), to)
+                        && entry.state().equals(ESTABLISHED));
+    }
+
+    /** Connections to other addresses may have the same ports at both ends. To no address in particular is to this host. */
+    private static boolean isSame(InetSocketAddress found, InetSocketAddress asked) {
+        return found.equals(asked) || (asked.getAddress().isAnyLocalAddress() && found.getPort() == asked.getPort());
     }
 
     /** The sockets of which the kernel chooses one: the most exact address wins, and the own family before both. */

@@ -154,11 +154,27 @@ public final class ProcessTree {
         Optional<String> mark = running.mark(stat).filter(other -> !other.equals(launchId));
         Optional<LaunchDirectory> other =
                 mark.isPresent() ? LaunchDirectory.noted(layout, mark.get()) : Optional.empty();
-        Optional<Born> born = other.isPresent() ? other.get().born() : Optional.empty();
+        if (other.isEmpty()) {
+            return mark.isPresent() && isKept(running, stat, mark.get());
+        }
+        Optional<Born> born = other.get().born();
         return born.isPresent()
                 && born.get().identity().bootId().equals(procFs.bootId())
                 && (isOfThisWorkload(other.get())
                         || running.comesOf(stat, born.get().identity()));
+    }
+
+    /** Whether it comes of a keeper of that launch, though the state does not know it, as after a backup was restored. */
+    private boolean isKept(RunningProcesses running, Stat stat, String mark) {
+        Set<Long> passed = new HashSet<>();
+        for (Stat above = running.of(stat.parent());
+                above != null && passed.add(above.pid());
+                above = running.of(above.parent())) {
+            if (procFs.keeps(above.pid(), mark)) {
+                return true;
+            }
+        }
+        return false;
     }
 
     private boolean isOfThisWorkload(LaunchDirectory launch) {

@@ -121,12 +121,13 @@ public final class TtrpcChannel extends Channel implements AutoCloseable {
             }
         }
 
-        /** Who floods would keep a processor busy. */
+        /** Counts a frame that no call needs: without a bound a guest could keep a processor busy. */
         private void unneeded(int bytes) throws IOException {
-            spare.take(1 + bytes / SPARE_BYTES);
-            if (spare.available(ticker.read()) < 0) {
+            // One long answer to what was given up is no flood.
+            if (spare.available(ticker.read()) <= 0) {
                 throw new IOException("it sends too much that no call needs");
             }
+            spare.take(1 + bytes / SPARE_BYTES);
         }
 
         @Override
@@ -383,7 +384,7 @@ public final class TtrpcChannel extends Channel implements AutoCloseable {
             return known;
         }
 
-        /** Whether it was of use. */
+        /** Returns whether the call needed it. */
         private boolean received(Frame frame) {
             switch (frame.type()) {
                 case Frame.RESPONSE -> answered(frame.payload());

@@ -85,6 +85,17 @@ class ProcessTreeTest {
         assertMembers(List.of(110L, 111L, 200L, 201L, 202L, 203L), grouped(all));
     }
 
+    /** As after a backup was restored: what was launched since has a keeper, and no note. */
+    @Test
+    void whatAKeeperHasLaunchedIsItsLaunchsThoughNobodyKnowsThat() throws Exception {
+        String mark = LaunchMarks.LAUNCH + "=l2";
+        proc.process(198, 1, 198, 5049, LaunchMarks.KEEPER + "=l3")
+                .process(199, 1, 199, 5049, LaunchMarks.KEEPER + "=l2");
+        proc.process(200, 199, 200, 5050, mark).process(201, 200, 201, 5051, mark);
+        proc.process(202, 198, 202, 5052, mark);
+        assertMembers(List.of(202L), grouped("200\n201\n202\n"));
+    }
+
     @Test
     void ofTheLaunchesOfOneWorkloadTheMarkTells() throws Exception {
         proc.process(110, 1, 110, 5100, LaunchMarks.LAUNCH + "=l2");

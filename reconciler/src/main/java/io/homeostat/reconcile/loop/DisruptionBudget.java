@@ -42,7 +42,7 @@ final class DisruptionBudget {
     /** To be stopped once what is part of them has ended. */
     private final Set<WorkloadId> ending = ConcurrentHashMap.newKeySet();
 
-    /** Those that can't be looked at. Not stored: whoever begins looks for himself, and for as long. */
+    /** Workloads that can't be looked at. Not stored: each agent counts from its own start. */
     private final Map<WorkloadId, Blindness> unseen = new ConcurrentHashMap<>();
 
     /** From the latest look at the host; null before the first one. */

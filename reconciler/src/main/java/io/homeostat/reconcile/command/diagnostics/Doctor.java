@@ -1,5 +1,6 @@
 package io.homeostat.reconcile.command.diagnostics;
 
+import com.google.common.base.Splitter;
 import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.observe.limits.CgroupLayout;
@@ -9,6 +10,7 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Clock;
 import java.util.Collection;
+import java.util.List;
 import java.util.Locale;
 
 /** Looks at everything that the agent needs of this host. Creates and changes nothing, neither file nor process. */
@@ -84,6 +86,7 @@ public final class Doctor {
      * @param remedy what to do about it; empty when all is well
      */
     public record Finding(String check, Level level, String message, String remedy) {
+        private static final Splitter WHY_AND_REMEDY = Splitter.on("; ").limit(2);
 
         public enum Level {
             OK,
@@ -107,6 +110,12 @@ public final class Doctor {
 
         static Finding fail(String check, String message, String remedy) {
             return new Finding(check, Level.FAIL, message, remedy);
+        }
+
+        /** @param sentence what is wrong, and after the first semicolon the remedy */
+        static Finding fail(String check, String sentence) {
+            List<String> words = WHY_AND_REMEDY.splitToList(sentence);
+            return fail(check, words.getFirst(), words.size() > 1 ? words.getLast() : "");
         }
     }
 }

@@ -42,7 +42,7 @@ public final class ReceiverChecks {
                     "install it, or correct exec in agent.yaml");
         }
         return UserSwitch.problem(file.get())
-                .map(why -> Finding.fail("notify", hook + ": " + why, ""))
+                .map(why -> Finding.fail("notify", hook + ": " + why))
                 .orElse(Finding.ok("notify", hook + ": " + program + " can be executed"));
     }
 

@@ -1,6 +1,5 @@
 package io.homeostat.reconcile.command.diagnostics;
 
-import com.google.common.base.Splitter;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.Streams;
 import io.homeostat.desired.model.AgentConfig;
@@ -10,14 +9,12 @@ import io.homeostat.desired.state.StateReader.SourceProblem;
 import io.homeostat.reconcile.command.diagnostics.Doctor.Finding;
 import java.nio.file.Path;
 import java.util.Collection;
-import java.util.List;
 import java.util.Optional;
 import java.util.stream.Stream;
 
 /** Whether others can change what the agent obeys. */
 public final class TrustChecks {
     private static final String CHECK = "trust";
-    private static final Splitter WHY_AND_REMEDY = Splitter.on("; ").limit(2);
 
     private TrustChecks() {}
 
@@ -48,8 +45,7 @@ public final class TrustChecks {
 
     /** A problem ends with its remedy. */
     private static Finding finding(SourceProblem problem) {
-        List<String> words = WHY_AND_REMEDY.splitToList(VisibleText.line(problem.message()));
-        return Finding.fail(CHECK, words.getFirst(), words.getLast());
+        return Finding.fail(CHECK, VisibleText.line(problem.message()));
     }
 
     private static Optional<Finding> finding(Path path, TrustedPath.Walk walk, boolean isRoot) {
