@@ -47,7 +47,7 @@ public final class HostileTree {
     private boolean cameIn;
     private int names;
 
-    /** How an entry is opened before it is looked at; for tests, which exchange it at that moment. */
+    /** Opens an entry before it is looked at; for tests, which exchange it at that moment. */
     @FunctionalInterface
     interface Opening {
         PinnedFile open(Path entry) throws IOException;

@@ -187,7 +187,7 @@ public final class Downloader implements AutoCloseable {
         }
     }
 
-    /** Whoever pauses holds up no others. */
+    /** Makes one attempt when it has a turn. A pause between two attempts holds up no others. */
     private String inTurn(Source source, DownloadAttempt attempt)
             throws FailedAttempt, ActuationFailure, IOException, InterruptedException {
         Optional<String> server = server(source);

@@ -347,13 +347,13 @@ final class HttpFetch implements AutoCloseable {
      * connection breaks.
      */
     private final class HttpBody implements BodySubscriber<HttpBody>, Body {
-        /** How many parts (of up to 16 KiB) may be queued for the reader. */
+        /** The number of parts, of up to 16 KiB each, that may be queued for the reader. */
         private static final int WINDOW = 16;
 
-        /** How many buffers a part may have; the client makes one of each chunk. */
+        /** The number of buffers that a part may have; the client makes one of each chunk. */
         private static final int FEW = 4;
 
-        /** Of its own, as nothing else closes a connection with an invalid answer. */
+        /** A client for this answer alone: nothing but its shutdown closes a connection with an invalid answer. */
         final HttpClient client = HttpRequests.client().build();
 
         private final LinkedBlockingQueue<Part> parts = new LinkedBlockingQueue<>();

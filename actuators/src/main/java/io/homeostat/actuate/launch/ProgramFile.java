@@ -91,7 +91,7 @@ final class ProgramFile {
         }
     }
 
-    /** Whoever it belongs to may exchange it at any time for what has to be waited for. */
+    /** Opens a program whose owner may exchange it at any time for what has to be waited for. */
     private static FileChannel open(Path file) throws IOException {
         try (PinnedFile pinned = PinnedFile.following(file)) {
             return pinned.read(file.toString());

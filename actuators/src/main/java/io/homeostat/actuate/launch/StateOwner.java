@@ -163,7 +163,7 @@ final class StateOwner {
         return (directory.mode() & PERMISSIONS) == CHANGING_HANDS;
     }
 
-    /** Who has a directory, or had it before it was taken. */
+    /** Returns who has a directory, or had it before it was taken. */
     private static int owner(PinnedFile.Facts directory) {
         return isChangingHands(directory) && directory.uid() == 0 ? directory.gid() : directory.uid();
     }

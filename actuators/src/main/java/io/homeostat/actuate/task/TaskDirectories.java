@@ -48,7 +48,7 @@ public final class TaskDirectories {
     private static final int OURS = 0700;
     private static final int OUTSIDERS_PASS = 0001;
 
-    /** Who is in the group may pass through, to what they know the name of. */
+    /** The group may pass through, to what its members know the name of. */
     private static final int PASSED_BY_GROUP = 0710;
 
     private static final int PERMISSIONS = 07777;

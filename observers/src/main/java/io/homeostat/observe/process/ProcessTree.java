@@ -166,15 +166,9 @@ public final class ProcessTree {
 
     /** Whether it comes of a keeper of that launch, though the state does not know it, as after a backup was restored. */
     private boolean isKept(RunningProcesses running, Stat stat, String mark) {
-        Set<Long> passed = new HashSet<>();
-        for (Stat above = running.of(stat.parent());
-                above != null && passed.add(above.pid());
-                above = running.of(above.parent())) {
-            if (procFs.keeps(above.pid(), mark)) {
-                return true;
-            }
-        }
-        return false;
+        return running.withAncestors(stat).stream()
+                .filter(above -> above.pid() != stat.pid())
+                .anyMatch(above -> procFs.keeps(above.pid(), mark));
     }
 
     private boolean isOfThisWorkload(LaunchDirectory launch) {

@@ -3,13 +3,14 @@ package io.homeostat.observe.process;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableListMultimap;
 import com.google.common.collect.ImmutableMap;
+import com.google.common.collect.ImmutableSet;
 import com.google.common.collect.Multimaps;
 import io.homeostat.desired.state.Identity.ProcessIdentity;
 import io.homeostat.observe.process.ProcFs.ProcessKey;
 import io.homeostat.observe.process.ProcFs.Stat;
 import java.io.IOException;
 import java.nio.file.FileSystemException;
-import java.util.HashSet;
+import java.util.LinkedHashSet;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
@@ -151,14 +152,17 @@ public final class RunningProcesses {
         if (running == null || !running.is(main)) {
             return false;
         }
+        return withAncestors(stat).contains(running) || stat.session() == main.pid();
+    }
+
+    /** A process, its parent, that one's parent, and so on, as far as they run. */
+    ImmutableSet<Stat> withAncestors(Stat stat) {
         // Numbers are read one after another: two of them could be each other's parents.
-        Set<Long> passed = new HashSet<>();
-        for (Stat next = stat; next != null && passed.add(next.pid()); next = byPid.get(next.parent())) {
-            if (next.equals(running)) {
-                return true;
-            }
+        Set<Stat> found = new LinkedHashSet<>();
+        for (Stat next = stat; next != null && found.add(next); next = byPid.get(next.parent())) {
+            // What is added is all there is to do.
         }
-        return stat.session() == main.pid();
+        return ImmutableSet.copyOf(found);
     }
 
     ImmutableList<Stat> session(long session) {

@@ -114,6 +114,11 @@ public final class UserSwitch {
         return objection(program).map(found -> found.why() + "; " + found.remedy() + ", or remove asRoot");
     }
 
+    /** Why a command of the configuration is not run, as {@link #problem(Path)}; empty, too, when its program is not there. */
+    public static Optional<String> problem(List<String> command) {
+        return command.stream().findFirst().flatMap(Executables::find).flatMap(UserSwitch::problem);
+    }
+
     /** Why a program of the configuration is not run, as a sentence with its remedy; empty when it may be. */
     public static Optional<String> problem(Path program) {
         try {

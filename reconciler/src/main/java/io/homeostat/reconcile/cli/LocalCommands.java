@@ -18,7 +18,6 @@ import io.homeostat.desired.yaml.Explain.Explanation;
 import io.homeostat.desired.yaml.JsonSchema;
 import io.homeostat.desired.yaml.Problem;
 import io.homeostat.observe.Observation;
-import io.homeostat.observe.process.Executables;
 import io.homeostat.observe.process.UserSwitch;
 import io.homeostat.reconcile.command.DocumentTexts;
 import io.homeostat.reconcile.command.MachineCheck;
@@ -118,10 +117,8 @@ final class LocalCommands {
         Stream<Problem> untrusted = new MachineSources(config, ImmutableList::of, Choice.ALL, root)
                 .untrusted(clock).stream().map(LocalCommands::problem);
         Stream<Problem> hooks = config.hooks().stream()
-                .flatMap(hook -> hook.exec().stream().limit(1))
-                .flatMap(program -> Executables.find(program).stream())
-                .flatMap(program -> UserSwitch.problem(program).stream()
-                        .map(why -> new Problem(Problem.Kind.UNTRUSTED, "", path.toString(), 0, 0, "notify", why)));
+                .flatMap(hook -> UserSwitch.problem(hook.exec()).stream())
+                .map(why -> new Problem(Problem.Kind.UNTRUSTED, "", path.toString(), 0, 0, "notify", why));
         return Streams.concat(
                 config
                         .metrics()

@@ -10,7 +10,6 @@ import io.homeostat.desired.platform.Backoff;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.state.StateStore;
 import io.homeostat.desired.state.StoreException;
-import io.homeostat.observe.process.Executables;
 import io.homeostat.observe.process.UserSwitch;
 import io.homeostat.reconcile.agent.hooks.HookWorker.Retries;
 import java.nio.charset.StandardCharsets;
@@ -134,11 +133,7 @@ public final class Hooks implements AutoCloseable {
      */
     private Optional<HookWorker> worker(String name, AgentConfig.Hook hook, long told) {
         // Said again when it is to be told, which may be too late.
-        hook.exec().stream()
-                .limit(1)
-                .flatMap(program -> Executables.find(program).stream())
-                .flatMap(program -> UserSwitch.problem(program).stream())
-                .forEach(problem -> LOG.warn("{}: {}", name, problem));
+        UserSwitch.problem(hook.exec()).ifPresent(problem -> LOG.warn("{}: {}", name, problem));
         try {
             return Optional.of(new HookWorker(
                     name, hook, HookCall.of(hook, directory), store, machine, told, retries, this::passed, deliveries));
