@@ -245,7 +245,8 @@ public final class Daemon {
                         // Whoever starts it again gets one that knows what runs, and reads files anew.
                         store.checkInPlace();
                         server.ensure();
-                        ui.ensure();
+                        metrics.ensure();
+                        ui.ensure(server::run);
                     }
                 } finally {
                     manager.stopping();
@@ -287,9 +288,7 @@ public final class Daemon {
                     Modules.Part.TELEMETRY,
                     start,
                     environment.clock().instant(),
-                    metrics.isAsWanted()
-                            ? Optional.empty()
-                            : Optional.of(unserved(config.metrics().listen())));
+                    Optional.of(metrics.problem()).filter(why -> !why.isEmpty()));
         }
     }
 
@@ -330,10 +329,6 @@ public final class Daemon {
         }
     }
 
-    private static String unserved(String listen) {
-        return "nothing is served at " + listen + "; the agent's log says why";
-    }
-
     private ImmutableList<String> problems(
             Agent agent,
             LoopWatch watch,
@@ -341,7 +336,7 @@ public final class Daemon {
             UiEndpoint ui,
             Hooks hooks,
             JournalForwarding journal) {
-        String unserved = metrics.isAsWanted() ? "" : "metrics.listen: " + unserved(metrics.wanted());
+        String unserved = metrics.problem().isEmpty() ? "" : "metrics.listen: " + metrics.problem();
         return Stream.of(
                         ImmutableList.of(
                                 watch.problem().orElse(""), invalid, unserved, ui.problem(), agent.fleetProblem()),

@@ -1,5 +1,7 @@
 package io.homeostat.reconcile.agent.telemetry;
 
+import com.google.common.net.HostAndPort;
+import com.google.common.net.InetAddresses;
 import io.homeostat.desired.platform.QuietEventLoop;
 import io.homeostat.reconcile.agent.api.ConnectionLimit;
 import io.homeostat.reconcile.agent.api.PrivateSocket;
@@ -67,39 +69,12 @@ public final class MetricsServer implements AutoCloseable {
     }
 
     /**
-     * Starts to listen, or logs why it can't: an agent without metrics is better than none.
-     *
-     * @param listen {@code HOST:PORT} or {@code unix:/PATH}; empty: nothing is done
-     * @param metrics what {@code /metrics} answers; may take a while
-     * @param problem why the agent is not well, empty when it is; must answer at once
-     */
-    public static Optional<MetricsServer> start(
-            String listen, Supplier<String> metrics, Supplier<Optional<String>> problem) {
-        try {
-            Optional<SocketAddress> address = address(listen);
-            return address.isPresent()
-                    ? Optional.of(open(address.get(), metrics, problem, PATIENCE))
-                    : Optional.empty();
-        } catch (IOException | IllegalArgumentException e) {
-            LOG.warn(
-                    "metrics.listen: cannot listen on {}: {}; the agent goes on without /metrics and /healthz",
-                    listen,
-                    e.getMessage());
-            return Optional.empty();
-        }
-    }
-
-    /**
-     * @param listen {@code HOST:PORT}, {@code [IPv6]:PORT}, {@code unix:/PATH}, or empty
-     * @return empty when nothing is to be listened on
+     * @param listen {@code HOST:PORT}, {@code [IPv6]:PORT} or {@code unix:/PATH}
      * @throws IllegalArgumentException when it is none of these
      */
-    static Optional<SocketAddress> address(String listen) {
-        if (listen.isEmpty()) {
-            return Optional.empty();
-        }
+    static SocketAddress address(String listen) {
         if (listen.startsWith(UNIX)) {
-            return Optional.of(UnixDomainSocketAddress.of(listen.substring(UNIX.length())));
+            return UnixDomainSocketAddress.of(listen.substring(UNIX.length()));
         }
         int colon = listen.lastIndexOf(':');
         if (colon < 1) {
@@ -109,9 +84,15 @@ public final class MetricsServer implements AutoCloseable {
         if (host.startsWith("[") && host.endsWith("]")) {
             host = host.substring(1, host.length() - 1);
         }
-        return Optional.of(new InetSocketAddress(host, Integer.parseInt(listen.substring(colon + 1))));
+        return new InetSocketAddress(host, Integer.parseInt(listen.substring(colon + 1)));
     }
 
+    /**
+     * Starts to listen.
+     *
+     * @param metrics what {@code /metrics} answers; may take a while
+     * @param problem why the agent is not well, empty when it is; must answer at once
+     */
     static MetricsServer open(
             SocketAddress address, Supplier<String> metrics, Supplier<Optional<String>> problem, Duration patience)
             throws IOException {
@@ -140,7 +121,7 @@ public final class MetricsServer implements AutoCloseable {
                                         new HttpServerCodec(new HttpDecoderConfig()
                                                 .setMaxInitialLineLength(LONGEST_FIRST_LINE)
                                                 .setMaxHeaderSize(LONGEST_HEADERS)),
-                                        new RequestHandler(connections, metrics, problem, patience));
+                                        new RequestHandler(address, connections, metrics, problem, patience));
                     }
                 });
         if (address instanceof UnixDomainSocketAddress unix) {
@@ -154,6 +135,28 @@ public final class MetricsServer implements AutoCloseable {
             }
             listening = bound(
                     bootstrap.channel(NioServerSocketChannel.class).option(ChannelOption.SO_REUSEADDR, true), address);
+        }
+    }
+
+    /**
+     * A page of somebody else's whose name was made to lead to a browser's own machine (DNS rebinding) calls this server by that name, which
+     * is neither an address nor a single label. A server that listens for other machines is called by any name.
+     *
+     * @param listening where this server listens, with the host as it was written
+     * @param host what was asked for: a host, with or without a port
+     */
+    static boolean isThis(SocketAddress listening, String host) {
+        if (!(listening instanceof InetSocketAddress internet)
+                || !internet.getAddress().isLoopbackAddress()) {
+            return true;
+        }
+        try {
+            String name = HostAndPort.fromString(host).getHost();
+            return !name.contains(".")
+                    || InetAddresses.isInetAddress(name)
+                    || name.equalsIgnoreCase(internet.getHostString());
+        } catch (IllegalArgumentException e) {
+            return false;
         }
     }
 
@@ -196,6 +199,7 @@ public final class MetricsServer implements AutoCloseable {
         /** The text format that every version of Prometheus reads. */
         private static final String EXPOSITION = "text/plain; version=0.0.4; charset=utf-8";
 
+        private final SocketAddress listening;
         private final ConnectionLimit connections;
         private final Supplier<String> metrics;
         private final Supplier<Optional<String>> problem;
@@ -204,10 +208,12 @@ public final class MetricsServer implements AutoCloseable {
         private boolean answered;
 
         RequestHandler(
+                SocketAddress listening,
                 ConnectionLimit connections,
                 Supplier<String> metrics,
                 Supplier<Optional<String>> problem,
                 Duration patience) {
+            this.listening = listening;
             this.connections = connections;
             this.metrics = metrics;
             this.problem = problem;
@@ -243,6 +249,14 @@ public final class MetricsServer implements AutoCloseable {
             boolean head = request.method().equals(HttpMethod.HEAD);
             if (request.decoderResult().isFailure()) {
                 answer(context, HttpResponseStatus.BAD_REQUEST, TEXT, "not a request that is understood here\n", false);
+            } else if (!isThis(listening, request.headers().get(HttpHeaderNames.HOST, ""))) {
+                answer(
+                        context,
+                        HttpResponseStatus.MISDIRECTED_REQUEST,
+                        TEXT,
+                        "this is no server of that name: ask for it by address or as localhost, or write the name into"
+                                + " metrics.listen\n",
+                        head);
             } else if (!head && !request.method().equals(HttpMethod.GET)) {
                 answer(context, HttpResponseStatus.METHOD_NOT_ALLOWED, TEXT, "only GET and HEAD\n", false);
             } else {
@@ -313,10 +327,11 @@ public final class MetricsServer implements AutoCloseable {
         }
     }
 
-    /** Where {@code /metrics} and {@code /healthz} are served, as the configuration of the moment has it. One thread sets it. */
+    /** Where {@code /metrics} and {@code /healthz} are served, as the configuration of the moment has it. One thread changes it. */
     public static final class MetricsEndpoint implements AutoCloseable {
         private final Telemetry telemetry;
         private volatile String listen = "";
+        private volatile String problem = "";
         private volatile @Nullable MetricsServer server;
 
         public MetricsEndpoint(Telemetry telemetry) {
@@ -324,8 +339,10 @@ public final class MetricsServer implements AutoCloseable {
         }
 
         /**
-         * Listens there and nowhere else from now on; open connections are kept if the address stays the same. If that fails, the log says
-         * why and nothing listens until the next call.
+         * Listens there and nowhere else from now on; open connections are kept if the address stays the same. An agent without metrics is
+         * better than none: what can't be done is a {@link #problem}.
+         *
+         * @param wanted {@code HOST:PORT}, {@code [IPv6]:PORT} or {@code unix:/PATH}; empty: nowhere
          */
         public void listen(String wanted) {
             if (server != null && wanted.equals(listen)) {
@@ -333,8 +350,32 @@ public final class MetricsServer implements AutoCloseable {
             }
             close();
             listen = wanted;
-            server = MetricsServer.start(wanted, telemetry.metrics()::scrape, telemetry.watch()::problem)
-                    .orElse(null);
+            problem = "";
+            ensure();
+        }
+
+        /** Tries again to listen where that has failed. The log says why, and that it succeeded, once. */
+        public void ensure() {
+            if (server != null || listen.isEmpty()) {
+                return;
+            }
+            String before = problem;
+            try {
+                server = open(
+                        MetricsServer.address(listen),
+                        telemetry.metrics()::scrape,
+                        telemetry.watch()::problem,
+                        PATIENCE);
+                problem = "";
+                if (!before.isEmpty()) {
+                    LOG.info("metrics.listen: /metrics and /healthz are served at {} now", listen);
+                }
+            } catch (IOException | IllegalArgumentException e) {
+                problem = "nothing is served at " + listen + ": " + e.getMessage();
+                if (!problem.equals(before)) {
+                    LOG.warn("metrics.listen: {}; it is tried again, and the agent goes on meanwhile", problem);
+                }
+            }
         }
 
         /** What was wanted last; empty: nothing. */
@@ -342,9 +383,9 @@ public final class MetricsServer implements AutoCloseable {
             return listen;
         }
 
-        /** Whether what was wanted last could be done; that is so, too, when nothing was. */
-        public boolean isAsWanted() {
-            return server != null || listen.isEmpty();
+        /** Why nothing is served where it was wanted last; empty when it is, or nothing was wanted. */
+        public String problem() {
+            return problem;
         }
 
         @Override

@@ -27,6 +27,7 @@ public final class UiEndpoint implements AutoCloseable {
     private final LocalDisk disk = new LocalDisk();
     private volatile AgentConfig.Ui config = OFF;
     private volatile @Nullable UiServer server;
+    private volatile String problem = "";
     private String announced = "";
 
     public UiEndpoint(Layout layout, Ticker ticker) {
@@ -35,8 +36,8 @@ public final class UiEndpoint implements AutoCloseable {
     }
 
     /**
-     * Serves the page there and nowhere else from now on; sessions are kept as long as nothing changes. If that fails, the log says why, and
-     * nothing listens until the next call: an agent without a page is better than none.
+     * Serves the page there and nowhere else from now on; sessions are kept as long as nothing changes. An agent without a page is better
+     * than none: what can't be done is a {@link #problem}.
      */
     public void serve(AgentConfig.Ui wanted, CommandRunner commands) {
         if (server != null && wanted.equals(config)) {
@@ -44,23 +45,42 @@ public final class UiEndpoint implements AutoCloseable {
         }
         close();
         config = wanted;
-        if (wanted.listen().isEmpty()) {
+        problem = "";
+        open(commands);
+    }
+
+    /** The log says why, and that it succeeded at last, once. */
+    private void open(CommandRunner commands) {
+        if (server != null || config.listen().isEmpty()) {
             return;
         }
+        String before = problem;
         try {
-            server = UiServer.open(wanted, commands, ticker, UiServer.PATIENCE, this::ensure);
+            server = UiServer.open(config, commands, ticker, UiServer.PATIENCE, this::announceAgain);
             announce();
+            problem = "";
+            if (!before.isEmpty()) {
+                LOG.info("ui.listen: the page is served at {} now", config.listen());
+            }
         } catch (IOException e) {
-            LOG.warn(
-                    "ui.listen: cannot serve at {}: {}; the agent goes on without",
-                    wanted.listen(),
-                    CommandFailure.reason(e));
             close();
+            problem = "ui.listen: nothing is served at " + config.listen() + ": " + CommandFailure.reason(e);
+            if (!problem.equals(before)) {
+                LOG.warn("{}; it is tried again, and the agent goes on meanwhile", problem);
+            }
         }
     }
 
-    /** Writes anew what tells of it if that is missing or holds no more; what can't be written is tried again the next time. */
-    public synchronized void ensure() {
+    /**
+     * Tries again to serve the page where that has failed, and writes anew what tells of it if that is missing or holds no more; what can't be
+     * done is tried again the next time.
+     */
+    public void ensure(CommandRunner commands) {
+        open(commands);
+        announceAgain();
+    }
+
+    private synchronized void announceAgain() {
         UiServer serving = server;
         if (serving == null
                 || (serving.url().equals(announced)
@@ -97,9 +117,7 @@ public final class UiEndpoint implements AutoCloseable {
 
     /** Why the page is not served though it should be; empty when it is, or should not be. */
     public String problem() {
-        return server != null || config.listen().isEmpty()
-                ? ""
-                : "ui.listen: nothing is served at " + config.listen() + "; the agent's log says why";
+        return problem;
     }
 
     @Override

@@ -2,12 +2,13 @@ package io.homeostat.reconcile.agent.telemetry;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
-import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.github.benmanes.caffeine.cache.Ticker;
 import io.homeostat.reconcile.agent.telemetry.MetricsServer.MetricsEndpoint;
 import java.io.IOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
 import java.net.UnixDomainSocketAddress;
 import java.nio.channels.SocketChannel;
 import java.nio.file.Files;
@@ -53,7 +54,7 @@ class MetricsEndpointTest {
     }
 
     @Test
-    void whatCannotBeOpenedIsClosedUntilItIsAskedForAgain() throws IOException {
+    void whatCannotBeOpenedIsAProblemAndIsTriedAgain() throws IOException {
         Files.writeString(socket("b"), "in the way");
         try (MetricsEndpoint endpoint =
                 new MetricsEndpoint(Telemetry.of(Ticker.systemTicker(), "test", Instant.EPOCH))) {
@@ -61,15 +62,27 @@ class MetricsEndpointTest {
             endpoint.listen(listen("b"));
             assertFalse(Files.exists(socket("a")));
             assertEquals("in the way", Files.readString(socket("b")));
-            Files.delete(socket("b"));
-            assertThrows(
-                    IOException.class,
-                    () -> SocketChannel.open(UnixDomainSocketAddress.of(socket("b")))
-                            .close());
+            assertTrue(endpoint.problem().startsWith("nothing is served at " + listen("b") + ": "), endpoint::problem);
+            endpoint.ensure();
+            assertFalse(endpoint.problem().isEmpty());
 
-            endpoint.listen(listen("b"));
-            assertTrue(Files.exists(socket("b")));
+            Files.delete(socket("b"));
+            endpoint.ensure();
+            assertEquals("", endpoint.problem());
+            SocketChannel.open(UnixDomainSocketAddress.of(socket("b"))).close();
         }
         assertFalse(Files.exists(socket("b")));
+    }
+
+    @Test
+    void aPortThatIsTakenIsAProblemUntilSomethingElseIsWanted() throws IOException {
+        try (ServerSocket taken = new ServerSocket(0, 1, InetAddress.getLoopbackAddress());
+                MetricsEndpoint endpoint =
+                        new MetricsEndpoint(Telemetry.of(Ticker.systemTicker(), "test", Instant.EPOCH))) {
+            endpoint.listen("127.0.0.1:" + taken.getLocalPort());
+            assertFalse(endpoint.problem().isEmpty());
+            endpoint.listen("");
+            assertEquals("", endpoint.problem());
+        }
     }
 }

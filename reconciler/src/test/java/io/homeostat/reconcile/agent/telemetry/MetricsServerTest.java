@@ -10,7 +10,6 @@ import static org.junit.jupiter.api.Assertions.fail;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
-import java.net.ServerSocket;
 import java.net.SocketAddress;
 import java.net.SocketException;
 import java.net.StandardProtocolFamily;
@@ -225,34 +224,41 @@ class MetricsServerTest {
     void aFileThatIsNoSocketIsLeftAlone() throws IOException {
         Path file = Files.writeString(directory.resolve("precious"), "data");
 
-        assertEquals(Optional.empty(), MetricsServer.start("unix:" + file, () -> "", Optional::empty));
+        assertThrows(IOException.class, () -> server(MetricsServer.address("unix:" + file), MetricsServer.PATIENCE));
         assertEquals("data", Files.readString(file));
     }
 
     @Test
-    void aPortThatIsTakenIsAWarningAndNoFailure() throws IOException {
-        try (ServerSocket taken = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-            assertEquals(
-                    Optional.empty(),
-                    MetricsServer.start("127.0.0.1:" + taken.getLocalPort(), () -> "", Optional::empty));
-        }
+    void aHostThatIsNotKnownIsNoServer() {
+        SocketAddress nowhere = MetricsServer.address("no.such.host.invalid:1");
+        assertThrows(IOException.class, () -> server(nowhere, MetricsServer.PATIENCE));
     }
 
     @Test
-    void anEmptyAddressIsNoServer() {
-        assertEquals(Optional.empty(), MetricsServer.start("", () -> "", Optional::empty));
-        assertFalse(MetricsServer.start("no.such.host.invalid:1", () -> "", Optional::empty)
-                .isPresent());
+    void aPageOfAnotherNameReadsNothingThatIsServedForThisMachineAlone() throws IOException {
+        SocketAddress address = server();
+        assertTrue(ask(address, "GET /metrics HTTP/1.1\r\nHost: rebound.example.com:9464\r\n\r\n")
+                .startsWith("HTTP/1.1 421 "));
+        assertTrue(ask(address, "GET /healthz HTTP/1.1\r\nHost: rebound.example.com\r\n\r\n")
+                .startsWith("HTTP/1.1 421 "));
+        for (String own : List.of("127.0.0.1:9464", "[::1]:9464", "localhost:1", "localhost", "")) {
+            assertTrue(MetricsServer.isThis(address, own), own);
+        }
+        InetAddress loopback = InetAddress.getLoopbackAddress();
+        SocketAddress named =
+                new InetSocketAddress(InetAddress.getByAddress("metrics.example.com", loopback.getAddress()), 1);
+        assertTrue(MetricsServer.isThis(named, "metrics.example.com"), "as metrics.listen has it");
+        assertFalse(MetricsServer.isThis(named, "metrics.example.com.example.org"));
+        assertFalse(MetricsServer.isThis(address, "a:b:c.d"));
+        assertTrue(MetricsServer.isThis(new InetSocketAddress("0.0.0.0", 1), "host.example.com"), "for other machines");
     }
 
     @Test
     void addressesOfEitherFamilyAreRead() {
         assertEquals(
-                Optional.of(new InetSocketAddress(InetAddress.ofLiteral("127.0.0.1"), 9464)),
+                new InetSocketAddress(InetAddress.ofLiteral("127.0.0.1"), 9464),
                 MetricsServer.address("127.0.0.1:9464"));
-        assertEquals(
-                Optional.of(new InetSocketAddress(InetAddress.ofLiteral("::1"), 9464)),
-                MetricsServer.address("[::1]:9464"));
-        assertEquals(Optional.of(UnixDomainSocketAddress.of("/run/a:b")), MetricsServer.address("unix:/run/a:b"));
+        assertEquals(new InetSocketAddress(InetAddress.ofLiteral("::1"), 9464), MetricsServer.address("[::1]:9464"));
+        assertEquals(UnixDomainSocketAddress.of("/run/a:b"), MetricsServer.address("unix:/run/a:b"));
     }
 }
