@@ -40,6 +40,7 @@ final class BoundedConnection implements HttpConnection {
     private final AnswerLimit limit;
     private final ByteArrayOutputStream sent = new ByteArrayOutputStream();
     private String method = "GET";
+    private @Nullable String withheld;
     private @Nullable HttpResponse<InputStream> answer;
     private @Nullable InputStream content;
 
@@ -164,7 +165,14 @@ final class BoundedConnection implements HttpConnection {
 
     @Override
     public void setRequestProperty(String name, String value) {
-        request.setHeader(name, value);
+        if (!name.equalsIgnoreCase(withheld)) {
+            request.setHeader(name, value);
+        }
+    }
+
+    /** Sends no such header, whatever JGit sets. */
+    void withhold(String header) {
+        withheld = header;
     }
 
     @Override

@@ -9,13 +9,10 @@ import com.google.protobuf.ByteString;
 import io.homeostat.desired.fleet.SetFile;
 import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.model.Redaction;
-import io.homeostat.desired.platform.HttpRequests;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.InterruptedIOException;
 import java.io.UncheckedIOException;
-import java.net.Proxy;
-import java.net.URL;
 import java.net.http.HttpClient;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -42,13 +39,9 @@ import org.eclipse.jgit.lib.Ref;
 import org.eclipse.jgit.lib.Repository;
 import org.eclipse.jgit.revwalk.RevCommit;
 import org.eclipse.jgit.revwalk.RevWalk;
+import org.eclipse.jgit.transport.CredentialsProvider;
 import org.eclipse.jgit.transport.PackParser;
 import org.eclipse.jgit.transport.TagOpt;
-import org.eclipse.jgit.transport.Transport;
-import org.eclipse.jgit.transport.TransportHttp;
-import org.eclipse.jgit.transport.UsernamePasswordCredentialsProvider;
-import org.eclipse.jgit.transport.http.HttpConnection;
-import org.eclipse.jgit.transport.http.HttpConnectionFactory;
 import org.eclipse.jgit.treewalk.TreeWalk;
 import org.jspecify.annotations.Nullable;
 
@@ -167,15 +160,11 @@ public final class GitFetcher implements SetFetcher {
         private final ImmutableSet<ByteString> keys;
         private final AnswerLimit limit = new AnswerLimit(MAX_BYTES);
         private final HttpClient client;
-        private final @Nullable UsernamePasswordCredentialsProvider login;
+        private final @Nullable CredentialsProvider login;
 
         Attempt(ImmutableSet<ByteString> keys) throws FetchFailure, IOException {
             this.keys = keys;
-            AgentConfig.Login who = config.login();
-            this.login = who == null
-                    ? null
-                    : new UsernamePasswordCredentialsProvider(
-                            who.user(), HttpsFetcher.secret(who.passwordFile(), SETTING + ".login.passwordFile"));
+            this.login = GitConnections.login(config.login());
             this.client = HttpClients.open(config.tls(), SETTING + ".tls");
         }
 
@@ -250,12 +239,8 @@ public final class GitFetcher implements SetFetcher {
 
         private <C extends TransportCommand<C, ?>> C connected(C command) {
             return command.setTimeout(SILENCE_SECONDS)
-                    .setCredentialsProvider(login)
-                    .setTransportConfigCallback(this::configure);
-        }
-
-        private void configure(Transport transport) {
-            Connections.use(transport, client, limit);
+                    .setTransportConfigCallback(
+                            transport -> GitConnections.use(transport, client, limit, login));
         }
 
         /** Ends all connections, and what waits for them. */
@@ -446,35 +431,6 @@ public final class GitFetcher implements SetFetcher {
                 // A file that was just renamed; it is looked at again.
                 return 0;
             }
-        }
-    }
-
-    /**
-     * Connections that follow no redirect to a link-local address.
-     *
-     * @param declared host of the URL that somebody declared
-     * @param client goes by the same proxies as JGit
-     */
-    record Connections(String declared, HttpClient client, AnswerLimit limit) implements HttpConnectionFactory {
-        /** Has a transport over HTTP make such connections. */
-        static void use(Transport transport, HttpClient client, AnswerLimit limit) {
-            if (transport instanceof TransportHttp http) {
-                http.setHttpConnectionFactory(new Connections(http.getURI().getHost(), client, limit));
-            }
-        }
-
-        @Override
-        public HttpConnection create(URL url) throws IOException {
-            Optional<String> refused = HttpRequests.refusedRedirect(declared, url.getHost());
-            if (refused.isPresent()) {
-                throw new IOException(refused.get());
-            }
-            return new BoundedConnection(client, url, limit);
-        }
-
-        @Override
-        public HttpConnection create(URL url, Proxy proxy) throws IOException {
-            return create(url);
         }
     }
 }

@@ -40,7 +40,7 @@ import org.eclipse.jgit.revwalk.RevWalk;
 import org.eclipse.jgit.transport.PushResult;
 import org.eclipse.jgit.transport.RefSpec;
 import org.eclipse.jgit.transport.RemoteRefUpdate;
-import org.eclipse.jgit.transport.UsernamePasswordCredentialsProvider;
+import org.eclipse.jgit.transport.CredentialsProvider;
 import org.eclipse.jgit.treewalk.TreeWalk;
 import org.jspecify.annotations.Nullable;
 
@@ -281,19 +281,13 @@ public final class GitTarget implements SetTarget {
     }
 
     private <C extends TransportCommand<C, ?>> C connected(C command) throws FetchFailure {
-        AgentConfig.Login who = config.login();
+        CredentialsProvider login = GitConnections.login(config.login());
         try {
             HttpClient connecting = client == null ? HttpClients.open(config.tls(), SETTING + ".tls") : client;
             client = connecting;
             return command.setTimeout(SILENCE_SECONDS)
-                    .setCredentialsProvider(
-                            who == null
-                                    ? null
-                                    : new UsernamePasswordCredentialsProvider(
-                                            who.user(),
-                                            HttpsFetcher.secret(who.passwordFile(), SETTING + ".login.passwordFile")))
-                    .setTransportConfigCallback(transport ->
-                            GitFetcher.Connections.use(transport, connecting, new AnswerLimit(Long.MAX_VALUE)));
+                    .setTransportConfigCallback(transport -> GitConnections.use(
+                            transport, connecting, new AnswerLimit(Long.MAX_VALUE), login));
         } catch (IOException e) {
             throw new FetchFailure(String.valueOf(e.getMessage()), e);
         }

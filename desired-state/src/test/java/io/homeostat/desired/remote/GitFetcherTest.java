@@ -17,6 +17,12 @@ import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.model.AgentConfig.Tls;
 import io.homeostat.desired.platform.TrustedPath;
 import io.homeostat.desired.remote.SetFetcher.Fetched;
+import com.sun.net.httpserver.HttpHandler;
+import com.sun.net.httpserver.HttpServer;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.io.IOException;
 import java.net.ServerSocket;
 import java.net.URI;
@@ -30,6 +36,7 @@ import java.time.Instant;
 import java.time.ZoneOffset;
 import java.util.Arrays;
 import java.util.Objects;
+import java.util.List;
 import java.util.Optional;
 import java.util.Random;
 import java.util.concurrent.TimeUnit;
@@ -462,8 +469,8 @@ final class GitFetcherTest {
     @Test
     void aRedirectToALinkLocalAddressIsNotFollowed() throws Exception {
         try (HttpClient client = HttpClients.open(null, "")) {
-            GitFetcher.Connections connections =
-                    new GitFetcher.Connections("git.example.com", client, new AnswerLimit(0));
+            GitConnections connections =
+                    new GitConnections(new URIish("https://git.example.com/repo"), client, new AnswerLimit(0));
 
             IOException refused = assertThrows(
                     IOException.class,
@@ -472,10 +479,62 @@ final class GitFetcherTest {
             assertTrue(String.valueOf(refused.getMessage()).contains("link-local address"), refused.getMessage());
             assertEquals(
                     "GET",
-                    new GitFetcher.Connections("169.254.1.1", client, new AnswerLimit(0))
+                    new GitConnections(new URIish("http://169.254.1.1/repo"), client, new AnswerLimit(0))
                             .create(URI.create("http://169.254.1.1/repo").toURL())
                             .getRequestMethod());
         }
+    }
+
+    @Test
+    void aLoginIsToldToTheDeclaredServerAlone() throws Exception {
+        commit("web.yaml", "a: 1\n");
+        Path password = Files.writeString(directory.resolve("password"), "sesame\n");
+        List<String> told = new CopyOnWriteArrayList<>();
+        HttpServer other = server(exchange -> {
+            told.addAll(exchange.getRequestHeaders().getOrDefault("Authorization", List.of()));
+            exchange.getResponseHeaders().add("WWW-Authenticate", "Basic realm=\"git\"");
+            exchange.sendResponseHeaders(401, -1);
+            exchange.close();
+        });
+        String there = "127.0.0.1:" + other.getAddress().getPort();
+        AtomicBoolean asksForLogin = new AtomicBoolean();
+        HttpServer declared = server(exchange -> {
+            boolean login = asksForLogin.get() && exchange.getRequestHeaders().getFirst("Authorization") == null;
+            exchange.getResponseHeaders()
+                    .add(login ? "WWW-Authenticate" : "Location", login ? "Basic realm=\"git\"" : "http://" + there
+                            + exchange.getRequestURI());
+            exchange.sendResponseHeaders(login ? 401 : 302, -1);
+            exchange.close();
+        });
+        try {
+            String url = "http://127.0.0.1:" + declared.getAddress().getPort() + "/repository";
+            AgentConfig.Git config = new AgentConfig.Git(
+                    url,
+                    "main",
+                    null,
+                    "",
+                    new AgentConfig.Login("me", password.toString()),
+                    null,
+                    ImmutableList.of(),
+                    Duration.ofMinutes(1));
+
+            String failure = failure(config);
+
+            assertTrue(failure.contains(there + ": the server redirects there, and a login is wanted"), failure);
+            asksForLogin.set(true);
+            failure(config);
+            assertEquals(List.of(), told);
+        } finally {
+            declared.stop(0);
+            other.stop(0);
+        }
+    }
+
+    private static HttpServer server(HttpHandler handler) throws IOException {
+        HttpServer server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
+        server.createContext("/", handler);
+        server.start();
+        return server;
     }
 
     private static String refusal(SetFetcher fetcher) throws Exception {
