@@ -19,6 +19,7 @@ import io.homeostat.observe.process.LaunchDirectory;
 import io.homeostat.observe.process.LaunchDirectory.Born;
 import io.homeostat.observe.process.LaunchDirectory.Recorded;
 import io.homeostat.observe.process.ProcFs;
+import io.homeostat.observe.process.ProcFs.ProcessKey;
 import io.homeostat.observe.process.ProcFs.Stat;
 import io.homeostat.observe.process.ProcessTree;
 import io.homeostat.observe.process.ProcessTree.Extent;
@@ -26,10 +27,12 @@ import java.io.IOException;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
 import java.time.Duration;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalInt;
+import java.util.Set;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
@@ -48,6 +51,9 @@ public final class Stopper {
 
     /** How long a launch under way may take to identify itself. */
     private static final Duration BIRTH_TIME = Duration.ofSeconds(2);
+
+    /** At control groups in a row, which takes some ten milliseconds. */
+    private static final int MOST_LOOKS = 100;
 
     private static final Duration POLL = Duration.ofMillis(5);
     private static final Duration TREE_POLL = Duration.ofMillis(50);
@@ -178,6 +184,7 @@ public final class Stopper {
                 throw survivors(id, members);
             }
             send(members, Signals.KILL);
+            killGrouped(tree);
             if (waited >= TRACED_TIME.toNanos()) {
                 endTracers(members);
             }
@@ -204,12 +211,29 @@ public final class Stopper {
         }
     }
 
-    /** Returns the members of a tree; looks once more when none is seen and one may be hidden. */
+    /** Kills those that fork another process and end in less time than a look at all processes takes. */
+    private void killGrouped(ProcessTree tree) throws IOException {
+        Set<ProcessKey> killed = new HashSet<>();
+        for (int look = 0; look < MOST_LOOKS; look++) {
+            List<Stat> fresh = tree.grouped().stream()
+                    .filter(stat -> killed.add(ProcessKey.of(stat)))
+                    .toList();
+            if (fresh.isEmpty() && !tree.mayHide()) {
+                return;
+            }
+            send(fresh, Signals.KILL);
+        }
+    }
+
+    /** Returns the members of a tree; looks once more when none is seen and one may be hidden, and at its groups until one is seen. */
     private static List<Stat> remaining(ProcessTree tree) throws IOException, InterruptedException {
         List<Stat> seen = tree.members();
         if (seen.isEmpty() && tree.mayHide()) {
             Thread.sleep(POLL);
             seen = tree.members();
+            for (int look = 0; look < MOST_LOOKS && seen.isEmpty() && tree.mayHide(); look++) {
+                seen = tree.grouped();
+            }
         }
         return seen;
     }

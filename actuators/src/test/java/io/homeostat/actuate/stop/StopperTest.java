@@ -11,6 +11,7 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
+import com.google.common.collect.ImmutableSortedSet;
 import io.homeostat.actuate.ActuationFailure;
 import io.homeostat.actuate.TestBed;
 import io.homeostat.actuate.launch.Launcher.LaunchRequest;
@@ -18,7 +19,15 @@ import io.homeostat.actuate.launch.ProcessProtocol;
 import io.homeostat.actuate.stop.Stopper.StopRequest;
 import io.homeostat.actuate.stop.Stopper.StopResult;
 import io.homeostat.actuate.stop.Stopper.StopResult.How;
+import io.homeostat.actuate.limits.GroupRemover;
+import io.homeostat.actuate.limits.LimitEnforcer;
+import io.homeostat.actuate.limits.LimitEnforcer.CgroupPlan;
+import io.homeostat.actuate.limits.LimitEnforcer.LimitResult;
+import io.homeostat.desired.model.schema.Size;
+import io.homeostat.observe.Observation;
+import io.homeostat.observe.limits.CgroupHierarchy;
 import io.homeostat.desired.model.Lifecycle;
+import io.homeostat.desired.model.Lifecycle.Limits;
 import io.homeostat.desired.state.Identity.ProcessIdentity;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.history.Exit;
@@ -320,6 +329,54 @@ class StopperTest {
         unkillable(LaunchMarks.KEEPER + "=" + instance.launchId() + "\0");
 
         assertUnkillable(instance);
+    }
+
+    /** Each of a chain of processes forks the next one and ends, in less time than a look at all processes takes. */
+    @Test
+    void processesThatForkOnAreOutrunByTheirControlGroups() throws Exception {
+        CgroupLayout layout = CgroupLayout.detect(
+                Path.of("/sys/fs/cgroup"),
+                Path.of("/proc"),
+                "homeostat-stop-" + ProcessHandle.current().pid());
+        CgroupPlan plan = new LimitEnforcer(layout).prepare(TestBed.PROCESS, new Limits(new Size(64 << 20), null, true));
+        assumeTrue(
+                plan.enforcement() instanceof LimitResult.Enforced,
+                () -> plan.enforcement().toString());
+        LimitObserver groups = new LimitObserver(layout);
+        try {
+            Path ready = root.resolve("ready");
+            Instance instance = bed.launch(
+                    new LaunchRequest(
+                            bed.instance(TestBed.PROCESS),
+                            Path.of("/usr/bin/env"),
+                            // Without the mark, and for a minute at most.
+                            ImmutableList.of(
+                                    "-i",
+                                    "perl",
+                                    "-e",
+                                    "use POSIX; $SIG{CHLD} = 'IGNORE'; if (!fork) { setsid(); my $end = time + 60; if (!fork) {"
+                                            + " open(my $f, '>', $ARGV[0]); print $f 1; close $f;"
+                                            + " while (time < $end) { select(undef, undef, undef, 0.001); exit if fork } }"
+                                            + " exit } sleep 1000",
+                                    ready.toString()),
+                            ImmutableMap.of(),
+                            null),
+                    plan);
+            bed.awaitFile(ready);
+
+            new Stopper(bed.layout, new ProcFs(), ProcessProtocol.NONE, groups, Extent.TREE)
+                    .stop(new StopRequest(instance, false, new Lifecycle.Stop(SHORT)));
+
+            assertEquals(Observation.seen(ImmutableSortedSet.of()), groups.pids(TestBed.PROCESS));
+        } finally {
+            await().atMost(LONG).ignoreException(ActuationFailure.class).until(() -> {
+                new GroupRemover(layout).remove(TestBed.PROCESS);
+                return true;
+            });
+            for (CgroupHierarchy hierarchy : layout.hierarchies()) {
+                Files.deleteIfExists(hierarchy.home());
+            }
+        }
     }
 
     /** Whatever ends the traced process, it stops on its way out (PTRACE_O_TRACEEXIT), and is never told to go on. */

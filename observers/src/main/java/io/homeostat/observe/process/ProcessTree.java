@@ -54,6 +54,9 @@ public final class ProcessTree {
         MAIN
     }
 
+    /** What the kernel shows of a process in a namespace that we do not see into. */
+    private static final long NOT_HERE = 0;
+
     private final ProcFs procFs;
     private final Layout layout;
     private final LaunchDirectory directory;
@@ -64,6 +67,7 @@ public final class ProcessTree {
     private final Extent extent;
     private Set<ProcessKey> known = Set.of();
     private boolean mayHide;
+    private @Nullable RunningProcesses last;
 
     /** @param main null when it is not known; the other signs remain */
     public ProcessTree(
@@ -101,17 +105,35 @@ public final class ProcessTree {
             add(running.of(main.pid()), found, stat -> stat.is(main));
         }
         addAll(running.marked(launchId, main, user()), found);
-        addGrouped(running, found);
+        boolean whole = addGrouped(running, found);
         addSession(running, found, end);
         addChildren(running, found);
         Set<ProcessKey> next = new HashSet<>();
         found.values().forEach(stat -> next.add(ProcessKey.of(stat)));
         known = next;
-        mayHide = running.mayHide(main);
+        mayHide = running.mayHide(main) || !whole;
+        last = running;
         return ImmutableList.copyOf(found.values());
     }
 
-    /** Whether the last look may have missed one that was just being executed, which does not have the environment that it is known by. */
+    /**
+     * Returns those in the workload's control groups at this moment, as far as the last look at all processes tells which are another
+     * launch's. That takes less than a millisecond: processes that fork on and end outrun {@link #members}.
+     */
+    public ImmutableList<Stat> grouped() throws IOException {
+        RunningProcesses running = last;
+        if (running == null || extent == Extent.MAIN) {
+            return ImmutableList.of();
+        }
+        Map<Long, Stat> found = new LinkedHashMap<>();
+        mayHide = !addGrouped(running, found);
+        return ImmutableList.copyOf(found.values());
+    }
+
+    /**
+     * Whether the last look may have missed one: that was just being executed, and does not have the environment that it is known by, or that
+     * was in the control groups and has ended since, maybe after it forked another one.
+     */
     public boolean mayHide() {
         return mayHide;
     }
@@ -133,16 +155,28 @@ public final class ProcessTree {
         stats.forEach(stat -> found.put(stat.pid(), stat));
     }
 
-    /** Groups that cannot be read tell nothing. */
-    private void addGrouped(RunningProcesses running, Map<Long, Stat> found) throws IOException {
+    /**
+     * Adds those in the workload's control groups. Groups that cannot be read tell nothing.
+     *
+     * @return false when one was there that has ended meanwhile
+     */
+    private boolean addGrouped(RunningProcesses running, Map<Long, Stat> found) throws IOException {
+        boolean whole = true;
         if (groups.pids(id) instanceof Observation.Seen<ImmutableSortedSet<Long>>(ImmutableSortedSet<Long> pids)) {
             for (long pid : pids) {
-                Stat stat = running.of(pid);
-                if (stat != null && !isOfAnotherLaunch(running, stat)) {
-                    found.put(pid, stat);
+                if (pid == NOT_HERE || pid == ProcessHandle.current().pid()) {
+                    continue;
+                }
+                // Anew: since all were looked at, it may have been forked, and the number have become another one's.
+                Optional<Stat> stat = procFs.stat(pid).filter(Stat::alive);
+                if (stat.isEmpty()) {
+                    whole = false;
+                } else if (!isOfAnotherLaunch(running, stat.get())) {
+                    found.put(pid, stat.get());
                 }
             }
         }
+        return whole;
     }
 
     /**
