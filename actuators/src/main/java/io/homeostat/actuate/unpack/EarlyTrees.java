@@ -37,7 +37,7 @@ final class EarlyTrees implements AutoCloseable {
     static final int AT_ONCE = 8;
 
     /** Nobody vouches for an archive that is arriving. One with more entries, of which each takes some 500 bytes, is unpacked later. */
-    private static final int MAX_ENTRIES = 10_000;
+    static final int MAX_ENTRIES = 10_000;
 
     private final Layout layout;
     private final Disk disk;
@@ -120,7 +120,7 @@ final class EarlyTrees implements AutoCloseable {
             // The download comes first where there is not room for both, whatever is written between two looks.
             long reserve = limits.reserveBytes() + archive.total() + UnpackBudget.LOOK_EVERY;
             UnpackLimits beside =
-                    new UnpackLimits(limits.maxBytes(), Math.min(limits.maxEntries(), MAX_ENTRIES), reserve);
+                    new UnpackLimits(limits.maxBytes(), limits.maxEntries(), reserve).withEntries(MAX_ENTRIES);
             // Whoever serves a bomb may announce any length.
             this.budget = new UnpackBudget(beside, archive.total(), archive::present, () -> disk.usableBytes(root));
             this.thread = Thread.ofPlatform().daemon().name("early-unpack").unstarted(this::run);

@@ -17,16 +17,23 @@ public record UnpackLimits(long maxBytes, int maxEntries, long reserveBytes) {
     /** ...beyond this many bytes; a small file of zeros is harmless. */
     static final long BOMB_BYTES = 64L << 20;
 
-    /** Characters of names for each possible entry, on average; one may have 2048. */
+    /** Characters of names for each possible entry, on average; one may have 2048. Those beyond Latin-1 take twice the memory, and count so. */
     static final int NAME_CHARACTERS = 160;
 
     static final long LEAST_NAME_CHARACTERS = 64 << 10;
+
+    private static final int LATIN_1 = 0xFF;
 
     public UnpackLimits {
         if (maxBytes < 1 || maxEntries < 1 || reserveBytes < 0) {
             throw new IllegalArgumentException(
                     "bad unpack limits: " + maxBytes + " bytes, " + maxEntries + " entries, reserve " + reserveBytes);
         }
+    }
+
+    /** The same with at most this many entries. */
+    UnpackLimits withEntries(int most) {
+        return new UnpackLimits(maxBytes, Math.min(maxEntries, most), reserveBytes);
     }
 
     private long maxNameCharacters() {
@@ -46,6 +53,7 @@ public record UnpackLimits(long maxBytes, int maxEntries, long reserveBytes) {
         private long nextLook = LOOK_EVERY;
         private int entries;
         private long nameCharacters;
+        private boolean exceeded;
 
         /** @param usableBytes free bytes on the disk now */
         UnpackBudget(UnpackLimits limits, long archiveBytes, LongSupplier usableBytes) {
@@ -87,15 +95,22 @@ public record UnpackLimits(long maxBytes, int maxEntries, long reserveBytes) {
 
         /** A name or a target of a link, which is kept as long as the archive is unpacked. */
         void name(String name) throws RefusedArchive {
-            nameCharacters += name.length();
+            nameCharacters += name.length() * (name.chars().allMatch(c -> c <= LATIN_1) ? 1L : 2L);
             if (nameCharacters > limits.maxNameCharacters()) {
+                exceeded = true;
                 throw new RefusedArchive("the names in it are longer than " + limits.maxNameCharacters()
                         + " characters together, " + NAME_CHARACTERS + " for each entry that limits.entries allows");
             }
         }
 
+        /** Whether there were too many entries, or too long names of them, which is what takes memory. */
+        boolean isExceeded() {
+            return exceeded;
+        }
+
         void requireEntries(long count) throws RefusedArchive {
             if (count > limits.maxEntries()) {
+                exceeded = true;
                 throw new RefusedArchive(
                         "it has more than the " + limits.maxEntries() + " entries that limits.entries allows");
             }

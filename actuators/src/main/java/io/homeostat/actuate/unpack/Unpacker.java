@@ -24,6 +24,7 @@ import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Optional;
+import java.util.concurrent.Semaphore;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -35,6 +36,9 @@ import org.slf4j.LoggerFactory;
  */
 public final class Unpacker implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(Unpacker.class);
+    /** An entry takes some 500 bytes of the heap until its archive is unpacked: those of these take 20 MB together. */
+    private static final int FEW_AT_ONCE = 4;
+
     private static final Duration KEEP_EARLY_TREES = Duration.ofMinutes(1);
 
     private final Layout layout;
@@ -42,6 +46,9 @@ public final class Unpacker implements AutoCloseable {
     private final Disk disk;
     private final ArchiveStore archives;
     private final EarlyTrees earlyTrees;
+    private final int manyEntries;
+    private final Semaphore fewAtOnce = new Semaphore(FEW_AT_ONCE, true);
+    private final Semaphore manyAtOnce = new Semaphore(1, true);
 
     /** @param limits asked for each archive, since the configuration can change */
     public Unpacker(Layout layout, Supplier<UnpackLimits> limits) {
@@ -49,6 +56,12 @@ public final class Unpacker implements AutoCloseable {
     }
 
     public Unpacker(Layout layout, Supplier<UnpackLimits> limits, Disk disk) {
+        this(layout, limits, disk, EarlyTrees.MAX_ENTRIES);
+    }
+
+    /** @param manyEntries archives with more are unpacked one after the other */
+    Unpacker(Layout layout, Supplier<UnpackLimits> limits, Disk disk, int manyEntries) {
+        this.manyEntries = manyEntries;
         this.layout = layout;
         this.limits = limits;
         this.disk = disk;
@@ -173,15 +186,20 @@ public final class Unpacker implements AutoCloseable {
     /** @return the hash of the list of the contents */
     private String fill(Path staged, String key, @Nullable String entryPoint, String what)
             throws IOException, ActuationFailure, InterruptedException {
-        UnpackedTree tree;
         try {
             Optional<UnpackedTree> early = earlyTrees.take(key);
-            tree = early.isPresent() && isMoved(early.get(), staged) ? early.get() : fromCache(key, staged);
+            return early.isPresent() && isMoved(early.get(), staged)
+                    ? files(early.get(), entryPoint, what)
+                    : fromCache(key, staged, entryPoint, what);
         } catch (RefusedArchive e) {
             throw unusable(key, what + " failed: the archive is refused: " + e.problem(), e);
         } catch (DamagedArchive e) {
             throw unusable(key, what + " failed: the archive is damaged: " + Disk.reason(e), e);
         }
+    }
+
+    private static String files(UnpackedTree tree, @Nullable String entryPoint, String what)
+            throws ActuationFailure, RefusedArchive {
         Optional<String> problem = entryPoint == null ? Optional.empty() : EntryPoint.problem(tree.nodes(), entryPoint);
         if (problem.isPresent()) {
             throw new ActuationFailure(
@@ -208,11 +226,46 @@ public final class Unpacker implements AutoCloseable {
         }
     }
 
-    private UnpackedTree fromCache(String key, Path staged) throws IOException, RefusedArchive, InterruptedException {
-        disk.makeDirectories(staged);
-        Path archive = layout.archive(key);
-        UnpackBudget budget = new UnpackBudget(limits.get(), Files.size(archive), () -> disk.usableBytes(staged));
-        return UnpackedTree.of((tree, bounds) -> read(archive, tree, bounds), staged, budget, disk);
+    /** Which archives have many entries is known only when they are unpacked. Those begin again, so that others do not wait for them. */
+    private String fromCache(String key, Path staged, @Nullable String entryPoint, String what)
+            throws IOException, ActuationFailure, RefusedArchive, InterruptedException {
+        UnpackLimits all = limits.get();
+        UnpackLimits few = all.withEntries(manyEntries);
+        UnpackBudget budget = budget(few, key, staged);
+        try {
+            return fromCache(key, staged, budget, fewAtOnce, entryPoint, what);
+        } catch (RefusedArchive e) {
+            if (!budget.isExceeded() || few.equals(all)) {
+                throw e;
+            }
+            disk.deleteTree(staged);
+            return fromCache(key, staged, budget(all, key, staged), manyAtOnce, entryPoint, what);
+        }
+    }
+
+    private UnpackBudget budget(UnpackLimits bounds, String key, Path staged) throws IOException {
+        return new UnpackBudget(bounds, Files.size(layout.archive(key)), () -> disk.usableBytes(staged));
+    }
+
+    private String fromCache(
+            String key,
+            Path staged,
+            UnpackBudget budget,
+            Semaphore turns,
+            @Nullable String entryPoint,
+            String what)
+            throws IOException, ActuationFailure, RefusedArchive, InterruptedException {
+        turns.acquire();
+        try {
+            disk.makeDirectories(staged);
+            return files(
+                    UnpackedTree.of(
+                            (tree, bounds) -> read(layout.archive(key), tree, bounds), staged, budget, disk),
+                    entryPoint,
+                    what);
+        } finally {
+            turns.release();
+        }
     }
 
     private static void read(Path archive, StagedTree tree, UnpackBudget budget)

@@ -103,6 +103,17 @@ final class LaboriousArchivesTest {
     }
 
     @Test
+    void namesThatTakeTwiceTheMemoryCountTwice() throws Exception {
+        String wide = "\u0434".repeat(100) + "/";
+        TarBuilder files = new TarBuilder().program("run");
+        for (int i = 0; i < 42; i++) {
+            files.file(wide.repeat(8) + i, "");
+        }
+
+        assertRefused(files, FEW, "the names in it are longer than 65536 characters together");
+    }
+
+    @Test
     void namesInTheHeaderOfAGzipAreBounded() throws Exception {
         byte[] tar = new TarBuilder().program("run").tar();
         byte[] first = Arrays.copyOf(tar, 700);

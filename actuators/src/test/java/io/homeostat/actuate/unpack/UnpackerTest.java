@@ -1,5 +1,6 @@
 package io.homeostat.actuate.unpack;
 
+import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
@@ -10,6 +11,7 @@ import io.homeostat.actuate.ActuationFailure;
 import io.homeostat.actuate.Disk;
 import io.homeostat.actuate.Machine;
 import io.homeostat.actuate.QuickDisk;
+import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.install.Installation;
 import io.homeostat.observe.install.InstallationMarker;
@@ -17,6 +19,17 @@ import io.homeostat.observe.install.InstallationObserver;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
 /** When something is unpacked, and what is there before, meanwhile and afterwards. */
@@ -78,6 +91,57 @@ final class UnpackerTest extends UnpackTestBed {
         unpack(machine.cached(ordinary().tarGz()), "bin/greeter");
 
         assertOrdinary();
+    }
+
+    @Test
+    void archivesOfManyEntriesAreUnpackedOneAfterTheOtherAndKeepNoOthersWaiting() throws Exception {
+        TarBuilder many = ordinary();
+        TarBuilder more = ordinary().file("more", "");
+        for (int i = 0; i < 20; i++) {
+            many.file("empty" + i, "");
+            more.file("empty" + i, "");
+        }
+        String first = machine.cached(many.tarGz());
+        String second = machine.cached(more.tarGz());
+        String small = machine.cached(ordinary().tarGz());
+        BlockingQueue<String> whole = new LinkedBlockingQueue<>();
+        Semaphore goOn = new Semaphore(0);
+        Unpacker unpacker = new Unpacker(
+                machine.layout(),
+                () -> UnpackLimits.DEFAULT,
+                new QuickDisk() {
+                    @Override
+                    public void syncTree(Path directory) {
+                        whole.add(directory.getFileName().toString());
+                        if (!directory.endsWith("third_small")) {
+                            goOn.acquireUninterruptibly();
+                        }
+                    }
+                },
+                20);
+        try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
+            List<Future<?>> large = new ArrayList<>();
+            WorkloadId other = WorkloadId.plugin("other");
+            large.add(threads.submit(() -> {
+                unpacker.unpack(ID, first, "1", "greeter_1", "bin/greeter");
+                return null;
+            }));
+            String one = Objects.requireNonNull(whole.poll(60, TimeUnit.SECONDS));
+            large.add(threads.submit(() -> {
+                unpacker.unpack(other, second, "1", "other_1", "bin/greeter");
+                return null;
+            }));
+            WorkloadId third = WorkloadId.plugin("third");
+            unpacker.unpack(third, small, "small", "third_small", "bin/greeter");
+            assertEquals("third_small", whole.poll(60, TimeUnit.SECONDS));
+            // Whoever would not wait for the first one would be there by now, or soon.
+            await().during(Duration.ofMillis(200)).until(whole::isEmpty);
+            goOn.release(2);
+            for (Future<?> each : large) {
+                each.get(60, TimeUnit.SECONDS);
+            }
+            assertEquals(List.of("greeter_1", "other_1"), List.of(one, whole.remove()));
+        }
     }
 
     @Test
