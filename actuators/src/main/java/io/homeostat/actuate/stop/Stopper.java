@@ -39,7 +39,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * Stops a launch with its whole process tree. What its protocol can ask to end has the whole timeout to answer; once it has, or at once
  * where nobody can ask, it gets a signal: the main process the declared one, then what is left of the tree SIGTERM. At the timeout
- * everything gets SIGKILL until nothing is left, and then whoever of the same user keeps what was killed from ending by tracing it. Stopping
+ * everything gets SIGKILL until nothing is left, and then whoever keeps what was killed from ending by tracing it. Stopping
  * what has ended is no error, and an interrupted stop can be repeated.
  */
 public final class Stopper {
@@ -195,7 +195,7 @@ public final class Stopper {
         return How.KILLED;
     }
 
-    /** Only those of the user that was traced, who could end them as well; never what is the agent's user's, such as a debugger of root. */
+    /** Ends who traces what another user runs, and is not root's own, such as a debugger. */
     private void endTracers(List<Stat> members) throws IOException {
         for (Stat member : members) {
             OptionalInt user = procFs.realUserId(member.pid());
@@ -203,8 +203,10 @@ public final class Stopper {
                 continue;
             }
             for (Stat tracer : procFs.tracers(member.pid())) {
-                // Also where it has executed a program that runs as its file's owner.
-                if (procFs.realUserId(tracer.pid()).equals(user)) {
+                // It has begun as the same user, and may have executed a program since that runs as its owner, as sudo
+                // does.
+                OptionalInt now = procFs.realUserId(tracer.pid());
+                if (now.isPresent() && (now.getAsInt() != Account.ourUid() || procFs.runsAsOwner(tracer.pid()))) {
                     send(List.of(tracer), Signals.KILL);
                 }
             }

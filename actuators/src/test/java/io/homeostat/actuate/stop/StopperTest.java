@@ -381,7 +381,7 @@ class StopperTest {
 
     /** Whatever ends the traced process, it stops on its way out (PTRACE_O_TRACEEXIT), and is never told to go on. */
     @Test
-    void whoeverOfItsUserTracesItCanNotKeepItFromEnding() throws Exception {
+    void whoeverTracesItCanNotKeepItFromEnding() throws Exception {
         assumeTrue(Account.ourUid() == 0, "only root stops what others run");
         assumeTrue("amd64".equals(System.getProperty("os.arch")), "the number of ptrace is another one");
         Instance instance = bed.launch(
@@ -392,9 +392,9 @@ class StopperTest {
                 .until(() -> procFs.stat(main)
                         .filter(stat -> stat.name().equals("sleep"))
                         .isPresent());
-        try (Tracer tracer = new Tracer(main)) {
+        try (Tracer tracer = new Tracer(1001, main, "sleep 1000")) {
             assumeTrue(tracer.traces(), "this machine lets nobody trace");
-            try (Tracer ofThat = new Tracer(tracer.pid())) {
+            try (Tracer ofThat = new Tracer(1001, tracer.pid(), "sleep 1000")) {
                 assumeTrue(ofThat.traces(), "this machine lets nobody trace a tracer");
 
                 bed.stop(instance, Duration.ZERO);
@@ -404,16 +404,36 @@ class StopperTest {
         }
     }
 
-    /** A process of the user that has another one stop on its way out, and never tells it to go on. */
+    @Test
+    void whoeverTracesItMayHaveBecomeAnotherUserSince() throws Exception {
+        assumeTrue(Account.ourUid() == 0, "only root stops what others run");
+        assumeTrue("amd64".equals(System.getProperty("os.arch")), "the number of ptrace is another one");
+        Path setuid = Files.copy(Path.of("/usr/bin/sleep"), root.resolve("sudo"));
+        Files.setAttribute(setuid, "unix:mode", 04755);
+        for (String becoming : List.of("use POSIX; POSIX::setuid(1002); sleep 1000", "exec '" + setuid + "', 1000")) {
+            Instance instance = bed.launch(
+                    TestBed.PROCESS, Path.of("/usr/bin/setpriv"), "--reuid=1001", "--clear-groups", "sleep", "1000");
+            bed.awaitProgram(instance, "sleep");
+            try (Tracer tracer = new Tracer(0, TestBed.pid(instance), becoming)) {
+                assumeTrue(tracer.traces(), "this machine lets nobody trace");
+
+                bed.stop(instance, Duration.ZERO);
+
+                assertFalse(new ProcFs().runs(TestBed.identity(instance)));
+            }
+        }
+    }
+
+    /** A process that has another one stop on its way out, and never tells it to go on, whatever it does then. */
     private record Tracer(Process process) implements AutoCloseable {
-        Tracer(long traced) throws IOException {
+        Tracer(int user, long traced, String then) throws IOException {
             this(new ProcessBuilder(
                             "setpriv",
-                            "--reuid=1001",
+                            "--reuid=" + user,
                             "--clear-groups",
                             "perl",
                             "-e",
-                            "$| = 1; syscall(101, 0x4206, $ARGV[0] + 0, 0, 0x40) == 0 or die $!; print 't'; sleep 1000",
+                            "$| = 1; syscall(101, 0x4206, $ARGV[0] + 0, 0, 0x40) == 0 or die $!; print 't'; " + then,
                             Long.toString(traced))
                     .redirectError(ProcessBuilder.Redirect.INHERIT)
                     .start());

@@ -37,6 +37,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class ProcFs {
     /** The unit of start times for programs, on every architecture that Java runs on: USER_HZ, see times(2). */
+    private static final int SETUID = 04000;
     private static final long TICKS_PER_SECOND = 100;
 
     /** Set in our image, for all that runs in it. Many a namespace of pids is no container, or outlives its first agent. */
@@ -281,6 +282,15 @@ public final class ProcFs {
             return userIds(pid).stream().limit(1).mapToInt(Integer::parseInt).findFirst();
         } catch (IOException | NumberFormatException e) {
             return OptionalInt.empty();
+        }
+    }
+
+    /** Whether the program of a process runs as the owner of its file, whoever executes it (setuid); false when it has ended or that can't be seen. */
+    public boolean runsAsOwner(long pid) {
+        try {
+            return ((int) Files.getAttribute(path(Long.toString(pid), "exe"), "unix:mode") & SETUID) != 0;
+        } catch (IOException e) {
+            return false;
         }
     }
 
