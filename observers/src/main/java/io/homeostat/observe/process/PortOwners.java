@@ -29,7 +29,10 @@ import java.util.Collections;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalInt;
+import java.util.Set;
 import java.util.function.Predicate;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
@@ -170,6 +173,9 @@ public final class PortOwners {
                 return new Owner.Unknown();
             }
             Optional<Stat> holder = holder(owned);
+            if (holder.isEmpty() && isOfUserOf(tree, owned)) {
+                return new Owner.Unknown();
+            }
             boolean marked = holder.flatMap(stat -> procFs.launch(stat.pid()))
                     .filter(instance.launchId()::equals)
                     .isPresent();
@@ -177,6 +183,19 @@ public final class PortOwners {
         } catch (IOException e) {
             return new Owner.Unknown();
         }
+    }
+
+    /**
+     * Whether sockets that nobody shows to have are those of a user that the launch has processes of. A program may keep them where no
+     * descriptor of its main thread leads to them: in an io_uring, in a thread with descriptors of its own, or after its main thread has ended.
+     */
+    private boolean isOfUserOf(List<Stat> tree, ImmutableList<Entry> owned) {
+        Set<String> users = tree.stream()
+                .map(member -> procFs.realUserId(member.pid()))
+                .flatMapToInt(OptionalInt::stream)
+                .mapToObj(Integer::toString)
+                .collect(Collectors.toSet());
+        return owned.stream().allMatch(entry -> users.contains(entry.user()));
     }
 
     /** Who listens on an address of this host: a process, if there is one, or somebody else. */

@@ -133,6 +133,22 @@ class PortOwnersTest {
         assertEquals(new Owner.Other("a process of the user with the number 1"), owner(owners(3)));
     }
 
+    /** As of io_uring, of threads with descriptors of their own, and where the main thread has ended. */
+    @Test
+    void socketsThatNobodyShowsMayBeTheWorkloadsOwnIfTheyAreItsUsers() throws IOException {
+        tables(listening(4711), OUR_END, otherEnd(4712));
+        opens(MAIN, 4711);
+        proc.write(MAIN + "/status", "Uid:\t1\t1\t1\t1\n");
+        assertEquals(new Owner.Unknown(), owner());
+
+        proc.write(MAIN + "/status", "Uid:\t2\t2\t2\t2\n");
+        assertEquals(new Owner.Other("a process of the user with the number 1"), owner());
+
+        opens(STRANGER, 4712);
+        proc.write(MAIN + "/status", "Uid:\t1\t1\t1\t1\n");
+        assertEquals(new Owner.Other("process 70 (program)"), owner());
+    }
+
     @Test
     void whoLooksLikeItsOwnButHasLeftItIsNamedAsSuch() throws IOException {
         tables(listening(4711), OUR_END, otherEnd(0));
