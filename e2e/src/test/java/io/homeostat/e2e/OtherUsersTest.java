@@ -6,6 +6,7 @@ import static io.homeostat.e2e.Patience.eventually;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.homeostat.controlplane.FreePorts;
 import java.io.IOException;
@@ -25,6 +26,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
@@ -102,6 +104,23 @@ final class OtherUsersTest {
                 Files.deleteIfExists(launch.resolve("exit"));
             }
         }
+    }
+
+    @Test
+    @Tag("nightly")
+    void aDriverOfAUserRunsTasksAndNothingOfRoots() throws Exception {
+        SampleDriver sample = SampleDriver.in(Files.createDirectory(home.resolve("d")));
+        DAEMON.own(home);
+        assumeTrue(
+                DAEMON.starts(Map.of(), "test -r " + SampleProgram.RUNNER.classes()).waitFor() == 0,
+                "the user can't read what was built");
+
+        homeostat.applied(
+                sample.local("runner", "1").with("user", "daemon"),
+                Document.task("web", "runner", "id -un; exec sleep 1000"));
+
+        assertTrue(homeostat.state("task/web").startsWith("RUNNING"), homeostat.state("task/web"));
+        homeostat.run("logs", "task/web").exits(0).says("daemon");
     }
 
     @Test

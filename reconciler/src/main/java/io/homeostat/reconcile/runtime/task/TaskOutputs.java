@@ -2,6 +2,7 @@ package io.homeostat.reconcile.runtime.task;
 
 import com.github.benmanes.caffeine.cache.Ticker;
 import io.homeostat.actuate.ActuationFailure;
+import io.homeostat.actuate.Disk;
 import io.homeostat.actuate.launch.LaunchDirectories;
 import io.homeostat.actuate.launch.LogTurns;
 import io.homeostat.actuate.task.OutputCopy;
@@ -10,11 +11,15 @@ import io.homeostat.desired.model.Kind;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.state.Instance;
+import io.homeostat.observe.process.Account;
 import java.io.IOException;
 import java.nio.file.Files;
+import java.nio.file.LinkOption;
 import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
@@ -69,9 +74,36 @@ final class TaskOutputs {
         return launch.resolve("output-state");
     }
 
-    /** Makes the files that a launch writes to. */
-    void begin(Instance instance) throws ActuationFailure {
-        of(instance.workload(), launch(instance)).begin();
+    /**
+     * Makes the files that a launch writes to.
+     *
+     * @param driver the user whom the driver that opens them runs as, if that is not ours
+     */
+    void begin(Instance instance, Optional<Account> driver) throws ActuationFailure {
+        Path launch = launch(instance);
+        of(instance.workload(), launch).begin();
+        if (driver.isEmpty()) {
+            return;
+        }
+        try {
+            if (driver.get().uid() != Account.ourUid()) {
+                letIn(driver.get(), launch, "rwx--x---");
+                letIn(driver.get(), out(launch), "rw-rw----");
+                letIn(driver.get(), err(launch), "rw-rw----");
+            }
+        } catch (IOException e) {
+            throw new ActuationFailure(
+                    "could not let user " + driver.get().name() + ", whom the driver runs as, write to " + out(launch)
+                            + ": " + Disk.reason(e),
+                    false,
+                    e);
+        }
+    }
+
+    /** By its group, so that it stays ours. Nobody else can put anything into its place. */
+    private static void letIn(Account user, Path file, String permissions) throws IOException {
+        Files.setAttribute(file, "unix:gid", user.gid(), LinkOption.NOFOLLOW_LINKS);
+        Files.setPosixFilePermissions(file, PosixFilePermissions.fromString(permissions));
     }
 
     /** Copies what a launch has written until now; what can't be copied now is copied later. */

@@ -202,7 +202,7 @@ final class TaskRuntime implements KindRuntime, Signalable, Executing {
             String boot = machine.procFs().bootId();
             launches.write(instance.withIdentity(new Identity.Task(spec.driver(), taskId, "", null, boot)));
             prepareLog(id);
-            tasks.outputs().begin(instance);
+            tasks.outputs().begin(instance, tasks.user(driver));
             Optional<NetworkIsolationSpec> network = networks.prepare(id, spec, session, capabilities, timeout);
             TaskConfig task = configs.of(instance, taskId, place, spec, isolation, config, network);
             tasks.starts().begin(driver, instance, taskId);

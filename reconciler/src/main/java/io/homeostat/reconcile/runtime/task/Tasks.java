@@ -137,14 +137,19 @@ final class Tasks {
      */
     Optional<Account> user(TaskSpec spec, DriverCapabilities capabilities, Instance driver)
             throws IOException, InterruptedException {
-        ProcessIdentity process = driver.process();
-        Optional<Account> ofDriver = process == null
-                ? Optional.empty()
-                : machine.procFs().account(process.pid()).filter(Tasks::isNotRoot);
+        Optional<Account> ofDriver = user(driver);
         String declared = spec.user();
         return ofDriver.isPresent() || declared == null || !seesHost(capabilities)
                 ? ofDriver
                 : Account.find(declared).filter(Tasks::isNotRoot);
+    }
+
+    /** The user whom a driver runs as; empty for root, and where nothing is seen of it. */
+    Optional<Account> user(Instance driver) {
+        ProcessIdentity process = driver.process();
+        return process == null
+                ? Optional.empty()
+                : machine.procFs().account(process.pid()).filter(Tasks::isNotRoot);
     }
 
     private static boolean isNotRoot(Account account) {

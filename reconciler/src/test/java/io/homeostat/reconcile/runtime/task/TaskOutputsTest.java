@@ -5,18 +5,22 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.homeostat.actuate.ActuationFailure;
 import io.homeostat.actuate.launch.LaunchDirectories;
 import io.homeostat.actuate.launch.LogTurns;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.state.Instance;
+import io.homeostat.observe.process.Account;
 import io.homeostat.observe.process.ProcFs;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.time.Duration;
+import java.util.List;
 import java.util.Objects;
+import java.util.Optional;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -59,15 +63,33 @@ class TaskOutputsTest {
 
     @Test
     void aLaunchPrintsIntoFilesOfItsOwn() throws Exception {
-        outputs.begin(LAUNCH);
+        outputs.begin(LAUNCH, Optional.empty());
 
         assertTrue(Files.exists(launch.resolve("stdout")));
         assertTrue(Files.exists(launch.resolve("stderr")));
     }
 
     @Test
+    void aDriverOfAnotherUserMayWriteToThem() throws Exception {
+        assumeTrue(Account.ourUid() == 0, "only root lets somebody else in");
+        outputs.begin(LAUNCH, Optional.of(new Account("1001", 1001, 1002, "/", "/bin/sh")));
+
+        assertEquals(1002, Files.getAttribute(launch, "unix:gid"));
+        for (Path file : List.of(TaskOutputs.out(launch), TaskOutputs.err(launch))) {
+            assertEquals(List.of(0, 1002, 0100660), List.of(
+                    Files.getAttribute(file, "unix:uid"),
+                    Files.getAttribute(file, "unix:gid"),
+                    Files.getAttribute(file, "unix:mode")));
+        }
+        assertEquals(0100600, Files.getAttribute(launch.resolve("output-state"), "unix:mode"));
+        print("a");
+        outputs.copy(LAUNCH);
+        assertEquals("a\n", log());
+    }
+
+    @Test
     void whatOneLaunchPrintsIsCopied() throws Exception {
-        outputs.begin(LAUNCH);
+        outputs.begin(LAUNCH, Optional.empty());
         print("a");
         outputs.copy(LAUNCH);
         assertEquals("a\n", log());
@@ -75,7 +97,7 @@ class TaskOutputsTest {
 
     @Test
     void whatAFormerProgramHasBegunIsFound() throws Exception {
-        outputs.begin(LAUNCH);
+        outputs.begin(LAUNCH, Optional.empty());
         print("a");
 
         another().copyAll();
@@ -87,7 +109,7 @@ class TaskOutputsTest {
     void launchesThatNobodyHasBegunHereAreLookedForNowAndThen() throws Exception {
         TaskOutputs later = another();
         later.copyAll();
-        outputs.begin(LAUNCH);
+        outputs.begin(LAUNCH, Optional.empty());
         print("a");
 
         nanos += Duration.ofSeconds(30).toNanos() - 1;
@@ -110,7 +132,7 @@ class TaskOutputsTest {
 
     @Test
     void whatHasPrintedNothingForLongIsLookedAtByTurns() throws Exception {
-        outputs.begin(LAUNCH);
+        outputs.begin(LAUNCH, Optional.empty());
         for (int round = 0; round < LONG_AFTER; round++) {
             outputs.copyAll();
         }
@@ -141,7 +163,7 @@ class TaskOutputsTest {
 
     @Test
     void allThatALaunchHasPrintedIsCopiedAtItsEnd() throws Exception {
-        outputs.begin(LAUNCH);
+        outputs.begin(LAUNCH, Optional.empty());
         Files.writeString(TaskOutputs.out(launch), "without an end");
 
         outputs.finish(LAUNCH);
@@ -153,7 +175,7 @@ class TaskOutputsTest {
 
     @Test
     void aLaunchThatIsGoneIsForgotten() throws Exception {
-        outputs.begin(LAUNCH);
+        outputs.begin(LAUNCH, Optional.empty());
         outputs.copyAll();
         for (String file : new String[] {"stdout", "stderr", "output-state"}) {
             Files.delete(launch.resolve(file));
@@ -164,7 +186,7 @@ class TaskOutputsTest {
         assertDoesNotThrow(() -> outputs.copyAll());
 
         Files.createDirectories(launch);
-        outputs.begin(LAUNCH);
+        outputs.begin(LAUNCH, Optional.empty());
         print("again");
         outputs.copyAll();
         assertEquals("again\n", log());
@@ -172,7 +194,7 @@ class TaskOutputsTest {
 
     @Test
     void whatCannotBeCopiedNowIsCopiedLater() throws Exception {
-        outputs.begin(LAUNCH);
+        outputs.begin(LAUNCH, Optional.empty());
         print("a");
         Path log = layout.log(TaskBench.WEB);
         Files.createDirectories(log.resolve("in the way"));
