@@ -36,6 +36,7 @@ import java.net.UnixDomainSocketAddress;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
@@ -50,7 +51,7 @@ import org.slf4j.LoggerFactory;
 public final class MetricsServer implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(MetricsServer.class);
     private static final String UNIX = "unix:";
-    private static final int MOST_CONNECTIONS = 32;
+    private static final int MOST_CONNECTIONS = 128;
     private static final int LONGEST_FIRST_LINE = 1024;
     private static final int LONGEST_HEADERS = 8192;
     static final Duration PATIENCE = Duration.ofSeconds(10);
@@ -108,6 +109,7 @@ public final class MetricsServer implements AutoCloseable {
 
     private void bind(SocketAddress address) throws IOException {
         ConnectionLimit connections = new ConnectionLimit(MOST_CONNECTIONS);
+        Scrapes scrapes = new Scrapes(metrics);
         ServerBootstrap bootstrap = new ServerBootstrap()
                 .group(loop)
                 .option(ChannelOption.ALLOCATOR, UnpooledByteBufAllocator.DEFAULT)
@@ -121,7 +123,7 @@ public final class MetricsServer implements AutoCloseable {
                                         new HttpServerCodec(new HttpDecoderConfig()
                                                 .setMaxInitialLineLength(LONGEST_FIRST_LINE)
                                                 .setMaxHeaderSize(LONGEST_HEADERS)),
-                                        new RequestHandler(address, connections, metrics, problem, patience));
+                                        new RequestHandler(address, scrapes, problem, patience));
                     }
                 });
         if (address instanceof UnixDomainSocketAddress unix) {
@@ -192,6 +194,50 @@ public final class MetricsServer implements AutoCloseable {
         }
     }
 
+    /**
+     * Has all who ask at once wait for one text. Who asks soon after gets the same one, for four times as long as it took, so that whoever asks
+     * without end takes a fifth of a processor.
+     */
+    static final class Scrapes {
+        private static final int REST = 4;
+
+        private final Supplier<String> metrics;
+        private @Nullable CompletableFuture<byte[]> latest;
+        private long freshUntil;
+
+        Scrapes(Supplier<String> metrics) {
+            this.metrics = metrics;
+        }
+
+        synchronized CompletableFuture<byte[]> scrape() {
+            CompletableFuture<byte[]> known = latest;
+            if (known != null && (!known.isDone() || System.nanoTime() - freshUntil < 0)) {
+                return known;
+            }
+            CompletableFuture<byte[]> begun = new CompletableFuture<>();
+            latest = begun;
+            Thread.startVirtualThread(() -> scrape(begun));
+            return begun;
+        }
+
+        private void scrape(CompletableFuture<byte[]> begun) {
+            long begin = System.nanoTime();
+            try {
+                byte[] text = metrics.get().getBytes(StandardCharsets.UTF_8);
+                long end = System.nanoTime();
+                synchronized (this) {
+                    freshUntil = end + REST * (end - begin);
+                }
+                begun.complete(text);
+            } catch (RuntimeException | Error e) {
+                synchronized (this) {
+                    freshUntil = System.nanoTime();
+                }
+                begun.completeExceptionally(e);
+            }
+        }
+    }
+
     /** Answers the first request of a connection and ends it; bounds how long it lasts, from its first byte to its last. */
     private static final class RequestHandler extends SimpleChannelInboundHandler<HttpObject> {
         private static final String TEXT = "text/plain; charset=utf-8";
@@ -200,8 +246,7 @@ public final class MetricsServer implements AutoCloseable {
         private static final String EXPOSITION = "text/plain; version=0.0.4; charset=utf-8";
 
         private final SocketAddress listening;
-        private final ConnectionLimit connections;
-        private final Supplier<String> metrics;
+        private final Scrapes scrapes;
         private final Supplier<Optional<String>> problem;
         private final Duration patience;
         private @Nullable Future<?> end;
@@ -209,13 +254,11 @@ public final class MetricsServer implements AutoCloseable {
 
         RequestHandler(
                 SocketAddress listening,
-                ConnectionLimit connections,
-                Supplier<String> metrics,
+                Scrapes scrapes,
                 Supplier<Optional<String>> problem,
                 Duration patience) {
             this.listening = listening;
-            this.connections = connections;
-            this.metrics = metrics;
+            this.scrapes = scrapes;
             this.problem = problem;
             this.patience = patience;
         }
@@ -277,32 +320,34 @@ public final class MetricsServer implements AutoCloseable {
                             head);
                 }
                 case "/metrics" -> {
-                    connections.serving(context.channel());
-                    Thread.startVirtualThread(() -> scrape(context, head));
+                    var _ = scrapes.scrape()
+                            .whenCompleteAsync(
+                                    (text, failure) -> answer(context, text, failure, head), context.executor());
                 }
                 default ->
                     answer(context, HttpResponseStatus.NOT_FOUND, TEXT, "here are /metrics and /healthz\n", head);
             }
         }
 
-        private void scrape(ChannelHandlerContext context, boolean head) {
-            try {
-                answer(context, HttpResponseStatus.OK, EXPOSITION, metrics.get(), head);
-            } catch (RuntimeException e) {
-                LOG.warn("/metrics could not be answered", e);
+        private static void answer(
+                ChannelHandlerContext context, byte @Nullable [] metrics, @Nullable Throwable failure, boolean head) {
+            if (metrics == null) {
+                LOG.warn("/metrics could not be answered", failure);
                 answer(context, HttpResponseStatus.INTERNAL_SERVER_ERROR, TEXT, "see the agent's log\n", head);
-            } finally {
-                connections.served(context.channel());
+            } else {
+                answer(context, HttpResponseStatus.OK, EXPOSITION, metrics, head);
             }
         }
 
         private static void answer(
                 ChannelHandlerContext context, HttpResponseStatus status, String type, String text, boolean head) {
-            ByteBuf body = Unpooled.copiedBuffer(text, StandardCharsets.UTF_8);
-            int length = body.readableBytes();
-            if (head) {
-                body.clear();
-            }
+            answer(context, status, type, text.getBytes(StandardCharsets.UTF_8), head);
+        }
+
+        private static void answer(
+                ChannelHandlerContext context, HttpResponseStatus status, String type, byte[] text, boolean head) {
+            int length = text.length;
+            ByteBuf body = Unpooled.wrappedBuffer(text, 0, head ? 0 : length);
             DefaultFullHttpResponse response = new DefaultFullHttpResponse(HttpVersion.HTTP_1_1, status, body);
             response.headers()
                     .set(HttpHeaderNames.CONTENT_TYPE, type)

@@ -1,12 +1,15 @@
 package io.homeostat.reconcile.agent.telemetry;
 
 import static org.awaitility.Awaitility.await;
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assertions.fail;
 
+import com.google.common.util.concurrent.Uninterruptibles;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -26,6 +29,9 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -226,6 +232,44 @@ class MetricsServerTest {
 
         assertThrows(IOException.class, () -> server(MetricsServer.address("unix:" + file), MetricsServer.PATIENCE));
         assertEquals("data", Files.readString(file));
+    }
+
+    @Test
+    void whoAsksWhileAScrapeIsUnderWayWaitsForThat() throws Exception {
+        AtomicInteger begun = new AtomicInteger();
+        CountDownLatch goOn = new CountDownLatch(1);
+        MetricsServer.Scrapes scrapes = new MetricsServer.Scrapes(() -> {
+            begun.incrementAndGet();
+            Uninterruptibles.awaitUninterruptibly(goOn);
+            return "text";
+        });
+        CompletableFuture<byte[]> first = scrapes.scrape();
+        CompletableFuture<byte[]> second = scrapes.scrape();
+        goOn.countDown();
+
+        assertArrayEquals("text".getBytes(StandardCharsets.UTF_8), first.get());
+        assertSame(first, second);
+        assertEquals(1, begun.get());
+        await().until(() -> scrapes.scrape() != first);
+    }
+
+    @Test
+    void aScrapeThatFailsIsAnsweredAndTheNextOneIsAnother() throws Exception {
+        AtomicInteger scrapes = new AtomicInteger();
+        MetricsServer server = MetricsServer.open(
+                LOOPBACK,
+                () -> {
+                    if (scrapes.incrementAndGet() == 1) {
+                        throw new IllegalStateException("thrown by the test");
+                    }
+                    return "homeostat_up 1\n";
+                },
+                () -> problem,
+                MetricsServer.PATIENCE);
+        open.add(server);
+
+        assertTrue(ask(server.address(), get("/metrics")).startsWith("HTTP/1.1 500 "));
+        assertTrue(ask(server.address(), get("/metrics")).startsWith("HTTP/1.1 200 "));
     }
 
     @Test
