@@ -24,6 +24,14 @@ public record UnpackLimits(long maxBytes, int maxEntries, long reserveBytes) {
 
     private static final int LATIN_1 = 0xFF;
 
+    /** Bytes of memory for the directory of a zip: for each possible entry, and at least. */
+    private static final int ZIP_ENTRY = 1 << 10;
+
+    private static final long LEAST_ZIP_DIRECTORY = 1 << 20;
+
+    /** Of a small heap; enough for 100,000 entries. */
+    private static final long MOST_ZIP_DIRECTORY = 96L << 20;
+
     public UnpackLimits {
         if (maxBytes < 1 || maxEntries < 1 || reserveBytes < 0) {
             throw new IllegalArgumentException(
@@ -38,6 +46,10 @@ public record UnpackLimits(long maxBytes, int maxEntries, long reserveBytes) {
 
     private long maxNameCharacters() {
         return Math.max(LEAST_NAME_CHARACTERS, (long) maxEntries * NAME_CHARACTERS);
+    }
+
+    private long maxDirectoryMemory() {
+        return Math.clamp((long) maxEntries * ZIP_ENTRY, LEAST_ZIP_DIRECTORY, MOST_ZIP_DIRECTORY);
     }
 
     /** Counts what is unpacked against the limits. */
@@ -103,7 +115,16 @@ public record UnpackLimits(long maxBytes, int maxEntries, long reserveBytes) {
             }
         }
 
-        /** Whether there were too many entries, or too long names of them, which is what takes memory. */
+        /** What the directory of a zip takes, all of which is kept. */
+        void requireMemory(long memory) throws RefusedArchive {
+            if (memory > limits.maxDirectoryMemory()) {
+                exceeded = true;
+                throw new RefusedArchive("its directory would take more than the " + limits.maxDirectoryMemory()
+                        + " bytes of memory that it may; pack it as a tar.gz, which has none");
+            }
+        }
+
+        /** Whether there was too much of what takes memory: entries, names of them, and the directory of a zip. */
         boolean isExceeded() {
             return exceeded;
         }

@@ -36,8 +36,11 @@ import org.slf4j.LoggerFactory;
  */
 public final class Unpacker implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(Unpacker.class);
-    /** An entry takes some 500 bytes of the heap until its archive is unpacked: those of these take 20 MB together. */
-    private static final int FEW_AT_ONCE = 4;
+    /**
+     * An entry takes some 500 bytes of the heap until its archive is unpacked, and one of a zip three times as much: those of these take 30 MB
+     * together, beside up to 130 MB of one archive with many.
+     */
+    private static final int FEW_AT_ONCE = 2;
 
     private static final Duration KEEP_EARLY_TREES = Duration.ofMinutes(1);
 

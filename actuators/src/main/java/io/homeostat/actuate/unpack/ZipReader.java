@@ -222,9 +222,6 @@ final class ZipReader {
         private static final int ENTRY = 46;
         private static final int ENTRY_MAGIC = 0x02014b50;
 
-        /** Of a small heap; enough for 100,000 entries. */
-        private static final long MAX_MEMORY = 96L << 20;
-
         /** Bytes that the library keeps of an entry, of each of its extra fields, and of each byte in them and in its name. */
         private static final int OF_ENTRY = 656;
 
@@ -301,10 +298,7 @@ final class ZipReader {
                     throw new RefusedArchive("an entry has more than " + MAX_FIELDS + " extra fields");
                 }
                 memory += OF_ENTRY + (long) OF_BYTE * texts.length + (long) OF_FIELD * fields;
-                if (memory > MAX_MEMORY) {
-                    throw new RefusedArchive("its directory would take more than the " + MAX_MEMORY
-                            + " bytes of memory that it may; pack it as a tar.gz, which has none");
-                }
+                budget.requireMemory(memory);
             }
         }
 
