@@ -20,6 +20,7 @@ import java.net.URISyntaxException;
 import java.nio.channels.ClosedByInterruptException;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Locale;
 import java.util.Optional;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.locks.Lock;
@@ -42,6 +43,9 @@ public final class Downloader implements AutoCloseable {
     private static final int SPARE_CHUNKS = 64;
 
     static final int AT_ONCE = 64;
+
+    private static final int HTTP = 80;
+    private static final int HTTPS = 443;
 
     /** A slow server holds up no others. */
     static final int OF_ONE_SERVER = 16;
@@ -190,7 +194,7 @@ public final class Downloader implements AutoCloseable {
     /** Makes one attempt when it has a turn. A pause between two attempts holds up no others. */
     private String inTurn(Source source, DownloadAttempt attempt)
             throws FailedAttempt, ActuationFailure, IOException, InterruptedException {
-        Optional<String> server = server(source);
+        Optional<String> server = server(source.url());
         if (server.isEmpty()) {
             return attempt.run();
         }
@@ -208,10 +212,12 @@ public final class Downloader implements AutoCloseable {
         }
     }
 
-    /** Empty where it is a file of this machine, or no URL, of which who declares it is told when it is fetched. */
-    private static Optional<String> server(Source source) {
+    /** However it is written. Empty where it is a file of this machine, or no URL, of which who declares it is told when it is fetched. */
+    static Optional<String> server(String source) {
         try {
-            return Optional.ofNullable(new URI(source.url()).getAuthority());
+            URI url = new URI(source);
+            int port = url.getPort() >= 0 ? url.getPort() : "https".equalsIgnoreCase(url.getScheme()) ? HTTPS : HTTP;
+            return Optional.ofNullable(url.getHost()).map(host -> host.toLowerCase(Locale.ROOT) + ":" + port);
         } catch (URISyntaxException e) {
             return Optional.empty();
         }

@@ -353,6 +353,12 @@ final class HttpFetch implements AutoCloseable {
         /** The number of buffers that a part may have; the client makes one of each chunk. */
         private static final int FEW = 4;
 
+        /** So many chunks are parsed whatever is in them, which takes less than a second of a processor. */
+        private static final int MANY = 100_000;
+
+        /** Bytes that more chunks have on average. To parse shorter ones takes longer than any network. */
+        private static final int SHORTEST = 16;
+
         /** A client for this answer alone: nothing but its shutdown closes a connection with an invalid answer. */
         final HttpClient client = HttpRequests.client().build();
 
@@ -360,6 +366,8 @@ final class HttpFetch implements AutoCloseable {
         private final CompletableFuture<Flow.Subscription> subscription = new CompletableFuture<>();
         private Iterator<ByteBuffer> rest = Collections.emptyIterator();
         private ByteBuffer current = ByteBuffer.allocate(0);
+        private long chunks;
+        private long bytes;
         private boolean reading;
 
         HttpBody() {
@@ -367,7 +375,8 @@ final class HttpFetch implements AutoCloseable {
         }
 
         private sealed interface Part {
-            record Bytes(List<ByteBuffer> buffers) implements Part {}
+            /** @param chunks how many it came in, at most */
+            record Bytes(List<ByteBuffer> buffers, int chunks) implements Part {}
 
             record End() implements Part {}
 
@@ -390,7 +399,7 @@ final class HttpFetch implements AutoCloseable {
 
         @Override
         public void onNext(List<ByteBuffer> buffers) {
-            parts.add(new Part.Bytes(buffers.size() > FEW ? List.of(together(buffers)) : buffers));
+            parts.add(new Part.Bytes(buffers.size() > FEW ? List.of(together(buffers)) : buffers, buffers.size()));
         }
 
         /** Copies many small buffers into one: a buffer of one byte takes a hundred times its content. */
@@ -444,7 +453,13 @@ final class HttpFetch implements AutoCloseable {
                         }
                         throw deadline.expired();
                     }
-                    case Part.Bytes(List<ByteBuffer> buffers) -> {
+                    case Part.Bytes(List<ByteBuffer> buffers, int more) -> {
+                        chunks += more;
+                        bytes += buffers.stream().mapToInt(ByteBuffer::remaining).sum();
+                        if (chunks > MANY && bytes / chunks < SHORTEST) {
+                            throw FailedAttempt.invalidAnswer(
+                                    ": it comes in chunks of less than " + SHORTEST + " bytes", null);
+                        }
                         rest = buffers.iterator();
                         ask(1);
                     }

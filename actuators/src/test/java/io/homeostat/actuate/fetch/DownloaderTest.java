@@ -32,6 +32,7 @@ import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
@@ -43,6 +44,16 @@ import org.junit.jupiter.api.Test;
 
 final class DownloaderTest extends DownloadTestBed {
     private final AtomicReference<@Nullable Exception> failed = new AtomicReference<>();
+
+    @Test
+    void aServerIsTheSameHoweverItIsWritten() {
+        Optional<String> server = Downloader.server("http://example.com/a");
+
+        assertEquals(Optional.of("example.com:80"), server);
+        assertEquals(server, Downloader.server("http://user@EXAMPLE.com:80/b"));
+        assertEquals(Optional.of("example.com:443"), Downloader.server("https://example.com/a"));
+        assertEquals(Optional.empty(), Downloader.server("file:///a"));
+    }
 
     @Test
     void anArchiveArrivesOnceForItsOwnerAlone() throws Exception {

@@ -58,6 +58,7 @@ final class EndlessAnswersTest extends PartialDownloadTestBed {
             {CHUNKED + "5;", "x"},
             {CHUNKED, "0"},
             {CHUNKED, "1\r\nx\r\nffffffff\r\n"},
+            {CHUNKED, "1\r\nx\r\n"},
         };
         for (String[] answer : answers) {
             ActuationFailure failure = failure(answer[0], repeated(answer[1]), TOO_MUCH, Duration.ofSeconds(60));
@@ -69,7 +70,7 @@ final class EndlessAnswersTest extends PartialDownloadTestBed {
     @Test
     void whatHasNoneEndsWithItsTime() throws Exception {
         String[][] answers = {
-            {OK, "x\r\n"}, {OK + "\r\n", "x"}, {CHUNKED, "1\r\nx\r\n"},
+            {OK, "x\r\n"}, {OK + "\r\n", "x"}, {CHUNKED, "10\r\n0123456789abcdef\r\n"},
         };
         for (String[] answer : answers) {
             ActuationFailure failure = failure(answer[0], repeated(answer[1]), Long.MAX_VALUE, Duration.ofMillis(500));

@@ -4,6 +4,8 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import com.google.common.collect.ImmutableSet;
 import com.google.common.net.InetAddresses;
+import com.google.common.primitives.Ints;
+import java.net.Inet6Address;
 import java.net.InetAddress;
 import java.net.URI;
 import java.net.UnknownHostException;
@@ -21,6 +23,9 @@ public final class HttpRequests {
                     "100.100.100.200", "168.63.129.16", "fd00:ec2::254", "fd20:ce::254")
             .map(InetAddresses::forString)
             .collect(ImmutableSet.toImmutableSet());
+
+    /** How an address begins that has one of IPv4 in its last four bytes (RFC 6052). */
+    private static final String NAT64 = "64:ff9b::";
 
     /** Read by the JDK's client when it is first used. */
     private static final String MAX_FIELDS = "jdk.http.maxHeaderSize";
@@ -89,6 +94,7 @@ public final class HttpRequests {
         }
         try {
             return Arrays.stream(InetAddress.getAllByName(host))
+                    .map(HttpRequests::translated)
                     .filter(address -> address.isLinkLocalAddress() || METADATA_SERVERS.contains(address))
                     .findFirst()
                     .map(address -> "the server redirects to " + host + ", which is "
@@ -101,6 +107,20 @@ public final class HttpRequests {
             // Whoever connects to it says so.
             return Optional.empty();
         }
+    }
+
+    /** The IPv4 address that a network may make of one of IPv6 (NAT64, 6to4 and the like). */
+    private static InetAddress translated(InetAddress address) {
+        if (!(address instanceof Inet6Address v6)) {
+            return address;
+        }
+        byte[] bytes = v6.getAddress();
+        if (InetAddresses.toAddrString(v6).startsWith(NAT64)) {
+            return InetAddresses.fromInteger(Ints.fromBytes(bytes[12], bytes[13], bytes[14], bytes[15]));
+        }
+        return InetAddresses.hasEmbeddedIPv4ClientAddress(v6)
+                ? InetAddresses.getEmbeddedIPv4ClientAddress(v6)
+                : address;
     }
 
     /**
