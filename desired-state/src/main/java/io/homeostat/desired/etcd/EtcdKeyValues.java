@@ -90,9 +90,6 @@ public final class EtcdKeyValues implements KeyValues {
     private static final int MOST_BYTES =
             (int) Math.min(64 << 20, Runtime.getRuntime().maxMemory() / 16);
 
-    /** Bytes that a key takes beside itself and its value, about. */
-    private static final int OVERHEAD = 200;
-
     private final Etcd config;
     private final long mostListed;
     private final GrpcTransport transport = new GrpcTransport();
@@ -164,8 +161,9 @@ public final class EtcdKeyValues implements KeyValues {
                     throw invalid("could not list " + prefix, "keys that were not asked for, or not in their order");
                 }
                 last = bytes;
-                room -= found.getKey().size() + found.getValue().size() + OVERHEAD;
-                entries.put(key, entry(found));
+                Entry entry = entry(found);
+                room -= entry.bytes();
+                entries.put(key, entry);
             }
             if (room < 0) {
                 throw new KeyValuesException(

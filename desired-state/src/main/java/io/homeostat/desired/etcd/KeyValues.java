@@ -76,7 +76,15 @@ public interface KeyValues extends AutoCloseable {
      * @param created revision in which it came to be; it stays the same until it is removed
      * @param modified revision in which it got this value
      */
-    record Entry(String key, ByteString value, long created, long modified) {}
+    record Entry(String key, ByteString value, long created, long modified) {
+        /** Bytes that are taken by a key beside itself and its value, about. */
+        public static final int OVERHEAD = 200;
+
+        /** Bytes that this takes, about. */
+        public long bytes() {
+            return (long) key.length() + value.size() + OVERHEAD;
+        }
+    }
 
     /** Keys as they were in one revision. */
     record Listing(long revision, ImmutableSortedMap<String, Entry> entries) {}

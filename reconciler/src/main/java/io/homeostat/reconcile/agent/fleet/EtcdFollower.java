@@ -33,7 +33,8 @@ final class EtcdFollower implements Runnable {
     /** Bytes of changes that were told and not taken yet, about. When there are more, all is listed again. */
     static final long MOST_WAITING = 16 << 20;
 
-    private static final int OVERHEAD = 200;
+    /** Bytes of how rollouts stand, about. A machine of a fleet of thousands is told some kilobytes of each. */
+    static final long MOST_KEPT = 20 << 20;
 
     /** How often it is asked whether it is still there, and nothing was missed. */
     static final Duration LOOK = Duration.ofMinutes(1);
@@ -161,7 +162,7 @@ final class EtcdFollower implements Runnable {
             tellSet();
         }
 
-        private void changed(Told.Changed changed) {
+        private void changed(Told.Changed changed) throws KeyValuesException {
             waiting.addAndGet(-changed.bytes());
             boolean setChanged = false;
             boolean statesChanged = false;
@@ -193,7 +194,15 @@ final class EtcdFollower implements Runnable {
             }
         }
 
-        private void tellRollouts() {
+        /** What a watch tells is bounded here, and what is listed is bounded more closely. */
+        private void tellRollouts() throws KeyValuesException {
+            if (states.values().stream().mapToLong(Entry::bytes).sum() > MOST_KEPT) {
+                throw new KeyValuesException(
+                        KeyValuesException.Kind.FAILED,
+                        "what is below " + keys.rollouts() + " takes more than " + (MOST_KEPT >> 20)
+                                + " MiB; delete what is no rollout, and rollouts that are over",
+                        null);
+            }
             rollouts.accept(states.values().stream()
                     .collect(ImmutableSortedMap.toImmutableSortedMap(
                             String::compareTo,
@@ -216,10 +225,8 @@ final class EtcdFollower implements Runnable {
 
         @Override
         public void changed(ImmutableList<Entry> put, ImmutableList<String> deleted, long revision) {
-            long bytes = put.stream()
-                            .mapToLong(entry -> entry.value().size() + OVERHEAD)
-                            .sum()
-                    + (long) deleted.size() * OVERHEAD;
+            long bytes =
+                    put.stream().mapToLong(Entry::bytes).sum() + (long) deleted.size() * Entry.OVERHEAD;
             if (waiting.addAndGet(bytes) <= MOST_WAITING) {
                 told.add(new Told.Changed(put, deleted, revision, bytes));
             } else {

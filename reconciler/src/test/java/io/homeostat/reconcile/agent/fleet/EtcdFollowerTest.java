@@ -197,6 +197,26 @@ final class EtcdFollowerTest {
         assertTrue(states.getLast().containsKey("web"));
     }
 
+    @Test
+    void rolloutsThatTakeTooMuchMemoryAreAProblemUntilTheyAreGone() {
+        etcd.put(KEYS.set(), PublishedSourceTest.set("", 7, "web").content());
+        follow(EtcdFollower.LOOK);
+        awaitDeclared("web");
+        await().atMost(PATIENCE).until(() -> etcd.watches() == 2);
+        ByteString half = ByteString.copyFrom(new byte[(int) EtcdFollower.MOST_KEPT / 2]);
+
+        etcd.put(KEYS.rollout("a"), half);
+        await().atMost(PATIENCE).until(() -> states.getLast().containsKey("a"));
+        etcd.put(KEYS.rollout("b"), half);
+
+        awaitProblem(" takes more than 20 MiB; delete what is no rollout");
+        assertFalse(states.getLast().containsKey("b"));
+        etcd.delete(KEYS.rollout("b"));
+        etcd.put(KEYS.set(), PublishedSourceTest.set("", 8, "db").content());
+        awaitDeclared("db");
+        await().atMost(PATIENCE).until(() -> store.problems().isEmpty());
+    }
+
     private void awaitProblem(String words) {
         await().atMost(PATIENCE)
                 .until(() -> store.problems().stream()
