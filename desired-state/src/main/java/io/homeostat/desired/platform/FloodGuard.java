@@ -22,15 +22,13 @@ import io.netty.util.ReferenceCountUtil;
 import io.netty.util.concurrent.Ticker;
 import java.io.IOException;
 import java.net.SocketAddress;
-import java.util.ArrayDeque;
-import java.util.Queue;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
  * Closes a connection of gRPC whose peer makes this process keep more than a limit: answers that the peer does not read (acknowledgements of
- * PING and SETTINGS, resets, refusals), or messages in so many pieces that these take far more memory than the messages; or whose peer sends
- * far more than calls and their messages need ({@link Overhead}). Calls that are under way fail with UNAVAILABLE and the reason. A client
+ * PING and SETTINGS, resets, refusals), or messages that are incomplete or not read ({@link KeptMessages}); or whose peer sends far more than
+ * calls and their messages need ({@link Overhead}). Calls that are under way fail with UNAVAILABLE and the reason. A client
  * connects to such a peer again after a pause ({@link FloodedPeers}).
  *
  * <p>HTTP/2 has no flow control for any of this. gRPC's server bounds its answers to control frames and nothing else; its client bounds
@@ -47,6 +45,7 @@ public final class FloodGuard extends ChannelDuplexHandler {
     private static final int OVERHEAD = 128;
 
     private final long most;
+    private final KeptMessages.OfConnection kept;
     private final @Nullable FloodedPeers peers;
     private final Ticker ticker;
     private final Overhead overhead;
@@ -55,8 +54,9 @@ public final class FloodGuard extends ChannelDuplexHandler {
     private boolean counting;
     private boolean closed;
 
-    private FloodGuard(long most, @Nullable FloodedPeers peers, Ticker ticker) {
+    private FloodGuard(long most, KeptMessages kept, @Nullable FloodedPeers peers, Ticker ticker) {
         this.most = most;
+        this.kept = kept.ofConnection();
         this.peers = peers;
         this.ticker = ticker;
         this.overhead = new Overhead(ticker.nanoTime());
@@ -65,39 +65,44 @@ public final class FloodGuard extends ChannelDuplexHandler {
     /**
      * Guards a connection without TLS that was not used yet.
      *
+     * @param kept counts what is kept of the messages of this and other connections
+     * @param peers whom this is not to connect to; null for a server, or where the address may be another's by then
      * @return the connection
      */
-    static <C extends Channel> C plain(C connection) {
-        return guarded(connection, PLAIN, null);
+    static <C extends Channel> C plain(C connection, KeptMessages kept, @Nullable FloodedPeers peers) {
+        return guarded(connection, PLAIN, kept, peers);
     }
 
-    /**
-     * Guards a connection of a client, without TLS, that was not used yet.
-     *
-     * @param peers whom this is not to connect to
-     */
-    static <C extends Channel> C plain(C connection, FloodedPeers peers) {
-        return guarded(connection, PLAIN, peers);
+    /** As {@link #plain}, with TLS. */
+    static <C extends Channel> C encrypted(C connection, KeptMessages kept, FloodedPeers peers) {
+        return guarded(connection, ENCRYPTED, kept, peers);
     }
 
-    /** As {@link #plain(Channel, FloodedPeers)}, with TLS. */
-    static <C extends Channel> C encrypted(C connection, FloodedPeers peers) {
-        return guarded(connection, ENCRYPTED, peers);
-    }
-
-    private static <C extends Channel> C guarded(C connection, long most, @Nullable FloodedPeers peers) {
-        connection.pipeline().addFirst(new FloodGuard(most, peers, Ticker.systemTicker()));
+    private static <C extends Channel> C guarded(
+            C connection, long most, KeptMessages kept, @Nullable FloodedPeers peers) {
+        connection.pipeline().addFirst(new FloodGuard(most, kept, peers, Ticker.systemTicker()));
         return connection;
     }
 
     /** Guards the connections that a listening socket accepts, for the pipeline of that socket. */
     public static ChannelHandler accepted() {
+        KeptMessages kept = new KeptMessages();
         return new ChannelInboundHandlerAdapter() {
             @Override
             public void channelRead(ChannelHandlerContext context, Object accepted) {
-                context.fireChannelRead(plain((Channel) accepted));
+                context.fireChannelRead(plain((Channel) accepted, kept, null));
             }
         };
+    }
+
+    @Override
+    public void handlerAdded(ChannelHandlerContext context) {
+        kept.open(() -> context.executor().execute(() -> close(context, KeptMessages.TOO_MUCH)));
+    }
+
+    @Override
+    public void handlerRemoved(ChannelHandlerContext context) {
+        kept.closed();
     }
 
     @Override
@@ -138,8 +143,7 @@ public final class FloodGuard extends ChannelDuplexHandler {
             if (http2 != null) {
                 counting = true;
                 http2.connection().addListener(new CallCounter(http2.connection()));
-                http2.decoder()
-                        .frameListener(new PieceCounter(http2.decoder().frameListener(), http2.connection(), context));
+                http2.decoder().frameListener(new MessageCounter(http2.decoder().frameListener(), context));
             }
         }
         int size = message instanceof ByteBuf buffer ? buffer.readableBytes() : 0;
@@ -161,6 +165,7 @@ public final class FloodGuard extends ChannelDuplexHandler {
     private void close(ChannelHandlerContext context, String reason) {
         if (!closed) {
             closed = true;
+            kept.closed();
             String why = "closed on this side: " + reason;
             if (peer != null) {
                 peer.flooded(why, ticker.nanoTime());
@@ -252,16 +257,12 @@ public final class FloodGuard extends ChannelDuplexHandler {
         }
     }
 
-    /** Counts the frames that gRPC keeps: of a message until it is complete, and of complete ones until somebody wants them. */
-    private final class PieceCounter extends Http2FrameListenerDecorator {
-        private final Http2Connection connection;
-        private final Http2Connection.PropertyKey key;
+    /** Has gRPC keep copies of the content of messages, which are counted. */
+    private final class MessageCounter extends Http2FrameListenerDecorator {
         private final ChannelHandlerContext guard;
 
-        PieceCounter(Http2FrameListener listener, Http2Connection connection, ChannelHandlerContext guard) {
+        MessageCounter(Http2FrameListener listener, ChannelHandlerContext guard) {
             super(listener);
-            this.connection = connection;
-            this.key = connection.newKey();
             this.guard = guard;
         }
 
@@ -273,81 +274,16 @@ public final class FloodGuard extends ChannelDuplexHandler {
                 return padding;
             }
             overhead.message(data.readableBytes());
-            Http2Stream stream = connection.stream(streamId);
-            if (stream != null
-                    && !pieces(stream)
-                            .add(data, connection.local().flowController().unconsumedBytes(stream))) {
-                close(guard, "messages came in too many pieces");
-                return data.readableBytes() + padding;
-            }
-            return super.onDataRead(context, streamId, data, padding, last);
-        }
-
-        private Pieces pieces(Http2Stream stream) {
-            Pieces known = stream.getProperty(key);
-            if (known == null) {
-                known = new Pieces();
-                stream.setProperty(key, known);
-            }
-            return known;
-        }
-    }
-
-    /** Frames of a stream that are kept. */
-    static final class Pieces {
-        /** A byte that tells whether it is compressed, and the length. */
-        private static final int PREFIX = 5;
-
-        private static final int LENGTH = 4;
-
-        /** Bytes that the pieces may cost beside their content. Small messages, one in a frame, fill their window before. */
-        private static final long MOST = 4 << 20;
-
-        /** Sizes of those that nobody has wanted yet, the oldest first. */
-        private final Queue<Integer> waiting = new ArrayDeque<>();
-
-        private long waitingBytes;
-
-        /** Of the message that has begun. */
-        private int frames;
-
-        private long bytes;
-        private int prefix;
-        private long length;
-
-        /**
-         * Counts a frame.
-         *
-         * @param unconsumed bytes of this and earlier frames that nobody has wanted yet
-         * @return false when there are too many
-         */
-        boolean add(ByteBuf data, long unconsumed) {
-            waiting.add(data.readableBytes());
-            waitingBytes += data.readableBytes();
-            while (waitingBytes - waiting.element() >= unconsumed && waiting.size() > 1) {
-                waitingBytes -= waiting.remove();
-            }
-            frames++;
-            int at = data.readerIndex();
-            while (at < data.writerIndex()) {
-                if (prefix < PREFIX) {
-                    length = prefix < PREFIX - LENGTH ? 0 : length << 8 | data.getUnsignedByte(at);
-                    prefix++;
-                    at++;
-                    bytes++;
-                } else {
-                    long part = Math.min(length + PREFIX - bytes, data.writerIndex() - at);
-                    bytes += part;
-                    at += (int) part;
+            ByteBuf copy = kept.copy(data);
+            try {
+                if (kept.isTooMuch()) {
+                    close(guard, KeptMessages.TOO_MUCH);
+                    return data.readableBytes() + padding;
                 }
-                if (prefix == PREFIX && bytes == length + PREFIX) {
-                    // The rest of the frame is of the next one.
-                    frames = 1;
-                    bytes = 0;
-                    prefix = 0;
-                }
+                return super.onDataRead(context, streamId, copy, padding, last);
+            } finally {
+                copy.release();
             }
-            return (long) (frames + waiting.size()) * OVERHEAD <= MOST + bytes + waitingBytes;
         }
     }
 }

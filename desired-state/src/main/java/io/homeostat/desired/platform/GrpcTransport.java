@@ -38,6 +38,7 @@ public final class GrpcTransport implements AutoCloseable {
     /** A placeholder that is never connected to. */
     private static final UnixDomainSocketAddress ANY = UnixDomainSocketAddress.of("socket");
 
+    private final KeptMessages kept = new KeptMessages();
     private final FloodedPeers peers = new FloodedPeers();
     private @Nullable EventLoopGroup loop;
     private boolean closed;
@@ -53,14 +54,14 @@ public final class GrpcTransport implements AutoCloseable {
      * @param rule whose servers are told anything; calls to others fail with UNAVAILABLE
      */
     public ManagedChannelBuilder<?> unix(Path socket, ServerRule rule) {
-        return configured(
-                toUnixSocket(socket, rule, Status.UNAVAILABLE, connection -> FloodGuard.plain(connection, peers)));
+        return configured(toUnixSocket(
+                socket, rule, Status.UNAVAILABLE, connection -> FloodGuard.plain(connection, kept, peers)));
     }
 
     /** To an address of this machine, without TLS. A port is anybody's for a moment: that somebody there has flooded is not remembered. */
     public ManagedChannelBuilder<?> tcp(InetSocketAddress address) {
         return configured(NettyChannelBuilder.forAddress(address)
-                .channelFactory(() -> FloodGuard.plain(new NioSocketChannel()), InetSocketAddress.class)
+                .channelFactory(() -> FloodGuard.plain(new NioSocketChannel(), kept, null), InetSocketAddress.class)
                 .proxyDetector(target -> null)
                 .usePlaintext());
     }
@@ -68,7 +69,8 @@ public final class GrpcTransport implements AutoCloseable {
     /** To a host that has to prove its name; {@code tls} is configured for gRPC. */
     public ManagedChannelBuilder<?> tls(String host, int port, SslContext tls) {
         return configured(NettyChannelBuilder.forAddress(host, port)
-                .channelFactory(() -> FloodGuard.encrypted(new NioSocketChannel(), peers), InetSocketAddress.class)
+                .channelFactory(
+                        () -> FloodGuard.encrypted(new NioSocketChannel(), kept, peers), InetSocketAddress.class)
                 .proxyDetector(target -> null)
                 .sslContext(tls));
     }
@@ -83,8 +85,8 @@ public final class GrpcTransport implements AutoCloseable {
         NettyChannelBuilder builder = NettyChannelBuilder.forTarget(target)
                 .channelFactory(
                         () -> tls == null
-                                ? FloodGuard.plain(new NioSocketChannel(), peers)
-                                : FloodGuard.encrypted(new NioSocketChannel(), peers),
+                                ? FloodGuard.plain(new NioSocketChannel(), kept, peers)
+                                : FloodGuard.encrypted(new NioSocketChannel(), kept, peers),
                         InetSocketAddress.class)
                 .eventLoopGroup(loop())
                 .withOption(ChannelOption.ALLOCATOR, UnpooledByteBufAllocator.DEFAULT)
@@ -98,7 +100,11 @@ public final class GrpcTransport implements AutoCloseable {
      * @param rule whose servers are told anything; calls to others fail with PERMISSION_DENIED
      */
     public static NettyChannelBuilder unixSocket(Path socket, ServerRule rule) {
-        return toUnixSocket(socket, rule, Status.PERMISSION_DENIED, FloodGuard::plain);
+        return toUnixSocket(
+                socket,
+                rule,
+                Status.PERMISSION_DENIED,
+                connection -> FloodGuard.plain(connection, new KeptMessages(), null));
     }
 
     /**
