@@ -5,13 +5,14 @@ import com.google.common.collect.Comparators;
 import com.google.common.collect.ImmutableSortedSet;
 import com.google.protobuf.ByteString;
 import com.google.protobuf.Timestamp;
-import io.grpc.Channel;
 import io.grpc.Context;
 import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
 import io.homeostat.desired.platform.Backoff;
+import io.homeostat.desired.platform.TokenBucket;
 import io.homeostat.observe.goplugin.HostEnvironment;
 import io.homeostat.observe.goplugin.PluginConnection;
+import io.homeostat.observe.goplugin.PluginStream;
 import io.homeostat.proto.nomad.base.BasePluginGrpc;
 import io.homeostat.proto.nomad.base.BasePluginGrpc.BasePluginBlockingStub;
 import io.homeostat.proto.nomad.base.ConfigSchemaRequest;
@@ -50,7 +51,6 @@ import io.homeostat.proto.nomad.hclspec.Spec;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
-import java.util.Iterator;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
@@ -124,6 +124,11 @@ public final class DriverSession implements AutoCloseable {
     /** Between two attempts to read a driver's fingerprint. */
     private static final Backoff REOPEN = Backoff.doubling(Duration.ofSeconds(5), Duration.ofMinutes(2));
 
+    /** So many fingerprints are read at once, then one in each of these times; most drivers send one in 30 s. */
+    private static final int FINGERPRINTS = 10;
+
+    private static final Duration PER_FINGERPRINT = Duration.ofSeconds(1);
+
     private final String name;
     private final boolean adopts;
     private final PluginConnection connection;
@@ -163,6 +168,10 @@ public final class DriverSession implements AutoCloseable {
     private boolean awaited;
 
     private Fingerprint fingerprint;
+
+    /** Used by one stream at a time. */
+    private final TokenBucket fingerprints;
+
     private volatile @Nullable Thread reader;
     private volatile @Nullable DriverCapabilities capabilities;
     private volatile @Nullable Spec taskSchema;
@@ -215,6 +224,8 @@ public final class DriverSession implements AutoCloseable {
         this.clock = clock;
         this.driver = DriverGrpc.newBlockingStub(connection.channel()).withMaxInboundMessageSize(LONGEST_MESSAGE);
         this.base = BasePluginGrpc.newBlockingStub(connection.channel()).withMaxInboundMessageSize(LONGEST_MESSAGE);
+        this.fingerprints =
+                new TokenBucket(FINGERPRINTS, PER_FINGERPRINT.toNanos(), TokenBucket.nanos(clock.instant()));
         this.fingerprint = Fingerprint.unknown("it has not said yet whether it can run tasks here", clock.instant());
     }
 
@@ -420,9 +431,9 @@ public final class DriverSession implements AutoCloseable {
         connection.check(timeout);
     }
 
-    /** For calls that are somebody else's; not to be shut down. */
-    Channel channel() {
-        return connection.channel();
+    /** For calls that are somebody else's; not to be closed. */
+    PluginConnection connection() {
+        return connection;
     }
 
     /** Whether it was set up, so that it may be asked about tasks. */
@@ -453,14 +464,16 @@ public final class DriverSession implements AutoCloseable {
         int failures = 0;
         while (!reading.isCancelled()) {
             String why = "it no longer says whether it can run tasks here";
-            try {
-                Iterator<FingerprintResponse> stream = driver.fingerprint(FingerprintRequest.getDefaultInstance());
-                while (stream.hasNext()) {
-                    note(Fingerprint.of(stream.next(), clock.instant()));
-                    failures = 0;
-                }
-            } catch (StatusRuntimeException e) {
-                why += ": " + e.getStatus().getCode();
+            FingerprintStream stream = new FingerprintStream();
+            DriverGrpc.newStub(connection.channel())
+                    .withMaxInboundMessageSize(LONGEST_MESSAGE)
+                    .fingerprint(FingerprintRequest.getDefaultInstance(), stream);
+            Status end = stream.end.join();
+            if (!end.isOk()) {
+                why += ": " + end.getCode();
+            }
+            if (stream.hasAnswered) {
+                failures = 0;
             }
             if (reading.isCancelled() || !alive.getAsBoolean()) {
                 return;
@@ -476,6 +489,29 @@ public final class DriverSession implements AutoCloseable {
             } catch (InterruptedException e) {
                 return;
             }
+        }
+    }
+
+    /** Keeps the newest fingerprint. */
+    private final class FingerprintStream extends PluginStream<FingerprintRequest, FingerprintResponse> {
+        final CompletableFuture<Status> end = new CompletableFuture<>();
+        volatile boolean hasAnswered;
+
+        FingerprintStream() {
+            super(connection);
+        }
+
+        @Override
+        protected Duration received(FingerprintResponse response) {
+            hasAnswered = true;
+            note(Fingerprint.of(response, clock.instant()));
+            fingerprints.take(1);
+            return Duration.ofNanos(fingerprints.nanosUntil(1, TokenBucket.nanos(clock.instant())));
+        }
+
+        @Override
+        protected void ended(Status status) {
+            end.complete(status);
         }
     }
 

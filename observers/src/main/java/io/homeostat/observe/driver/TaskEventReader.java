@@ -4,11 +4,10 @@ import com.github.benmanes.caffeine.cache.Ticker;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSortedMap;
 import io.grpc.Status;
-import io.grpc.stub.ClientCallStreamObserver;
-import io.grpc.stub.ClientResponseObserver;
 import io.homeostat.desired.model.VisibleText;
 import io.homeostat.desired.platform.Backoff;
 import io.homeostat.desired.platform.TokenBucket;
+import io.homeostat.observe.goplugin.PluginStream;
 import io.homeostat.proto.nomad.driver.DriverGrpc;
 import io.homeostat.proto.nomad.driver.DriverTaskEvent;
 import io.homeostat.proto.nomad.driver.TaskEventsRequest;
@@ -111,7 +110,7 @@ public final class TaskEventReader implements AutoCloseable {
         }
         Reader opened = new Reader();
         reader = opened;
-        DriverGrpc.newStub(session.channel())
+        DriverGrpc.newStub(session.connection().channel())
                 .withMaxInboundMessageSize(LONGEST_MESSAGE)
                 .taskEvents(TaskEventsRequest.getDefaultInstance(), opened);
     }
@@ -129,7 +128,7 @@ public final class TaskEventReader implements AutoCloseable {
         return new Taken(driver, all, more);
     }
 
-    /** How long to wait for the next one. */
+    /** Returns how long to wait for the next one. */
     private synchronized Duration note(DriverTaskEvent event) {
         failures = 0;
         if (budget.available(ticker.read()) < 1 || told.size() >= BURST) {
@@ -172,51 +171,19 @@ public final class TaskEventReader implements AutoCloseable {
     }
 
     /** One stream. */
-    private final class Reader implements ClientResponseObserver<TaskEventsRequest, DriverTaskEvent> {
-        private volatile @Nullable ClientCallStreamObserver<TaskEventsRequest> call;
-        private volatile boolean done;
-
-        @Override
-        public void beforeStart(ClientCallStreamObserver<TaskEventsRequest> started) {
-            started.disableAutoRequestWithInitial(1);
-            call = started;
+    private final class Reader extends PluginStream<TaskEventsRequest, DriverTaskEvent> {
+        Reader() {
+            super(session.connection());
         }
 
         @Override
-        public void onNext(DriverTaskEvent event) {
-            Duration pause = note(event);
-            if (pause.isZero()) {
-                next();
-            } else {
-                after(pause).execute(this::next);
-            }
-        }
-
-        private void next() {
-            ClientCallStreamObserver<TaskEventsRequest> open = call;
-            if (open != null && !done) {
-                open.request(1);
-            }
+        protected Duration received(DriverTaskEvent event) {
+            return note(event);
         }
 
         @Override
-        public void onError(Throwable problem) {
-            done = true;
-            ended(this, Status.fromThrowable(problem));
-        }
-
-        @Override
-        public void onCompleted() {
-            done = true;
-            ended(this, Status.OK);
-        }
-
-        void cancel() {
-            done = true;
-            ClientCallStreamObserver<TaskEventsRequest> open = call;
-            if (open != null) {
-                open.cancel("nobody asks any more", null);
-            }
+        protected void ended(Status status) {
+            TaskEventReader.this.ended(this, status);
         }
     }
 }

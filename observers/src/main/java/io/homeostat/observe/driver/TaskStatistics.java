@@ -3,8 +3,7 @@ package io.homeostat.observe.driver;
 import com.github.benmanes.caffeine.cache.Ticker;
 import com.google.common.base.Ascii;
 import io.grpc.Status;
-import io.grpc.stub.ClientCallStreamObserver;
-import io.grpc.stub.ClientResponseObserver;
+import io.homeostat.observe.goplugin.PluginStream;
 import io.homeostat.proto.nomad.driver.CPUUsage;
 import io.homeostat.proto.nomad.driver.DriverGrpc;
 import io.homeostat.proto.nomad.driver.MemoryUsage;
@@ -137,7 +136,7 @@ public final class TaskStatistics implements AutoCloseable {
         Reader opened = new Reader();
         reader = opened;
         crashes.opened();
-        DriverGrpc.newStub(session.channel())
+        DriverGrpc.newStub(session.connection().channel())
                 .withMaxInboundMessageSize(LONGEST_MESSAGE)
                 .taskStats(
                         TaskStatsRequest.newBuilder()
@@ -161,7 +160,7 @@ public final class TaskStatistics implements AutoCloseable {
     }
 
     private void ended(Reader which, Status status) {
-        if (!which.cancelled) {
+        if (!which.closed) {
             crashes.brokenOff(session, which.hasAnswered);
         }
         synchronized (this) {
@@ -210,58 +209,36 @@ public final class TaskStatistics implements AutoCloseable {
             latest = null;
         }
         if (open != null) {
-            open.cancel();
+            open.close();
         }
     }
 
     /** One stream. */
-    private final class Reader implements ClientResponseObserver<TaskStatsRequest, TaskStatsResponse> {
-        private volatile @Nullable ClientCallStreamObserver<TaskStatsRequest> call;
+    private final class Reader extends PluginStream<TaskStatsRequest, TaskStatsResponse> {
         private volatile boolean hasAnswered;
-        private volatile boolean done;
 
         /** Whether the stream was ended here, which says nothing of the driver. */
-        private volatile boolean cancelled;
+        private volatile boolean closed;
 
-        @Override
-        public void beforeStart(ClientCallStreamObserver<TaskStatsRequest> started) {
-            started.disableAutoRequestWithInitial(1);
-            call = started;
+        Reader() {
+            super(session.connection());
         }
 
         @Override
-        public void onNext(TaskStatsResponse response) {
+        protected Duration received(TaskStatsResponse response) {
             hasAnswered = true;
             Sample.of(response).ifPresent(TaskStatistics.this::note);
-            ClientCallStreamObserver<TaskStatsRequest> open = call;
-            if (open != null) {
-                after(PACE).execute(() -> {
-                    if (!done) {
-                        open.request(1);
-                    }
-                });
-            }
+            return PACE;
         }
 
         @Override
-        public void onError(Throwable problem) {
-            done = true;
-            ended(this, Status.fromThrowable(problem));
+        protected void ended(Status status) {
+            TaskStatistics.this.ended(this, status);
         }
 
-        @Override
-        public void onCompleted() {
-            done = true;
-            ended(this, Status.OK);
-        }
-
-        void cancel() {
-            done = true;
-            cancelled = true;
-            ClientCallStreamObserver<TaskStatsRequest> open = call;
-            if (open != null) {
-                open.cancel("nobody asks any more", null);
-            }
+        void close() {
+            closed = true;
+            cancel();
         }
     }
 }

@@ -1,5 +1,6 @@
 package io.homeostat.observe.goplugin;
 
+import com.github.benmanes.caffeine.cache.Ticker;
 import com.google.common.net.HostAndPort;
 import com.google.protobuf.Empty;
 import io.grpc.Channel;
@@ -12,9 +13,9 @@ import io.grpc.StatusRuntimeException;
 import io.grpc.health.v1.HealthCheckRequest;
 import io.grpc.health.v1.HealthCheckResponse.ServingStatus;
 import io.grpc.health.v1.HealthGrpc;
-import io.grpc.stub.StreamObserver;
 import io.homeostat.desired.platform.GrpcTransport;
 import io.homeostat.desired.platform.ServerRule;
+import io.homeostat.desired.platform.TokenBucket;
 import io.homeostat.proto.goplugin.GRPCControllerGrpc;
 import io.homeostat.proto.goplugin.GRPCStdioGrpc;
 import io.homeostat.proto.goplugin.StdioData;
@@ -40,6 +41,15 @@ public final class PluginConnection implements AutoCloseable {
      */
     private static final int LONGEST_MESSAGE = 8 << 20;
 
+    /** Messages of streams that are read at once; one of several KiB counts as one for each. A plugin may have printed 20 MiB. */
+    static final int BURST = 20_000;
+
+    private static final Duration PER_MESSAGE = Duration.ofMillis(1);
+    private static final int COUNTED_AS_ONE = 1 << 10;
+
+    /** So many there must be for anything to be read again, so that a thread is not woken for each. */
+    private static final int AT_ONCE = 100;
+
     private static final Executor AFTER_A_PAUSE = CompletableFuture.delayedExecutor(1, TimeUnit.SECONDS);
 
     private static final Logger LOG = LoggerFactory.getLogger(PluginConnection.class);
@@ -48,6 +58,8 @@ public final class PluginConnection implements AutoCloseable {
 
     private final ManagedChannel channel;
     private final BiConsumer<StdioData.Channel, byte[]> printed;
+    private final Ticker ticker;
+    private final TokenBucket budget;
 
     /**
      * Connects when it is first used.
@@ -60,7 +72,19 @@ public final class PluginConnection implements AutoCloseable {
     public PluginConnection(
             GrpcTransport transport, Handshake handshake, Path sockets, BiConsumer<StdioData.Channel, byte[]> printed)
             throws Handshake.Refused {
+        this(transport, handshake, sockets, printed, Ticker.systemTicker());
+    }
+
+    PluginConnection(
+            GrpcTransport transport,
+            Handshake handshake,
+            Path sockets,
+            BiConsumer<StdioData.Channel, byte[]> printed,
+            Ticker ticker)
+            throws Handshake.Refused {
         this.printed = printed;
+        this.ticker = ticker;
+        this.budget = new TokenBucket(BURST, PER_MESSAGE.toNanos(), ticker.read());
         this.channel = to(transport, handshake, sockets)
                 .overrideAuthority(AUTHORITY)
                 .maxInboundMessageSize(LONGEST_MESSAGE)
@@ -100,6 +124,17 @@ public final class PluginConnection implements AutoCloseable {
     /** For the services of the plugin; not to be shut down. */
     public Channel channel() {
         return channel;
+    }
+
+    boolean isConnected() {
+        return channel.getState(false) == ConnectivityState.READY;
+    }
+
+    /** Counts a message of one of the plugin's streams; returns how long the next message of this stream has to wait. */
+    synchronized Duration pace(int bytes) {
+        long now = ticker.read();
+        budget.take(Math.max(1, bytes / COUNTED_AS_ONE));
+        return budget.available(now) > 0 ? Duration.ZERO : Duration.ofNanos(budget.nanosUntil(AT_ONCE, now));
     }
 
     /**
@@ -145,23 +180,19 @@ public final class PluginConnection implements AutoCloseable {
     private void read() {
         Context.ROOT.run(() -> GRPCStdioGrpc.newStub(channel)
                 .withWaitForReady()
-                .streamStdio(Empty.getDefaultInstance(), new StreamObserver<>() {
+                .streamStdio(Empty.getDefaultInstance(), new PluginStream<>(this) {
                     @Override
-                    public void onNext(StdioData data) {
+                    protected Duration received(StdioData data) {
                         printed.accept(data.getChannel(), data.getData().toByteArray());
+                        return Duration.ZERO;
                     }
 
                     @Override
-                    public void onError(Throwable problem) {
+                    protected void ended(Status status) {
                         // What it does not know it will not know over another connection either.
-                        if (Status.fromThrowable(problem).getCode() != Status.Code.UNIMPLEMENTED) {
+                        if (status.getCode() != Status.Code.UNIMPLEMENTED) {
                             readAgain();
                         }
-                    }
-
-                    @Override
-                    public void onCompleted() {
-                        readAgain();
                     }
                 }));
     }

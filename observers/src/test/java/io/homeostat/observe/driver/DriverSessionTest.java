@@ -516,6 +516,23 @@ class DriverSessionTest {
     }
 
     @Test
+    void someFingerprintsAreReadAtOnceAndTheNextAfterPauses() throws Exception {
+        driver.saying();
+        try (DriverSession session = session()) {
+            session.attach(LONG);
+            soon().until(() -> driver.readers() == 1);
+            for (int i = 0; i < 10_000; i++) {
+                driver.say(FakeDriver.fingerprint(HealthState.HEALTHY, "%05d".formatted(i)));
+            }
+
+            soon().until(() -> session.fingerprint(LONG).description().compareTo("00009") >= 0);
+            session.check(LONG);
+            // The clock of this test stands still, so pauses become longer and longer.
+            assertTrue(session.fingerprint(LONG).description().compareTo("00100") < 0);
+        }
+    }
+
+    @Test
     void aStreamThatEndsOrBreaksIsOpenedAgain() throws Exception {
         try (DriverSession session = session()) {
             session.attach(LONG);

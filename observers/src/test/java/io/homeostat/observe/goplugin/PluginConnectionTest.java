@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.github.benmanes.caffeine.cache.Ticker;
 import io.grpc.CallOptions;
 import io.grpc.Context;
 import io.grpc.Status;
@@ -27,6 +28,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Random;
 import java.util.Set;
+import java.util.concurrent.atomic.AtomicLong;
 import org.awaitility.Awaitility;
 import org.awaitility.core.ConditionFactory;
 import org.junit.jupiter.api.AfterEach;
@@ -60,14 +62,27 @@ class PluginConnectionTest {
     }
 
     private PluginConnection connection() throws Handshake.Refused {
-        return connection(Network.UNIX, socket().toString());
+        return connection(Ticker.systemTicker());
+    }
+
+    private PluginConnection connection(Ticker ticker) throws Handshake.Refused {
+        return connection(Network.UNIX, socket().toString(), ticker);
     }
 
     private PluginConnection connection(Network network, String address) throws Handshake.Refused {
-        return new PluginConnection(transport, new Handshake(2, network, address), root, (channel, bytes) -> {
-            ByteArrayOutputStream to = channel == StdioData.Channel.STDERR ? err : out;
-            to.writeBytes(bytes);
-        });
+        return connection(network, address, Ticker.systemTicker());
+    }
+
+    private PluginConnection connection(Network network, String address, Ticker ticker) throws Handshake.Refused {
+        return new PluginConnection(
+                transport,
+                new Handshake(2, network, address),
+                root,
+                (channel, bytes) -> {
+                    ByteArrayOutputStream to = channel == StdioData.Channel.STDERR ? err : out;
+                    to.writeBytes(bytes);
+                },
+                ticker);
     }
 
     private static ConditionFactory soon() {
@@ -103,6 +118,57 @@ class PluginConnectionTest {
             soon().until(() -> out.size() == much.length);
             assertArrayEquals(much, out.toByteArray());
             connection.check(LONG);
+        }
+    }
+
+    @Test
+    void ofAFloodOnlySoMuchIsReadInATime() throws Exception {
+        AtomicLong now = new AtomicLong();
+        try (FakePlugin plugin = FakePlugin.on(socket());
+                PluginConnection connection = connection(now::get)) {
+            soon().until(() -> plugin.count(STDIO) == 1);
+            for (int i = 0; i < 2 * PluginConnection.BURST; i++) {
+                plugin.print(StdioData.Channel.STDOUT, new byte[1]);
+            }
+            soon().until(() -> out.size() >= PluginConnection.BURST);
+
+            // Time stands still: of what is left something may be asked for after each pause, which are longer and
+            // longer.
+            connection.check(LONG);
+            assertTrue(out.size() < PluginConnection.BURST * 3 / 2, out.size() + " messages were read");
+            now.addAndGet(Duration.ofMinutes(1).toNanos());
+            soon().until(() -> out.size() == 2 * PluginConnection.BURST);
+        }
+    }
+
+    @Test
+    void whatHasArrivedWhenTheConnectionBreaksIsReadAtOnce() throws Exception {
+        try (PluginConnection connection = connection(() -> 0)) {
+            try (FakePlugin plugin = FakePlugin.on(socket())) {
+                soon().until(() -> plugin.count(STDIO) == 1);
+                for (int i = 0; i < 2 * PluginConnection.BURST; i++) {
+                    plugin.print(StdioData.Channel.STDOUT, new byte[1]);
+                }
+                soon().until(() -> out.size() >= PluginConnection.BURST);
+            }
+            try (FakePlugin after = FakePlugin.on(socket())) {
+                soon().until(() -> after.count(STDIO) == 1);
+            }
+        }
+    }
+
+    @Test
+    void allStreamsOfAPluginHaveOnePace() throws Exception {
+        AtomicLong now = new AtomicLong();
+        try (PluginConnection connection = connection(now::get)) {
+            assertEquals(Duration.ZERO, connection.pace(5 << 20));
+            for (int i = (5 << 10) + 1; i < PluginConnection.BURST; i++) {
+                assertEquals(Duration.ZERO, connection.pace(30));
+            }
+            assertEquals(Duration.ofMillis(100), connection.pace(30));
+            assertEquals(Duration.ofMillis(1100), connection.pace(1000 << 10));
+            now.addAndGet(Duration.ofSeconds(2).toNanos());
+            assertEquals(Duration.ZERO, connection.pace(30));
         }
     }
 
