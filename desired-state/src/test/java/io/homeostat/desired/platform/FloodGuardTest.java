@@ -44,8 +44,12 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import java.util.logging.Level;
+import java.util.logging.Logger;
 import java.util.stream.Stream;
 import javax.net.ssl.SSLServerSocket;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -71,10 +75,23 @@ class FloodGuardTest {
             .setResponseMarshaller(new Bytes())
             .build();
 
+    /** It logs each answer to a PING that was not sent, which takes longer than all else here. */
+    private static final Logger GRPC = Logger.getLogger("io.grpc.netty.NettyClientHandler");
+
     private final GrpcTransport transport = new GrpcTransport();
 
     @TempDir
     Path directory;
+
+    @BeforeAll
+    static void setUp() {
+        GRPC.setLevel(Level.OFF);
+    }
+
+    @AfterAll
+    static void tearDown() {
+        GRPC.setLevel(null);
+    }
 
     static Stream<Arguments> floods() {
         return Stream.of(
@@ -85,7 +102,10 @@ class FloodGuardTest {
                 Arguments.of("PRIORITY", RawPeer.frame(PRIORITY, 0, 9, new byte[5]), NO_MESSAGES),
                 Arguments.of("WINDOW_UPDATE", RawPeer.frame(WINDOW_UPDATE, 0, 0, new byte[] {0, 0, 0, 1}), NO_MESSAGES),
                 Arguments.of("empty DATA", RawPeer.frame(RawPeer.DATA, 0, RawPeer.STREAM), NO_MESSAGES),
-                Arguments.of("small DATA", RawPeer.frame(RawPeer.DATA, 0, RawPeer.STREAM, new byte[9]), KeptMessages.TOO_MUCH));
+                Arguments.of(
+                        "small DATA",
+                        RawPeer.frame(RawPeer.DATA, 0, RawPeer.STREAM, new byte[9]),
+                        KeptMessages.TOO_MUCH));
     }
 
     @ParameterizedTest(name = "{0}")
@@ -227,11 +247,13 @@ class FloodGuardTest {
         try (EchoServer _ = new EchoServer(socket)) {
             for (int i = 0; i < 50; i++) {
                 // Some at once, which takes far less time.
-                List<ListenableFuture<byte[]>> calls = Stream.generate(() -> ClientCalls.futureUnaryCall(
-                                channel.newCall(ECHO, CallOptions.DEFAULT), new byte[0]))
+                List<ListenableFuture<byte[]>> calls = Stream.generate(() ->
+                                ClientCalls.futureUnaryCall(channel.newCall(ECHO, CallOptions.DEFAULT), new byte[0]))
                         .limit(100)
                         .toList();
-                assertEquals(100, Futures.allAsList(calls).get(PATIENCE, TimeUnit.SECONDS).size());
+                assertEquals(
+                        100,
+                        Futures.allAsList(calls).get(PATIENCE, TimeUnit.SECONDS).size());
             }
         } finally {
             channel.shutdownNow();
