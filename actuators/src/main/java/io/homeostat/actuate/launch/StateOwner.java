@@ -13,8 +13,13 @@ import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Collections;
+import java.util.Deque;
+import java.util.Iterator;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
@@ -32,11 +37,20 @@ import org.jspecify.annotations.Nullable;
  * <p>A file that the former user has open can be linked by them from anywhere, as long as it is theirs, or they may read and write it:
  * linkat(2) of /proc/self/fd/N. So it is nobody's at first ({@link #IN_BETWEEN}), and writable by its owner alone; nobody without privileges
  * can link it any more, provided that fs.protected_hardlinks is 1. If it has no other name then, the new user gets it; else it goes back.
+ *
+ * <p>The former user also chooses how deeply directories are nested. So the walk is a loop, and keeps open only the directories
+ * at the top: from one below it goes back through its "..", which leads nowhere else, as nobody but root can move what is taken.
  */
 final class StateOwner {
-    private static final int DEEPEST = 200;
-    private static final int MOST_ENTRIES = 1_000_000;
+    /** A directory below that many is listed at once, and closed while one in it is walked through. */
+    private static final int MOST_OPEN = 20;
+
+    private static final Limits USUAL = new Limits(1_000_000, 10_000);
+
     private static final int MOST_NAMED = 3;
+
+    /** Longer than any path that a program can use as a whole, PATH_MAX. */
+    private static final int LONGEST_NAMED = 4096;
 
     private static final int PERMISSIONS = 07777;
 
@@ -56,27 +70,41 @@ final class StateOwner {
 
     private final int uid;
     private final int gid;
-    private final int mostEntries;
+    private final Limits limits;
     private final Runnable between;
 
     private int entries;
     private int leftAlone;
     private final List<String> named = new ArrayList<>();
 
+    /** The directories on the way to where the walk is, the top first. */
+    private final Deque<Level> levels = new ArrayDeque<>();
+
+    /** Of all levels, those that are listed and still to be walked through. */
+    private int pending;
+
+    /**
+     * Bounds on a change of hands, as its contents are what the former user likes.
+     *
+     * @param entries that are given away at once, with all below it; the next attempt goes on with the others
+     * @param remembered directories on the way down, and those that are still to be walked through of what is listed at once; the rest is
+     *     left
+     */
+    record Limits(int entries, int remembered) {}
+
     private StateOwner(int uid, int gid) {
-        this(uid, gid, MOST_ENTRIES, () -> {});
+        this(uid, gid, USUAL, () -> {});
     }
 
     /**
      * Of a user; for tests.
      *
-     * @param mostEntries that a directory may have which changes hands, with all that are below it
      * @param between called when a file has been looked at, before its owner is changed or it is removed
      */
-    StateOwner(int uid, int gid, int mostEntries, Runnable between) {
+    StateOwner(int uid, int gid, Limits limits, Runnable between) {
         this.uid = uid;
         this.gid = gid;
-        this.mostEntries = mostEntries;
+        this.limits = limits;
         this.between = between;
     }
 
@@ -99,18 +127,19 @@ final class StateOwner {
             }
             checkDirectory(directory, facts);
             if (former != uid) {
-                changeHands(pinned, directory, former, 0);
+                changeHands(pinned, directory, facts);
             } else {
                 give(pinned);
             }
         }
         return leftAlone == 0
                 ? Optional.empty()
-                : Optional.of("not given to user " + uid + ", because they are links, have other names, are no files or"
-                        + " can't be looked at or given away: "
-                        + Joiner.on(", ").join(named)
-                        + (leftAlone > named.size() ? " and " + (leftAlone - named.size()) + " more" : "")
-                        + "; remove what is not known");
+                : Optional.of(
+                        "not given to user " + uid + ", because they are links, have other names, are no files, are"
+                                + " nested too deeply or can't be looked at or given away: "
+                                + Joiner.on(", ").join(named)
+                                + (leftAlone > named.size() ? " and " + (leftAlone - named.size()) + " more" : "")
+                                + "; remove what is not known");
     }
 
     /** Gives a directory to the user alone, without its contents. */
@@ -163,102 +192,211 @@ final class StateOwner {
         return (directory.mode() & PERMISSIONS) == CHANGING_HANDS;
     }
 
+    private static boolean isTaken(PinnedFile.Facts directory) {
+        return isChangingHands(directory) && directory.uid() == 0;
+    }
+
     /** Returns who has a directory, or had it before it was taken. */
     private static int owner(PinnedFile.Facts directory) {
-        return isChangingHands(directory) && directory.uid() == 0 ? directory.gid() : directory.uid();
+        return isTaken(directory) ? directory.gid() : directory.uid();
     }
 
     /** The group before the owner: by it the former user is known when that is root. */
-    private static void take(PinnedFile directory, int former) throws IOException {
-        Files.setAttribute(directory.path(), "unix:mode", CHANGING_HANDS);
-        Files.setAttribute(directory.path(), "unix:gid", former);
-        Files.setAttribute(directory.path(), "unix:uid", 0);
+    private void take(PinnedFile directory, int former) throws IOException {
+        set(directory, "mode", CHANGING_HANDS);
+        set(directory, "gid", former);
+        set(directory, "uid", 0);
         // Until now its owner could set another one.
-        Files.setAttribute(directory.path(), "unix:mode", CHANGING_HANDS);
+        set(directory, "mode", CHANGING_HANDS);
     }
 
-    private void changeHands(PinnedFile directory, Path where, int former, int depth) throws IOException {
-        take(directory, former);
-        ownEntries(directory, where, former, depth);
-        give(directory);
+    private void set(PinnedFile file, String attribute, int value) throws IOException {
+        Files.setAttribute(file.path(), "unix:" + attribute, value);
     }
 
-    private void ownEntries(PinnedFile directory, Path where, int former, int depth) throws IOException {
-        if (depth > DEEPEST) {
-            throw new IOException(where + " is more than " + DEEPEST + " directories deep; remove it");
-        }
-        try (DirectoryStream<Path> found = Files.newDirectoryStream(directory.path())) {
-            for (Path entry : found) {
-                entries++;
-                if (entries > mostEntries) {
-                    throw new IOException("there are more than " + mostEntries
-                            + " files and directories to give to user " + uid + ", the last of them in " + where
-                            + "; remove some, or give them away by hand (chown -hR)");
+    private void changeHands(PinnedFile top, Path where, PinnedFile.Facts facts) throws IOException {
+        try {
+            enter(top, where, facts);
+            while (!levels.isEmpty()) {
+                Level level = levels.getLast();
+                if (isDone(level)) {
+                    goUp(level);
                 }
-                ownEntry(entry, where.resolve(entry.getFileName()), former, depth);
+            }
+        } finally {
+            while (!levels.isEmpty()) {
+                levels.removeLast().close();
+            }
+        }
+    }
+
+    /** Takes a directory, to begin with its entries. */
+    private void enter(PinnedFile directory, Path name, PinnedFile.Facts facts) throws IOException {
+        int former = owner(facts);
+        take(directory, former);
+        Level above = levels.peekLast();
+        boolean isDeep = levels.size() >= MOST_OPEN;
+        // Opened again by its descriptor, which the caller closes.
+        levels.addLast(new Level(PinnedFile.of(directory.path().resolve(".")), name, former, facts, isDeep));
+        if (above != null && above.isDeep) {
+            above.directory.close();
+            above.isOpen = false;
+        }
+    }
+
+    /** Does the next step in a directory. Returns true after the last one, or when it has failed. */
+    private boolean isDone(Level level) throws IOException {
+        try {
+            if (level.isDeep && !level.isListed) {
+                list(level);
+            }
+            Path name = level.isDeep ? level.directories.poll() : level.next();
+            if (name == null) {
+                give(level.directory);
+                return true;
+            }
+            if (level.isDeep) {
+                pending--;
+            }
+            ownEntry(level, name, false);
+            return false;
+        } catch (FileSystemException e) {
+            if (levels.size() == 1) {
+                throw e;
+            }
+            pending -= level.directories.size();
+            leave(null);
+            return true;
+        }
+    }
+
+    /** Gives the files in a deep directory away, and remembers the directories. */
+    private void list(Level level) throws IOException {
+        try (DirectoryStream<Path> found = Files.newDirectoryStream(level.directory.path())) {
+            for (Path entry : found) {
+                ownEntry(level, entry.getFileName(), true);
             }
         } catch (DirectoryIteratorException e) {
             throw e.getCause();
         }
+        level.isListed = true;
     }
 
-    private void ownEntry(Path entry, Path where, int former, int depth) throws IOException {
-        try (PinnedFile pinned = PinnedFile.of(entry)) {
-            PinnedFile.Facts facts = pinned.facts();
-            if (facts.basic().isDirectory()) {
-                if (owner(facts) == former) {
-                    changeHands(pinned, where, former, depth + 1);
-                } else if (isChangingHands(facts) && facts.uid() == uid) {
-                    give(pinned);
+    /** Leaves a directory for the one above, which is open again then. */
+    private void goUp(Level done) throws IOException {
+        levels.removeLast();
+        try (done) {
+            Level above = levels.peekLast();
+            if (above != null && above.isDeep) {
+                above.directory = PinnedFile.of(done.directory.path().resolve(".."));
+                above.isOpen = true;
+                if (!above.key.equals(above.directory.facts().basic().fileKey())) {
+                    throw new IOException("something was moved or unmounted in " + where()
+                            + " while it was given to user " + uid + "; end what does that");
                 }
-            } else if ((facts.uid() == former || facts.uid() == IN_BETWEEN) && !ownFile(pinned, facts, former)) {
-                leave(where);
+            }
+        }
+    }
+
+    /** Counts what is given away, neither what an earlier attempt has given nor what stays: so each attempt gets further. */
+    private void count() throws IOException {
+        entries++;
+        if (entries > limits.entries) {
+            throw new IOException(
+                    "there are more than " + limits.entries + " files and directories to give to user " + uid
+                            + ", the last of them in " + where()
+                            + "; remove some, or give them away by hand (chown -hR)");
+        }
+    }
+
+    private String where() {
+        return Joiner.on('/').join(levels.stream().map(level -> level.name).iterator());
+    }
+
+    /**
+     * Gives an entry away, a directory by entering it.
+     *
+     * @param later a directory is remembered, to be entered when all of its siblings are listed
+     */
+    private void ownEntry(Level level, Path name, boolean later) throws IOException {
+        try (PinnedFile pinned = PinnedFile.of(level.directory.path().resolve(name))) {
+            PinnedFile.Facts facts = pinned.facts();
+            boolean isDirectory = facts.basic().isDirectory();
+            if (!(isDirectory ? directoryChangesHands(facts, level) : fileChangesHands(facts, level))) {
+                return;
+            }
+            if (isDirectory && later && pending + levels.size() < limits.remembered) {
+                pending++;
+                level.directories.add(name);
+                return;
+            }
+            count();
+            if (isDirectory && !later) {
+                enter(pinned, name, facts);
+            } else if (isDirectory) {
+                take(pinned, owner(facts));
+                entries--;
+                leave(name);
+            } else if (!ownFile(pinned, facts, level.former)) {
+                entries--;
+                leave(name);
             }
         } catch (NoSuchFileException e) {
             // Removed by somebody else meanwhile.
         } catch (FileSystemException e) {
             // Something that keeps root out may be mounted there.
-            leave(where);
+            leave(name);
         }
+    }
+
+    private boolean directoryChangesHands(PinnedFile.Facts directory, Level in) {
+        return owner(directory) == in.former || (isChangingHands(directory) && directory.uid() == uid);
+    }
+
+    private static boolean fileChangesHands(PinnedFile.Facts file, Level in) {
+        return file.uid() == in.former || file.uid() == IN_BETWEEN;
     }
 
     /** Returns false when it stays the former user's. */
     private boolean ownFile(PinnedFile file, PinnedFile.Facts found, int former) throws IOException {
-        if (!found.basic().isRegularFile() || (found.uid() == former && found.names() != 1)) {
+        if (!found.basic().isRegularFile() || (found.uid() != IN_BETWEEN && found.names() != 1)) {
             return false;
         }
         between.run();
         // Another owner also takes setuid and setgid from it.
-        Files.setAttribute(file.path(), "unix:uid", IN_BETWEEN);
+        set(file, "uid", IN_BETWEEN);
         PinnedFile.Facts facts = file.facts();
         int permissions = facts.mode() & PERMISSIONS;
         if ((permissions & CHANGED_BY_OTHERS) != 0) {
-            Files.setAttribute(file.path(), "unix:mode", permissions & ~CHANGED_BY_OTHERS);
+            set(file, "mode", permissions & ~CHANGED_BY_OTHERS);
             facts = file.facts();
         }
         boolean given = false;
         try {
             if (facts.names() == 1) {
                 AccessList.remove(file.path());
-                Files.setAttribute(file.path(), "unix:gid", gid);
-                Files.setAttribute(file.path(), "unix:uid", uid);
+                set(file, "gid", gid);
+                set(file, "uid", uid);
                 given = true;
             }
         } finally {
             // Also when the new user may have no more of them.
             if (!given) {
-                Files.setAttribute(file.path(), "unix:gid", facts.gid());
-                Files.setAttribute(file.path(), "unix:mode", permissions);
-                Files.setAttribute(file.path(), "unix:uid", former);
+                set(file, "gid", facts.gid());
+                set(file, "mode", permissions);
+                set(file, "uid", former);
             }
         }
         return given;
     }
 
-    private void leave(Path where) {
+    /** @param name in the directory where the walk is; null for that itself */
+    private void leave(@Nullable Path name) {
         leftAlone++;
         if (named.size() < MOST_NAMED) {
-            named.add(VisibleText.lines(where.toString()).replace('\n', '?'));
+            String where = VisibleText.lines(name == null ? where() : where() + "/" + name)
+                    .replace('\n', '?');
+            named.add(where.length() > LONGEST_NAMED ? where.substring(0, LONGEST_NAMED) + "..." : where);
         }
     }
 
@@ -268,9 +406,60 @@ final class StateOwner {
     }
 
     /** The mode last: it says that the contents may not have changed hands yet. */
-    private static void give(PinnedFile directory, int uid, int gid, int mode) throws IOException {
-        Files.setAttribute(directory.path(), "unix:uid", uid);
-        Files.setAttribute(directory.path(), "unix:gid", gid);
-        Files.setAttribute(directory.path(), "unix:mode", mode);
+    private void give(PinnedFile directory, int uid, int gid, int mode) throws IOException {
+        set(directory, "uid", uid);
+        set(directory, "gid", gid);
+        set(directory, "mode", mode);
+    }
+
+    /** A directory that is taken, whose entries are being given away. */
+    private static final class Level implements AutoCloseable {
+        private final Path name;
+        private final int former;
+        private final Object key;
+        private final boolean isDeep;
+        private PinnedFile directory;
+        private boolean isOpen = true;
+
+        private @Nullable DirectoryStream<Path> listing;
+        private Iterator<Path> entries = Collections.emptyIterator();
+
+        /** Those in a deep one that are to be entered, once it is listed. */
+        private final Deque<Path> directories = new ArrayDeque<>();
+
+        private boolean isListed;
+
+        Level(PinnedFile directory, Path name, int former, PinnedFile.Facts facts, boolean isDeep) {
+            this.directory = directory;
+            this.name = name;
+            this.former = former;
+            this.key = Objects.requireNonNull(facts.basic().fileKey());
+            this.isDeep = isDeep;
+        }
+
+        /** Returns the next entry of one that is not deep, null after the last one. */
+        @SuppressWarnings("StreamResourceLeak") // The level is closed.
+        @Nullable
+        Path next() throws IOException {
+            if (listing == null) {
+                listing = Files.newDirectoryStream(directory.path());
+                entries = listing.iterator();
+            }
+            try {
+                return entries.hasNext() ? entries.next().getFileName() : null;
+            } catch (DirectoryIteratorException e) {
+                throw e.getCause();
+            }
+        }
+
+        @Override
+        public void close() throws IOException {
+            if (isOpen) {
+                directory.close();
+            }
+            if (listing != null) {
+                listing.close();
+            }
+        }
     }
 }

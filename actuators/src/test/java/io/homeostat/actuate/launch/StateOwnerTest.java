@@ -7,7 +7,9 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.homeostat.actuate.ForeignMount;
+import io.homeostat.actuate.HostileTree;
 import io.homeostat.observe.process.Account;
+import io.homeostat.observe.process.PinnedFile;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
@@ -17,6 +19,9 @@ import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.Callable;
+import java.util.concurrent.FutureTask;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -24,6 +29,7 @@ import org.junit.jupiter.api.Timeout.ThreadMode;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** A directory of user 1001 becomes that of user 1002, neither of whom need exist. */
 @Timeout(value = 60, threadMode = ThreadMode.SEPARATE_THREAD)
@@ -31,6 +37,7 @@ class StateOwnerTest {
     private static final int FORMER = 1001;
     private static final int USER = 1002;
     private static final int GROUP = 1003;
+    private static final StateOwner.Limits LIMITS = new StateOwner.Limits(1000, 100);
 
     @TempDir
     Path temp;
@@ -57,11 +64,11 @@ class StateOwnerTest {
     }
 
     private static StateOwner owner(Runnable between) {
-        return new StateOwner(USER, GROUP, 1000, between);
+        return new StateOwner(USER, GROUP, LIMITS, between);
     }
 
     private static StateOwner owner(int mostEntries) {
-        return new StateOwner(USER, GROUP, mostEntries, () -> {});
+        return new StateOwner(USER, GROUP, new StateOwner.Limits(mostEntries, LIMITS.remembered()), () -> {});
     }
 
     private static Object uid(Path path) throws IOException {
@@ -91,7 +98,7 @@ class StateOwnerTest {
 
     @Test
     void whatItsUserGrantsToOthersStaysSo() throws Exception {
-        assertEquals(Optional.empty(), new StateOwner(FORMER, GROUP, 1000, () -> {}).own(state));
+        assertEquals(Optional.empty(), new StateOwner(FORMER, GROUP, LIMITS, () -> {}).own(state));
 
         assertEquals("rwxrwxrwx", PosixFilePermissions.toString(Files.getPosixFilePermissions(state)));
     }
@@ -245,7 +252,7 @@ class StateOwnerTest {
         Files.setAttribute(state, "unix:gid", FORMER);
         Files.setPosixFilePermissions(state, PosixFilePermissions.fromString("rwxr-x---"));
 
-        assertEquals(Optional.empty(), new StateOwner(0, 0, 1000, () -> {}).own(state));
+        assertEquals(Optional.empty(), new StateOwner(0, 0, LIMITS, () -> {}).own(state));
 
         assertEquals("rwxr-x---", PosixFilePermissions.toString(Files.getPosixFilePermissions(state)));
         assertEquals(FORMER, Files.getAttribute(state, "unix:gid"));
@@ -291,6 +298,18 @@ class StateOwnerTest {
         assertGiven();
     }
 
+    @Test
+    void anyNumberOfLinksIsLeft() throws Exception {
+        for (int number = 0; number < 10; number++) {
+            Path link = Files.createSymbolicLink(inner.resolve("link-" + number), temp);
+            Files.setAttribute(link, "unix:uid", FORMER, LinkOption.NOFOLLOW_LINKS);
+        }
+
+        assertTrue(owner(3).own(state).orElseThrow().contains(" and 7 more"));
+
+        assertGiven();
+    }
+
     /** Who has come in by then, and stays, may make entries without end. */
     @Test
     void theFormerUserMakesNothingInItWhileItChangesHands() throws Exception {
@@ -308,6 +327,105 @@ class StateOwnerTest {
                                 "echo > '" + state + "/more' || exit 2")
                         .start()
                         .waitFor());
+    }
+
+    /** As many as a thread of ours with its small stack could not go down by recursion, nor keep open. */
+    @ParameterizedTest
+    @ValueSource(ints = {19, 20, 21, 150, 250, 1000})
+    void directoriesMayBeNestedDeeply(int levels) throws Exception {
+        List<Path> all = new ArrayList<>();
+        Path directory = inner;
+        for (int level = 0; level < levels; level++) {
+            all.add(theirs(Files.createFile(directory.resolve("file-" + level))));
+            for (String sibling : List.of("a", "z")) {
+                Path beside = theirs(Files.createDirectory(directory.resolve(sibling)));
+                all.add(beside);
+                all.add(theirs(Files.createFile(beside.resolve("file"))));
+            }
+            directory = theirs(Files.createDirectory(directory.resolve("d")));
+            all.add(directory);
+        }
+
+        StateOwner owner = new StateOwner(USER, GROUP, new StateOwner.Limits(10_000, levels + 10), () -> {});
+        assertEquals(Optional.empty(), onSmallStack(() -> owner.own(state)));
+
+        assertGiven();
+        for (Path each : all) {
+            assertEquals(USER, uid(each), each.toString());
+        }
+        // JUnit takes half a minute for it.
+        HostileTree.delete(state);
+    }
+
+    /** Its depth is what the former user likes. */
+    @Test
+    void whatIsNestedFarTooDeeplyIsClosedAndLeft() throws Exception {
+        int levels = 3000;
+        try {
+            PinnedFile directory = PinnedFile.of(inner);
+            for (int level = 0; level < levels; level++) {
+                Path below = theirs(Files.createDirectory(directory.path().resolve("d")));
+                PinnedFile opened = PinnedFile.of(below);
+                directory.close();
+                directory = opened;
+            }
+            directory.close();
+
+            String left = onSmallStack(() -> owner(4000).own(state)).orElseThrow();
+
+            assertTrue(left.contains(inner + "/d/d/d") && left.length() < 10_000, left);
+            assertGiven();
+            directory = PinnedFile.of(inner);
+            int given = 0;
+            while (directory.facts().uid() == USER) {
+                PinnedFile below = PinnedFile.of(directory.path().resolve("d"));
+                directory.close();
+                directory = below;
+                given++;
+            }
+            assertEquals("0 1700", facts(directory.path()));
+            assertTrue(given > 90, "given: " + given);
+            directory.close();
+        } finally {
+            HostileTree.delete(state);
+        }
+    }
+
+    @Test
+    void ofAFarTooLargeNumberOfThemDeepBelowSomeAreClosedAndLeft() throws Exception {
+        Path directory = inner;
+        for (int level = 0; level < 30; level++) {
+            directory = theirs(Files.createDirectory(directory.resolve("d")));
+        }
+        for (int number = 0; number < 200; number++) {
+            theirs(Files.createDirectory(directory.resolve("d" + number)));
+        }
+
+        String left = owner(4000).own(state).orElseThrow();
+
+        assertTrue(left.contains(directory + "/d"), left);
+        int given = 0;
+        try (Stream<Path> all = Files.list(directory)) {
+            for (Path each : all.toList()) {
+                assertTrue(List.of(USER + " 700", "0 1700").contains(facts(each)), facts(each));
+                given += facts(each).startsWith("0") ? 0 : 1;
+            }
+        }
+        assertTrue(given > 50, "given: " + given);
+    }
+
+    private static Path theirs(Path path) throws IOException {
+        Files.setAttribute(path, "unix:uid", FORMER);
+        return path;
+    }
+
+    /** As of the agent's threads. */
+    private static <T> T onSmallStack(Callable<T> task) throws Exception {
+        FutureTask<T> result = new FutureTask<>(task);
+        Thread thread = new Thread(null, result, "small", 256 << 10);
+        thread.start();
+        thread.join();
+        return result.get();
     }
 
     @Test
