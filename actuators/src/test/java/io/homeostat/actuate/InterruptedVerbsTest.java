@@ -110,7 +110,8 @@ final class InterruptedVerbsTest {
                 (machine, disk) -> new Remover(machine.layout(), disk).remove(ID),
                 machine -> {
                     requireWhole(machine);
-                    boolean anythingLeft = Files.exists(machine.layout().socket(ID, "1"));
+                    boolean anythingLeft = Files.exists(machine.layout().socket(ID, "1"))
+                            || Files.exists(machine.layout().stateOwners(ID));
                     assertTrue(
                             !anythingLeft || traced(machine),
                             "who still has something has a trace, else nobody would remove the rest");
@@ -118,6 +119,7 @@ final class InterruptedVerbsTest {
                 machine -> {
                     assertFalse(traced(machine));
                     assertFalse(Files.exists(machine.layout().staging(ID)));
+                    assertFalse(Files.exists(machine.layout().stateOwners(ID)));
                     assertFalse(Files.exists(machine.layout().active(ID), LinkOption.NOFOLLOW_LINKS));
                     assertFalse(Files.exists(machine.layout().socket(ID, "1"), LinkOption.NOFOLLOW_LINKS));
                 });
@@ -180,6 +182,8 @@ final class InterruptedVerbsTest {
         for (WorkloadId id : ImmutableList.of(ID, NEIGHBOUR)) {
             Files.createDirectories(machine.layout().workloadState(id));
             Files.writeString(machine.layout().log(id), "log");
+            Files.createDirectories(machine.layout().stateOwners(id).resolveSibling(""));
+            Files.writeString(machine.layout().stateOwners(id), "0");
             Files.createDirectories(machine.layout().launch(id, "1"));
             socket(machine.layout().socket(id, "1"));
         }

@@ -55,7 +55,9 @@ public final class Remover {
             for (Installation installation : Trash.installations(layout, id)) {
                 boolean _ = trash.take(id, installation.directory());
             }
-            for (Path place : new Path[] {layout.logTimes(id), layout.workloadState(id), layout.launches(id)}) {
+            for (Path place : new Path[] {
+                layout.logTimes(id), layout.workloadState(id), layout.stateOwners(id), layout.launches(id)
+            }) {
                 disk.deleteTree(place);
             }
             boolean _ = trash.empty(id);

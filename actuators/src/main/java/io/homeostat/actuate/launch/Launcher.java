@@ -172,7 +172,7 @@ public final class Launcher {
         SecureDirectories.create(state, SecureDirectories.OURS);
         if (Account.ourUid() == 0) {
             StateOwner owner = StateOwner.of(account);
-            owner.own(state).ifPresent(left -> LOG.warn("[{}] {}", id.brief(), left));
+            owner.own(state, layout.stateOwners(id)).ifPresent(left -> LOG.warn("[{}] {}", id.brief(), left));
             owner.keepTheirs(layout.log(id)).ifPresent(removed -> LOG.warn("[{}] {}", id.brief(), removed));
         }
         if (account != null) {

@@ -1,12 +1,16 @@
 package io.homeostat.actuate.launch;
 
 import com.google.common.base.Joiner;
+import io.homeostat.actuate.Disk;
 import io.homeostat.actuate.HostileTree;
+import io.homeostat.actuate.LocalDisk;
+import io.homeostat.actuate.SecureDirectories;
 import io.homeostat.desired.model.VisibleText;
 import io.homeostat.desired.platform.AccessList;
 import io.homeostat.observe.process.Account;
 import io.homeostat.observe.process.PinnedFile;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.DirectoryIteratorException;
 import java.nio.file.DirectoryStream;
 import java.nio.file.FileSystemException;
@@ -21,6 +25,8 @@ import java.util.Iterator;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.SortedSet;
+import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -37,6 +43,9 @@ import org.jspecify.annotations.Nullable;
  * <p>A file that the former user has open can be linked by them from anywhere, as long as it is theirs, or they may read and write it:
  * linkat(2) of /proc/self/fd/N. So it is nobody's at first ({@link #IN_BETWEEN}), and writable by its owner alone; nobody without privileges
  * can link it any more, provided that fs.protected_hardlinks is 1. If it has no other name then, the new user gets it; else it goes back.
+ *
+ * <p>A change may end half-way, as when we are killed or the new user's quota is full, and the next one may be to yet another user, or back
+ * to the former one. So the users who may have been given something are noted before they are, and stay noted until a change is complete.
  *
  * <p>The former user also chooses how deeply directories are nested. So the walk is a loop, and keeps open only the directories
  * at the top: from one below it goes back through its "..", which leads nowhere else, as nobody but root can move what is taken.
@@ -72,10 +81,15 @@ final class StateOwner {
     private final int gid;
     private final Limits limits;
     private final Runnable between;
+    private final Attributes attributes;
+    private final Disk disk = new LocalDisk();
 
     private int entries;
     private int leftAlone;
     private final List<String> named = new ArrayList<>();
+
+    /** The users whose files and directories change hands. */
+    private final SortedSet<Integer> formers = new TreeSet<>();
 
     /** The directories on the way to where the walk is, the top first. */
     private final Deque<Level> levels = new ArrayDeque<>();
@@ -92,8 +106,14 @@ final class StateOwner {
      */
     record Limits(int entries, int remembered) {}
 
+    /** Sets an attribute of a file, whichever the name leads to; for tests, in which it fails. */
+    @FunctionalInterface
+    interface Attributes {
+        void set(Path file, String attribute, int value) throws IOException;
+    }
+
     private StateOwner(int uid, int gid) {
-        this(uid, gid, USUAL, () -> {});
+        this(uid, gid, USUAL, () -> {}, Files::setAttribute);
     }
 
     /**
@@ -101,11 +121,12 @@ final class StateOwner {
      *
      * @param between called when a file has been looked at, before its owner is changed or it is removed
      */
-    StateOwner(int uid, int gid, Limits limits, Runnable between) {
+    StateOwner(int uid, int gid, Limits limits, Runnable between, Attributes attributes) {
         this.uid = uid;
         this.gid = gid;
         this.limits = limits;
         this.between = between;
+        this.attributes = attributes;
     }
 
     /** @param account null for root */
@@ -114,23 +135,25 @@ final class StateOwner {
     }
 
     /**
-     * Gives a directory with its contents to the user, unless it is theirs already. What was interrupted goes on.
+     * Gives a directory with its contents to the user, unless it is theirs already. What was interrupted goes on, or back.
      *
+     * @param note where root alone can write; there as long as a change is not complete
      * @return what of the contents the former user has left and stays as it is, for people; empty when nothing does
      */
-    Optional<String> own(Path directory) throws IOException {
+    Optional<String> own(Path directory, Path note) throws IOException {
         try (PinnedFile pinned = PinnedFile.of(directory)) {
             PinnedFile.Facts facts = pinned.facts();
-            int former = owner(facts);
-            if (former == uid && !isChangingHands(facts)) {
+            if (owner(facts) == uid && !isChangingHands(facts)) {
+                // Of a change that was complete when we were killed.
+                Files.deleteIfExists(note);
                 return Optional.empty();
             }
             checkDirectory(directory, facts);
-            if (former != uid) {
-                changeHands(pinned, directory, facts);
-            } else {
-                give(pinned);
-            }
+            noteOwners(facts, note);
+            changeHands(pinned, directory, facts);
+            // Before the note is gone, also where that is on another disk.
+            SecureDirectories.sync(pinned.path());
+            disk.delete(note);
         }
         return leftAlone == 0
                 ? Optional.empty()
@@ -140,6 +163,34 @@ final class StateOwner {
                                 + Joiner.on(", ").join(named)
                                 + (leftAlone > named.size() ? " and " + (leftAlone - named.size()) + " more" : "")
                                 + "; remove what is not known");
+    }
+
+    /** Notes, durably, who may own something in a directory until all of it is the user's. */
+    private void noteOwners(PinnedFile.Facts directory, Path note) throws IOException {
+        // Nothing was given away of one that is not taken, whatever mode its owner has set.
+        if (isTaken(directory)) {
+            addNoted(note);
+        }
+        formers.add(owner(directory));
+        formers.add(uid);
+        disk.makeDirectories(note.resolveSibling(""));
+        disk.write(note, Joiner.on('\n').join(formers).getBytes(StandardCharsets.UTF_8));
+        formers.remove(uid);
+    }
+
+    private void addNoted(Path note) throws IOException {
+        try {
+            for (String line : Files.readAllLines(note)) {
+                formers.add(Integer.valueOf(line));
+            }
+        } catch (NoSuchFileException e) {
+            // Lost with a part of the state, which may come from a backup.
+        } catch (NumberFormatException e) {
+            throw new IOException(
+                    note + ", which says whose files are given to user " + uid
+                            + ", is damaged; remove it, and give files of other users in the workload's state away by hand",
+                    e);
+        }
     }
 
     /** Gives a directory to the user alone, without its contents. */
@@ -211,7 +262,7 @@ final class StateOwner {
     }
 
     private void set(PinnedFile file, String attribute, int value) throws IOException {
-        Files.setAttribute(file.path(), "unix:" + attribute, value);
+        attributes.set(file.path(), "unix:" + attribute, value);
     }
 
     private void changeHands(PinnedFile top, Path where, PinnedFile.Facts facts) throws IOException {
@@ -337,7 +388,7 @@ final class StateOwner {
                 take(pinned, owner(facts));
                 entries--;
                 leave(name);
-            } else if (!ownFile(pinned, facts, level.former)) {
+            } else if (!ownFile(pinned, facts, facts.uid() == IN_BETWEEN ? level.former : facts.uid())) {
                 entries--;
                 leave(name);
             }
@@ -349,12 +400,21 @@ final class StateOwner {
         }
     }
 
+    /** Returns true also for any directory that we have taken and given to nobody, as when that has failed. */
     private boolean directoryChangesHands(PinnedFile.Facts directory, Level in) {
-        return owner(directory) == in.former || (isChangingHands(directory) && directory.uid() == uid);
+        int owner = owner(directory);
+        return isFormer(owner, in)
+                || (isChangingHands(directory) && owner == uid)
+                || (isTaken(directory) && owner != 0);
     }
 
-    private static boolean fileChangesHands(PinnedFile.Facts file, Level in) {
-        return file.uid() == in.former || file.uid() == IN_BETWEEN;
+    private boolean fileChangesHands(PinnedFile.Facts file, Level in) {
+        return isFormer(file.uid(), in) || file.uid() == IN_BETWEEN;
+    }
+
+    /** Returns true also for who had the directory in which something is, when a change has left that half-way. */
+    private boolean isFormer(int user, Level in) {
+        return user != uid && (user == in.former || formers.contains(user));
     }
 
     /** Returns false when it stays the former user's. */

@@ -12,6 +12,7 @@ import io.homeostat.observe.process.Account;
 import io.homeostat.observe.process.PinnedFile;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
@@ -21,6 +22,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.Callable;
 import java.util.concurrent.FutureTask;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -42,6 +44,7 @@ class StateOwnerTest {
     @TempDir
     Path temp;
 
+    private Path note = Path.of("");
     private Path state = Path.of("");
     private Path inner = Path.of("");
     private Path file = Path.of("");
@@ -50,6 +53,7 @@ class StateOwnerTest {
     void makeState() throws IOException {
         assumeTrue(Account.ourUid() == 0, "only root gives something away");
         Files.setPosixFilePermissions(temp, PosixFilePermissions.fromString("rwx--x--x"));
+        note = temp.resolve("notes/state");
         state = Files.createDirectory(temp.resolve("state"));
         inner = Files.createDirectory(state.resolve("inner"));
         file = Files.createFile(inner.resolve("file"));
@@ -64,11 +68,12 @@ class StateOwnerTest {
     }
 
     private static StateOwner owner(Runnable between) {
-        return new StateOwner(USER, GROUP, LIMITS, between);
+        return new StateOwner(USER, GROUP, LIMITS, between, Files::setAttribute);
     }
 
     private static StateOwner owner(int mostEntries) {
-        return new StateOwner(USER, GROUP, new StateOwner.Limits(mostEntries, LIMITS.remembered()), () -> {});
+        return new StateOwner(
+                USER, GROUP, new StateOwner.Limits(mostEntries, LIMITS.remembered()), () -> {}, Files::setAttribute);
     }
 
     private static Object uid(Path path) throws IOException {
@@ -91,14 +96,16 @@ class StateOwnerTest {
 
     @Test
     void theNewUserGetsAllOfItAndNobodyElseAnyMore() throws Exception {
-        assertEquals(Optional.empty(), owner().own(state));
+        assertEquals(Optional.empty(), owner().own(state, note));
 
         assertGiven();
     }
 
     @Test
     void whatItsUserGrantsToOthersStaysSo() throws Exception {
-        assertEquals(Optional.empty(), new StateOwner(FORMER, GROUP, LIMITS, () -> {}).own(state));
+        assertEquals(
+                Optional.empty(),
+                new StateOwner(FORMER, GROUP, LIMITS, () -> {}, Files::setAttribute).own(state, note));
 
         assertEquals("rwxrwxrwx", PosixFilePermissions.toString(Files.getPosixFilePermissions(state)));
     }
@@ -118,7 +125,7 @@ class StateOwnerTest {
             }
         }
 
-        assertEquals(Optional.empty(), owner().own(state));
+        assertEquals(Optional.empty(), owner().own(state, note));
 
         assertGiven();
     }
@@ -136,7 +143,7 @@ class StateOwnerTest {
             Files.setAttribute(file, "unix:mode", 0755);
         }
 
-        assertEquals(Optional.empty(), owner().own(state));
+        assertEquals(Optional.empty(), owner().own(state, note));
 
         assertGiven();
     }
@@ -149,7 +156,7 @@ class StateOwnerTest {
         assertEquals(
                 Optional.empty(),
                 owner(() -> seen.addAll(List.of(facts(state), facts(inner), facts(file))))
-                        .own(state));
+                        .own(state, note));
 
         assertEquals(List.of("0 1700", "0 1700", FORMER + " 777"), seen);
         assertGiven();
@@ -178,7 +185,7 @@ class StateOwnerTest {
                     "the file system has no access control lists");
         }
 
-        assertEquals(Optional.empty(), owner().own(state));
+        assertEquals(Optional.empty(), owner().own(state, note));
 
         for (Path each : List.of(state, inner, file)) {
             assertFalse(perl("", "syscall(191, $ARGV[0], $name, 0, 0) < 0", each), each.toString());
@@ -207,7 +214,7 @@ class StateOwnerTest {
                         throw new UncheckedIOException(e);
                     }
                 })
-                .own(state)
+                .own(state, note)
                 .orElseThrow();
 
         assertTrue(left.contains(file.toString()), left);
@@ -220,18 +227,18 @@ class StateOwnerTest {
         Files.createLink(temp.resolve("name"), file);
         Files.setAttribute(file, "unix:uid", 65_535);
 
-        assertTrue(owner().own(state).isPresent());
+        assertTrue(owner().own(state, note).isPresent());
 
         assertEquals(FORMER + " 777", facts(file));
     }
 
     @Test
     void aLinkOfTheUserByWhichRootHasMovedItIsLeft() throws Exception {
-        owner().own(state);
+        owner().own(state, note);
         Path link = Files.createSymbolicLink(temp.resolve("link"), state);
         Files.setAttribute(link, "unix:uid", USER, LinkOption.NOFOLLOW_LINKS);
 
-        assertEquals(Optional.empty(), owner().own(link));
+        assertEquals(Optional.empty(), owner().own(link, note));
         assertTrue(owner().keepTheirs(link.resolve("inner")).isPresent());
 
         assertTrue(Files.notExists(inner));
@@ -240,7 +247,7 @@ class StateOwnerTest {
 
     @Test
     void whatIsNoDirectoryIsNotGiven() throws Exception {
-        assertThrows(IOException.class, () -> owner().own(file));
+        assertThrows(IOException.class, () -> owner().own(file, note));
         assertThrows(IOException.class, () -> owner().ownDirectory(file));
 
         assertEquals(FORMER + " 777", facts(file));
@@ -252,7 +259,7 @@ class StateOwnerTest {
         Files.setAttribute(state, "unix:gid", FORMER);
         Files.setPosixFilePermissions(state, PosixFilePermissions.fromString("rwxr-x---"));
 
-        assertEquals(Optional.empty(), new StateOwner(0, 0, LIMITS, () -> {}).own(state));
+        assertEquals(Optional.empty(), new StateOwner(0, 0, LIMITS, () -> {}, Files::setAttribute).own(state, note));
 
         assertEquals("rwxr-x---", PosixFilePermissions.toString(Files.getPosixFilePermissions(state)));
         assertEquals(FORMER, Files.getAttribute(state, "unix:gid"));
@@ -267,7 +274,7 @@ class StateOwnerTest {
         Files.setAttribute(foreign, "unix:uid", FORMER);
         Files.createLink(inner.resolve("name"), foreign);
 
-        String left = owner().own(state).orElseThrow();
+        String left = owner().own(state, note).orElseThrow();
 
         assertGiven();
         assertEquals(FORMER, uid(foreign));
@@ -280,7 +287,7 @@ class StateOwnerTest {
     void whatCanNotBeLookedAtIsLeftAndTold() throws Exception {
         Path point = Files.createDirectory(inner.resolve("point"));
         try (ForeignMount _ = ForeignMount.at(point)) {
-            String left = owner().own(state).orElseThrow();
+            String left = owner().own(state, note).orElseThrow();
 
             assertGiven();
             assertTrue(left.contains(point.toString()), left);
@@ -289,13 +296,32 @@ class StateOwnerTest {
 
     @Test
     void ofMoreThanCanBeGivenNothingElseIsGivenAndItStaysClosed() throws Exception {
-        IOException failure = assertThrows(IOException.class, () -> owner(1).own(state));
+        IOException failure = assertThrows(IOException.class, () -> owner(1).own(state, note));
 
         assertTrue(String.valueOf(failure.getMessage()).contains("more than 1 files"), failure.getMessage());
         assertEquals(0, uid(state));
         assertEquals(01700, mode(state));
-        assertEquals(Optional.empty(), owner().own(state));
+        assertEquals(Optional.empty(), owner().own(state, note));
         assertGiven();
+    }
+
+    @Test
+    void eachAttemptAtMoreThanCanBeGivenGetsFurtherAndSoDoesTheWayBack() throws Exception {
+        List<Path> all = makeMore();
+        int attempts = 0;
+        while (attempts < all.size() && !isComplete(() -> owner(5).own(state, note))) {
+            attempts++;
+        }
+        assertTrue(attempts > 0 && attempts < 3, "attempts: " + attempts);
+
+        Files.setAttribute(state, "unix:uid", FORMER);
+        for (Path each : all) {
+            theirs(each);
+        }
+        assertThrows(IOException.class, () -> owner(5).own(state, note));
+        StateOwner back = new StateOwner(FORMER, FORMER, new StateOwner.Limits(5, 5), () -> {}, Files::setAttribute);
+        assertEquals(Optional.empty(), back.own(state, note));
+        assertGivenBack(all, "more than can be given");
     }
 
     @Test
@@ -305,7 +331,7 @@ class StateOwnerTest {
             Files.setAttribute(link, "unix:uid", FORMER, LinkOption.NOFOLLOW_LINKS);
         }
 
-        assertTrue(owner(3).own(state).orElseThrow().contains(" and 7 more"));
+        assertTrue(owner(3).own(state, note).orElseThrow().contains(" and 7 more"));
 
         assertGiven();
     }
@@ -313,7 +339,7 @@ class StateOwnerTest {
     /** Who has come in by then, and stays, may make entries without end. */
     @Test
     void theFormerUserMakesNothingInItWhileItChangesHands() throws Exception {
-        assertThrows(IOException.class, () -> owner(0).own(state));
+        assertThrows(IOException.class, () -> owner(0).own(state, note));
 
         assertEquals(
                 2,
@@ -346,8 +372,9 @@ class StateOwnerTest {
             all.add(directory);
         }
 
-        StateOwner owner = new StateOwner(USER, GROUP, new StateOwner.Limits(10_000, levels + 10), () -> {});
-        assertEquals(Optional.empty(), onSmallStack(() -> owner.own(state)));
+        StateOwner owner =
+                new StateOwner(USER, GROUP, new StateOwner.Limits(10_000, levels + 10), () -> {}, Files::setAttribute);
+        assertEquals(Optional.empty(), onSmallStack(() -> owner.own(state, note)));
 
         assertGiven();
         for (Path each : all) {
@@ -371,7 +398,7 @@ class StateOwnerTest {
             }
             directory.close();
 
-            String left = onSmallStack(() -> owner(4000).own(state)).orElseThrow();
+            String left = onSmallStack(() -> owner(4000).own(state, note)).orElseThrow();
 
             assertTrue(left.contains(inner + "/d/d/d") && left.length() < 10_000, left);
             assertGiven();
@@ -401,7 +428,7 @@ class StateOwnerTest {
             theirs(Files.createDirectory(directory.resolve("d" + number)));
         }
 
-        String left = owner(4000).own(state).orElseThrow();
+        String left = owner(4000).own(state, note).orElseThrow();
 
         assertTrue(left.contains(directory + "/d"), left);
         int given = 0;
@@ -428,9 +455,167 @@ class StateOwnerTest {
         return result.get();
     }
 
+    /** Whatever is done to an attribute by a process that is killed before one of these steps. */
+    private static StateOwner.Attributes killedAt(int step) {
+        AtomicInteger steps = new AtomicInteger();
+        return (path, attribute, value) -> {
+            if (steps.getAndIncrement() >= step) {
+                throw new IllegalStateException("killed");
+            }
+            Files.setAttribute(path, attribute, value);
+        };
+    }
+
+    private static StateOwner.Attributes failingAt(int step) {
+        AtomicInteger steps = new AtomicInteger();
+        return (path, attribute, value) -> {
+            if (steps.getAndIncrement() == step) {
+                throw new FileSystemException(path.toString(), null, "Input/output error");
+            }
+            Files.setAttribute(path, attribute, value);
+        };
+    }
+
+    /** The quota of a user, who may have so many files and directories more. */
+    private static StateOwner.Attributes quota(int user, int most) {
+        AtomicInteger given = new AtomicInteger();
+        return (path, attribute, value) -> {
+            if (attribute.equals("unix:uid") && value == user && given.getAndIncrement() >= most) {
+                throw new FileSystemException(path.toString(), null, "Disk quota exceeded");
+            }
+            Files.setAttribute(path, attribute, value);
+        };
+    }
+
+    private static StateOwner owner(int user, StateOwner.Attributes attributes) {
+        return new StateOwner(user, user, LIMITS, () -> {}, attributes);
+    }
+
+    private boolean attempt(int user, StateOwner.Attributes attributes) {
+        return isComplete(() -> owner(user, attributes).own(state, note));
+    }
+
+    private static boolean isComplete(Callable<Optional<String>> own) {
+        try {
+            return own.call().isEmpty();
+        } catch (Exception e) {
+            return false;
+        }
+    }
+
+    @Test
+    void whatWasGivenBeforeAKillIsGivenBackFromAnyStep() throws Exception {
+        List<Path> all = makeMore();
+        for (int step = 0; !attempt(USER, killedAt(step)); step++) {
+            assertGivenBack(all, "killed at step " + step);
+        }
+        assertGivenBack(all, "complete");
+    }
+
+    @Test
+    void whatWasGivenBeforeAFailureIsGivenBackFromAnyStep() throws Exception {
+        List<Path> all = makeMore();
+        for (int step = 0; !attempt(USER, failingAt(step)); step++) {
+            assertGivenBack(all, "failed at step " + step);
+        }
+    }
+
+    @Test
+    void whatWasGivenAsFarAsTheQuotaGoesIsGivenBack() throws Exception {
+        List<Path> all = makeMore();
+        for (int most = 0; !attempt(USER, quota(USER, most)); most++) {
+            assertGivenBack(all, "quota of " + most);
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {0, 1005})
+    void itIsGivenBackThroughUsersInBetween(int another) throws Exception {
+        List<Path> all = makeMore();
+        for (int step = 0; !attempt(USER, killedAt(step)); step++) {
+            attempt(another, killedAt(step));
+            attempt(USER, quota(USER, step / 3));
+            attempt(another, quota(another, step / 4));
+            attempt(FORMER, killedAt(step / 2));
+            assertGivenBack(all, "by way of " + another + ", step " + step);
+        }
+    }
+
+    /** Nobody goes back: the next one gets all. */
+    @Test
+    void theNextUserGetsWhatIsOfAnyoneBefore() throws Exception {
+        List<Path> all = makeMore();
+        int next = USER + 5;
+        for (int step = 0; !attempt(USER, killedAt(step)); step++) {
+            attempt(next, killedAt(step / 2));
+            assertEquals(Optional.empty(), owner(USER + 9, Files::setAttribute).own(state, note), "step " + step);
+            for (Path each : all) {
+                assertEquals(USER + 9, uid(each), each.toString());
+            }
+            assertGivenBack(all, "step " + step);
+        }
+    }
+
+    private List<Path> makeMore() throws IOException {
+        Path other = Files.createDirectory(state.resolve("other"));
+        Path deep = Files.createDirectory(other.resolve("deep"));
+        List<Path> made = List.of(
+                other,
+                deep,
+                Files.createFile(deep.resolve("one")),
+                Files.createFile(other.resolve("two")),
+                Files.createFile(state.resolve("three")));
+        for (Path each : made) {
+            theirs(each);
+        }
+        return Stream.concat(Stream.of(state, inner, file), made.stream()).toList();
+    }
+
+    private void assertGivenBack(List<Path> all, String after) throws IOException {
+        assertEquals(Optional.empty(), owner(FORMER, Files::setAttribute).own(state, note), after);
+        for (Path each : all) {
+            assertEquals(FORMER, uid(each), () -> each + " " + after);
+            if (Files.isDirectory(each)) {
+                assertTrue(mode(each) == 0700 || mode(each) == 0755 || mode(each) == 0777, () -> facts(each) + after);
+            } else {
+                assertEquals(
+                        Optional.empty(), owner(FORMER, Files::setAttribute).keepTheirs(each), after);
+            }
+        }
+        assertTrue(Files.notExists(note), after);
+    }
+
+    /** A note on who else there was counts only as long as the directory is taken, which only root can do. */
+    @Test
+    void whoeverWasNotedBeforeHasNoPartInTheNextChange() throws Exception {
+        Path foreign = Files.createFile(state.resolve("foreign"));
+        Files.setAttribute(foreign, "unix:uid", GROUP);
+        Files.createDirectories(note.getParent());
+        Files.writeString(note, FORMER + "\n" + GROUP);
+        Files.setAttribute(state, "unix:mode", 01700);
+
+        assertEquals(Optional.empty(), owner().own(state, note));
+
+        assertGiven();
+        assertEquals(GROUP, uid(foreign));
+    }
+
+    @Test
+    void aDamagedNoteIsNamed() throws Exception {
+        assertFalse(attempt(USER, killedAt(7)));
+        Files.writeString(note, "x");
+
+        IOException failure = assertThrows(IOException.class, () -> owner().own(state, note));
+        assertTrue(String.valueOf(failure.getMessage()).contains(note + ", which"), failure.getMessage());
+
+        Files.delete(note);
+        assertEquals(Optional.empty(), owner().own(state, note));
+        assertGiven();
+    }
+
     @Test
     void aFileOfTheUserIsKeptAndAnythingElseInItsPlaceIsRemoved() throws Exception {
-        owner().own(state);
+        owner().own(state, note);
         assertEquals(Optional.empty(), owner().keepTheirs(file));
         assertEquals(Optional.empty(), owner().keepTheirs(state.resolve("missing")));
         assertTrue(Files.exists(file));
@@ -449,7 +634,7 @@ class StateOwnerTest {
     /** Its user could exchange it for another name of a file of somebody else. */
     @Test
     void whatIsRemovedIsInADirectoryOfRootMeanwhile() throws Exception {
-        owner().own(state);
+        owner().own(state, note);
         Files.setPosixFilePermissions(state, PosixFilePermissions.fromString("rwxrwxr-x"));
         List<String> seen = new ArrayList<>();
 

@@ -147,6 +147,17 @@ public record Layout(Path stateDir, Path runDir, String instanceId) {
         return workloadStates(id.kind()).resolve(directoryName(id));
     }
 
+    /**
+     * Our own note on the users who may own a part of {@link #workloadState(WorkloadId)} while that is given to another one; a file, there
+     * until all of it is.
+     */
+    public Path stateOwners(WorkloadId id) {
+        return machineDirectory()
+                .resolve("state-owners")
+                .resolve(id.kind().plural())
+                .resolve(directoryName(id));
+    }
+
     /** What the workload writes to its standard output and error. */
     public Path log(WorkloadId id) {
         return workloadState(id).resolve(logName(id.kind()));

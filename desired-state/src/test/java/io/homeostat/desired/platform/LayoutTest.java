@@ -84,8 +84,12 @@ final class LayoutTest {
         Map<String, String> taken = new HashMap<>();
         for (String name : NAMES) {
             WorkloadId id = WorkloadId.plugin(name);
-            for (Path path :
-                    List.of(layout.active(id), layout.workloadState(id), layout.staging(id), layout.launches(id))) {
+            for (Path path : List.of(
+                    layout.active(id),
+                    layout.workloadState(id),
+                    layout.stateOwners(id),
+                    layout.staging(id),
+                    layout.launches(id))) {
                 assertEquals(path, path.normalize(), name);
                 assertTrue(bytes(path.getFileName().toString()) <= 121, path::toString);
             }
