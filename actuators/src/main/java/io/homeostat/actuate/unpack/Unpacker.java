@@ -251,19 +251,13 @@ public final class Unpacker implements AutoCloseable {
     }
 
     private String fromCache(
-            String key,
-            Path staged,
-            UnpackBudget budget,
-            Semaphore turns,
-            @Nullable String entryPoint,
-            String what)
+            String key, Path staged, UnpackBudget budget, Semaphore turns, @Nullable String entryPoint, String what)
             throws IOException, ActuationFailure, RefusedArchive, InterruptedException {
         turns.acquire();
         try {
             disk.makeDirectories(staged);
             return files(
-                    UnpackedTree.of(
-                            (tree, bounds) -> read(layout.archive(key), tree, bounds), staged, budget, disk),
+                    UnpackedTree.of((tree, bounds) -> read(layout.archive(key), tree, bounds), staged, budget, disk),
                     entryPoint,
                     what);
         } finally {

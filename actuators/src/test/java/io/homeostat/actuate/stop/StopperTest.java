@@ -16,22 +16,22 @@ import io.homeostat.actuate.ActuationFailure;
 import io.homeostat.actuate.TestBed;
 import io.homeostat.actuate.launch.Launcher.LaunchRequest;
 import io.homeostat.actuate.launch.ProcessProtocol;
-import io.homeostat.actuate.stop.Stopper.StopRequest;
-import io.homeostat.actuate.stop.Stopper.StopResult;
-import io.homeostat.actuate.stop.Stopper.StopResult.How;
 import io.homeostat.actuate.limits.GroupRemover;
 import io.homeostat.actuate.limits.LimitEnforcer;
 import io.homeostat.actuate.limits.LimitEnforcer.CgroupPlan;
 import io.homeostat.actuate.limits.LimitEnforcer.LimitResult;
-import io.homeostat.desired.model.schema.Size;
-import io.homeostat.observe.Observation;
-import io.homeostat.observe.limits.CgroupHierarchy;
+import io.homeostat.actuate.stop.Stopper.StopRequest;
+import io.homeostat.actuate.stop.Stopper.StopResult;
+import io.homeostat.actuate.stop.Stopper.StopResult.How;
 import io.homeostat.desired.model.Lifecycle;
 import io.homeostat.desired.model.Lifecycle.Limits;
+import io.homeostat.desired.model.schema.Size;
 import io.homeostat.desired.state.Identity.ProcessIdentity;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.history.Exit;
+import io.homeostat.observe.Observation;
 import io.homeostat.observe.ObservedInstance.Liveness;
+import io.homeostat.observe.limits.CgroupHierarchy;
 import io.homeostat.observe.limits.CgroupLayout;
 import io.homeostat.observe.limits.LimitObserver;
 import io.homeostat.observe.process.Account;
@@ -338,7 +338,8 @@ class StopperTest {
                 Path.of("/sys/fs/cgroup"),
                 Path.of("/proc"),
                 "homeostat-stop-" + ProcessHandle.current().pid());
-        CgroupPlan plan = new LimitEnforcer(layout).prepare(TestBed.PROCESS, new Limits(new Size(64 << 20), null, true));
+        CgroupPlan plan =
+                new LimitEnforcer(layout).prepare(TestBed.PROCESS, new Limits(new Size(64 << 20), null, true));
         assumeTrue(
                 plan.enforcement() instanceof LimitResult.Enforced,
                 () -> plan.enforcement().toString());

@@ -7,7 +7,6 @@ import java.io.IOException;
 import java.net.Proxy;
 import java.net.URL;
 import java.net.http.HttpClient;
-import java.util.Objects;
 import java.util.Optional;
 import org.eclipse.jgit.errors.UnsupportedCredentialItem;
 import org.eclipse.jgit.transport.CredentialItem;
@@ -94,7 +93,10 @@ record GitConnections(URIish declared, HttpClient client, AnswerLimit limit) imp
                 return login.get(asked, items);
             }
             throw new UnsupportedCredentialItem(
-                    new URIish().setScheme(asked.getScheme()).setHost(asked.getHost()).setPort(asked.getPort()),
+                    new URIish()
+                            .setScheme(asked.getScheme())
+                            .setHost(asked.getHost())
+                            .setPort(asked.getPort()),
                     "the server redirects there, and a login is wanted, which is told to the server of " + SETTING
                             + ".url alone; correct that");
         }

@@ -239,8 +239,7 @@ public final class GitFetcher implements SetFetcher {
 
         private <C extends TransportCommand<C, ?>> C connected(C command) {
             return command.setTimeout(SILENCE_SECONDS)
-                    .setTransportConfigCallback(
-                            transport -> GitConnections.use(transport, client, limit, login));
+                    .setTransportConfigCallback(transport -> GitConnections.use(transport, client, limit, login));
         }
 
         /** Ends all connections, and what waits for them. */

@@ -37,10 +37,10 @@ import org.eclipse.jgit.lib.PersonIdent;
 import org.eclipse.jgit.lib.RefUpdate;
 import org.eclipse.jgit.lib.Repository;
 import org.eclipse.jgit.revwalk.RevWalk;
+import org.eclipse.jgit.transport.CredentialsProvider;
 import org.eclipse.jgit.transport.PushResult;
 import org.eclipse.jgit.transport.RefSpec;
 import org.eclipse.jgit.transport.RemoteRefUpdate;
-import org.eclipse.jgit.transport.CredentialsProvider;
 import org.eclipse.jgit.treewalk.TreeWalk;
 import org.jspecify.annotations.Nullable;
 
@@ -286,8 +286,8 @@ public final class GitTarget implements SetTarget {
             HttpClient connecting = client == null ? HttpClients.open(config.tls(), SETTING + ".tls") : client;
             client = connecting;
             return command.setTimeout(SILENCE_SECONDS)
-                    .setTransportConfigCallback(transport -> GitConnections.use(
-                            transport, connecting, new AnswerLimit(Long.MAX_VALUE), login));
+                    .setTransportConfigCallback(transport ->
+                            GitConnections.use(transport, connecting, new AnswerLimit(Long.MAX_VALUE), login));
         } catch (IOException e) {
             throw new FetchFailure(String.valueOf(e.getMessage()), e);
         }

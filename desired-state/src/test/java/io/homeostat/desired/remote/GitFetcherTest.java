@@ -11,19 +11,17 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
 import com.google.protobuf.ByteString;
+import com.sun.net.httpserver.HttpHandler;
+import com.sun.net.httpserver.HttpServer;
 import com.sun.net.httpserver.HttpsServer;
 import io.homeostat.controlplane.TestAuthority;
 import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.model.AgentConfig.Tls;
 import io.homeostat.desired.platform.TrustedPath;
 import io.homeostat.desired.remote.SetFetcher.Fetched;
-import com.sun.net.httpserver.HttpHandler;
-import com.sun.net.httpserver.HttpServer;
+import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
-import java.util.concurrent.CopyOnWriteArrayList;
-import java.util.concurrent.atomic.AtomicBoolean;
-import java.io.IOException;
 import java.net.ServerSocket;
 import java.net.URI;
 import java.net.http.HttpClient;
@@ -35,11 +33,13 @@ import java.time.Duration;
 import java.time.Instant;
 import java.time.ZoneOffset;
 import java.util.Arrays;
-import java.util.Objects;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Random;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.stream.Stream;
 import org.eclipse.jgit.api.Git;
 import org.eclipse.jgit.api.ResetCommand.ResetType;
@@ -501,8 +501,9 @@ final class GitFetcherTest {
         HttpServer declared = server(exchange -> {
             boolean login = asksForLogin.get() && exchange.getRequestHeaders().getFirst("Authorization") == null;
             exchange.getResponseHeaders()
-                    .add(login ? "WWW-Authenticate" : "Location", login ? "Basic realm=\"git\"" : "http://" + there
-                            + exchange.getRequestURI());
+                    .add(
+                            login ? "WWW-Authenticate" : "Location",
+                            login ? "Basic realm=\"git\"" : "http://" + there + exchange.getRequestURI());
             exchange.sendResponseHeaders(login ? 401 : 302, -1);
             exchange.close();
         });

@@ -38,6 +38,7 @@ import org.jspecify.annotations.Nullable;
 public final class ProcFs {
     /** The unit of start times for programs, on every architecture that Java runs on: USER_HZ, see times(2). */
     private static final int SETUID = 04000;
+
     private static final long TICKS_PER_SECOND = 100;
 
     /** Set in our image, for all that runs in it. Many a namespace of pids is no container, or outlives its first agent. */
