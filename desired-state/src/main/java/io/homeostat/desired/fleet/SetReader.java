@@ -11,16 +11,18 @@ import com.fasterxml.jackson.databind.json.JsonMapper;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
 import com.google.common.collect.ImmutableSortedMap;
+import com.google.protobuf.ByteString;
+import com.google.protobuf.UnsafeByteOperations;
 import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.platform.GzipMembers;
 import io.homeostat.desired.signature.KeyFailure;
 import io.homeostat.desired.signature.TrustedKeys;
 import io.homeostat.desired.state.StoredSet.Highest;
-import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.io.InputStream;
-import java.nio.ByteBuffer;
-import java.nio.charset.CharacterCodingException;
+import java.io.InputStreamReader;
+import java.io.Reader;
+import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.DateTimeException;
@@ -47,7 +49,11 @@ public final class SetReader {
     /** More than keys are in use at a time; each takes a moment to verify. */
     private static final int MOST_SIGNATURES = 16;
 
-    private static final byte[] GZIP = {0x1F, (byte) 0x8B};
+    private static final ByteString GZIP = ByteString.copyFrom(new byte[] {0x1F, (byte) 0x8B});
+
+    /** Bytes of a file in which a set file shows that it is one: space and the name of its first field. */
+    private static final int BEGINNING = 4096;
+
     private static final Pattern SET_FILE =
             Pattern.compile("\\s*\\{\\s*\"(" + SetFile.ENVELOPE + "|" + SetFile.DOCUMENTS + ")\"");
     private static final Pattern SHA256 = Pattern.compile("[0-9a-f]{64}");
@@ -89,12 +95,13 @@ public final class SetReader {
      *
      * @param name of the one document that YAML is
      */
-    public PublishedSet read(byte[] file, String name) throws RefusedSet {
-        String text = text(unpacked(file), "it");
-        if (!SET_FILE.matcher(text).lookingAt()) {
-            return unsigned(ImmutableSortedMap.of(name, text));
+    public PublishedSet read(ByteString file, String name) throws RefusedSet {
+        ByteString content = unpacked(file);
+        ByteString beginning = content.substring(0, Math.min(content.size(), BEGINNING));
+        if (!SET_FILE.matcher(beginning.toStringUtf8()).lookingAt()) {
+            return unsigned(ImmutableSortedMap.of(name, text(content, "it")));
         }
-        JsonNode json = json(text, "it is no set file");
+        JsonNode json = json(content, "it", "it is no set file");
         JsonNode named = required(json, SetFile.DOCUMENTS, JsonNode::isObject);
         if (named.size() > MAX_DOCUMENTS) {
             throw tooMany();
@@ -115,14 +122,14 @@ public final class SetReader {
      *
      * @param files by their paths in it, {@link SetFile#ENVELOPE_PATH} among them if it is there; what is no document does not count
      */
-    public PublishedSet readTree(Map<String, byte[]> files) throws RefusedSet {
+    public PublishedSet readTree(Map<String, ByteString> files) throws RefusedSet {
         ImmutableSortedMap.Builder<String, String> documents = ImmutableSortedMap.naturalOrder();
         int count = 0;
         long size = 0;
-        for (Map.Entry<String, byte[]> file : files.entrySet()) {
+        for (Map.Entry<String, ByteString> file : files.entrySet()) {
             if (SetFile.isDocument(file.getKey())) {
                 count++;
-                size += file.getValue().length;
+                size += file.getValue().size();
                 if (count > MAX_DOCUMENTS) {
                     throw tooMany();
                 }
@@ -132,12 +139,13 @@ public final class SetReader {
         if (size > MAX_BYTES) {
             throw tooLong();
         }
-        byte[] envelope = files.get(SetFile.ENVELOPE_PATH);
+        ByteString envelope = files.get(SetFile.ENVELOPE_PATH);
         return envelope == null
                 ? unsigned(documents.buildOrThrow())
                 : enclosed(
                         json(
-                                text(envelope, SetFile.ENVELOPE_PATH),
+                                envelope,
+                                SetFile.ENVELOPE_PATH,
                                 SetFile.ENVELOPE_PATH + " is not what homeostat publish writes"),
                         documents.buildOrThrow());
     }
@@ -162,7 +170,8 @@ public final class SetReader {
         }
         byte[] payload = base64(required(envelope, "payload", JsonNode::isTextual));
         ImmutableList<String> signers = signers(required(envelope, "signatures", JsonNode::isArray), payload);
-        JsonNode manifest = json(text(payload, "its manifest"), "its manifest can't be read");
+        JsonNode manifest = json(
+                UnsafeByteOperations.unsafeWrap(payload), "its manifest", "its manifest can't be read");
         String fleet = required(manifest, "fleet", JsonNode::isTextual).textValue();
         if (!fleet.equals(rules.fleet())) {
             throw new RefusedSet("it was published for the fleet '" + fleet + "', and this machine is of '"
@@ -264,8 +273,10 @@ public final class SetReader {
         return value;
     }
 
-    private static JsonNode json(String text, String otherwise) throws RefusedSet {
-        try {
+    /** Parses without a copy of the whole text. */
+    private static JsonNode json(ByteString utf8, String what, String otherwise) throws RefusedSet {
+        requireUtf8(utf8, what);
+        try (Reader text = new InputStreamReader(utf8.newInput(), StandardCharsets.UTF_8)) {
             return JSON.readTree(text);
         } catch (StreamConstraintsException e) {
             throw tooMany();
@@ -274,31 +285,51 @@ public final class SetReader {
             throw new RefusedSet(
                     otherwise + ": no JSON at line " + e.getLocation().getLineNr() + ", column "
                             + e.getLocation().getColumnNr() + "; publish it again");
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
         }
     }
 
-    private static byte[] unpacked(byte[] file) throws RefusedSet {
-        byte[] content = file;
-        if (file.length > GZIP.length && file[0] == GZIP[0] && file[1] == GZIP[1]) {
-            try (InputStream in = new GzipMembers(new ByteArrayInputStream(file))) {
-                content = in.readNBytes(MAX_BYTES + 1);
+    /** Returns whether a file has more than so many bytes, packed or once it is unpacked as far as it can be. */
+    public static boolean isLonger(ByteString file, int bytes) {
+        if (file.size() > bytes || !isPacked(file)) {
+            return file.size() > bytes;
+        }
+        try (InputStream in = new GzipMembers(file.newInput())) {
+            in.skipNBytes(bytes + 1L);
+            return true;
+        } catch (IOException e) {
+            // Its end, or damage before it: there is no more that could be read.
+            return false;
+        }
+    }
+
+    private static boolean isPacked(ByteString file) {
+        return file.size() > GZIP.size() && file.startsWith(GZIP);
+    }
+
+    private static ByteString unpacked(ByteString file) throws RefusedSet {
+        ByteString content = file;
+        if (isPacked(file)) {
+            try (InputStream in = new GzipMembers(file.newInput())) {
+                content = UnsafeByteOperations.unsafeWrap(in.readNBytes(MAX_BYTES + 1));
             } catch (IOException e) {
                 throw new RefusedSet("it is compressed and damaged (" + e.getMessage() + "); publish it again");
             }
         }
-        if (content.length > MAX_BYTES) {
+        if (content.size() > MAX_BYTES) {
             throw tooLong();
         }
         return content;
     }
 
-    private static String text(byte[] bytes, String what) throws RefusedSet {
-        try {
-            return StandardCharsets.UTF_8
-                    .newDecoder()
-                    .decode(ByteBuffer.wrap(bytes))
-                    .toString();
-        } catch (CharacterCodingException e) {
+    private static String text(ByteString bytes, String what) throws RefusedSet {
+        requireUtf8(bytes, what);
+        return bytes.toStringUtf8();
+    }
+
+    private static void requireUtf8(ByteString bytes, String what) throws RefusedSet {
+        if (!bytes.isValidUtf8()) {
             throw new RefusedSet(what + " is not UTF-8; save it as UTF-8 and publish it again");
         }
     }

@@ -56,17 +56,25 @@ public final class BucketClient {
     private final String region;
     private final BucketCredentials credentials;
     private final InstantSource clock;
+    private final LargeSetLock large;
 
     /** @param metadata who gives tokens for Google Cloud Storage */
     public BucketClient(AgentConfig.Bucket config, MetadataServer metadata, InstantSource clock) {
-        this(config, metadata, AMAZON, clock);
+        this(config, metadata, clock, new LargeSetLock());
     }
 
-    BucketClient(AgentConfig.Bucket config, MetadataServer google, URI amazon, InstantSource clock) {
+    /** @param large acquired before a large object is read */
+    BucketClient(AgentConfig.Bucket config, MetadataServer metadata, InstantSource clock, LargeSetLock large) {
+        this(config, metadata, AMAZON, clock, large);
+    }
+
+    BucketClient(
+            AgentConfig.Bucket config, MetadataServer google, URI amazon, InstantSource clock, LargeSetLock large) {
         this.endpoint = config.endpoint();
         this.region = config.region();
         this.credentials = new BucketCredentials(config.credentials(), google, amazon, clock);
         this.clock = clock;
+        this.large = large;
     }
 
     /** What an object is. */
@@ -250,7 +258,7 @@ public final class BucketClient {
             HttpRequest.Builder request = HttpRequest.newBuilder(url)
                     .method(method, bytes.length == 0 ? BodyPublishers.noBody() : BodyPublishers.ofByteArray(bytes));
             all.forEach(request::header);
-            return HttpGet.send(client, request.build());
+            return HttpGet.send(client, request.build(), large);
         } catch (IllegalArgumentException e) {
             // It quotes a header, which may be a secret.
             throw new FetchFailure(

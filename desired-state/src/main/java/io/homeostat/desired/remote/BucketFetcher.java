@@ -17,11 +17,16 @@ public final class BucketFetcher implements SetFetcher {
         this.client = client;
     }
 
-    /** One for an object, or for a signed URL of one, with which no credentials are sent. */
-    public static SetFetcher of(AgentConfig.Bucket config, MetadataServer metadata, InstantSource clock) {
+    /**
+     * One for an object, or for a signed URL of one, with which no credentials are sent.
+     *
+     * @param large shared by all sources
+     */
+    public static SetFetcher of(
+            AgentConfig.Bucket config, MetadataServer metadata, InstantSource clock, LargeSetLock large) {
         return config.url().startsWith("http")
-                ? new HttpsFetcher(URI.create(config.url()), null, null, "sources.bucket")
-                : new BucketFetcher(config.url(), new BucketClient(config, metadata, clock));
+                ? new HttpsFetcher(URI.create(config.url()), null, null, "sources.bucket", large)
+                : new BucketFetcher(config.url(), new BucketClient(config, metadata, clock, large));
     }
 
     @Override

@@ -6,6 +6,7 @@ import com.google.common.collect.ImmutableSortedMap;
 import com.google.common.io.MoreFiles;
 import com.google.common.io.RecursiveDeleteOption;
 import com.google.protobuf.ByteString;
+import com.google.protobuf.UnsafeByteOperations;
 import io.homeostat.desired.fleet.SetFile;
 import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.model.Redaction;
@@ -75,18 +76,23 @@ public final class GitFetcher implements SetFetcher {
 
     private final AgentConfig.Git config;
     private final Path directory;
+    private final LargeSetLock large;
     private final Duration limit;
     private Instant newest = Instant.MIN;
 
-    /** @param directory that what is fetched is put into while it is read */
-    public GitFetcher(AgentConfig.Git config, Path directory) {
-        this(config, directory, LIMIT);
+    /**
+     * @param directory that what is fetched is put into while it is read
+     * @param large shared by all sources
+     */
+    public GitFetcher(AgentConfig.Git config, Path directory, LargeSetLock large) {
+        this(config, directory, large, LIMIT);
     }
 
     /** @param limit of one fetch */
-    GitFetcher(AgentConfig.Git config, Path directory, Duration limit) {
+    GitFetcher(AgentConfig.Git config, Path directory, LargeSetLock large, Duration limit) {
         this.config = config;
         this.directory = directory;
+        this.large = large;
         this.limit = limit;
         GitSystem.use();
     }
@@ -114,7 +120,14 @@ public final class GitFetcher implements SetFetcher {
         ImmutableSet<ByteString> keys = SshSignature.keys(config.signedBy(), SETTING + ".signedBy");
         // Closed here: an interruption ends nothing where JGit catches it, such as while it waits for a process.
         try (Attempt attempt = new Attempt(keys)) {
-            return TimeLimit.within(limit, () -> attempt.run(known));
+            TimeLimit time = new TimeLimit(limit);
+            ObjectId there = time.within(attempt::newest);
+            if (known.equals(Optional.of(there.name()))) {
+                return new Fetched.NotModified();
+            }
+            // How much a commit has is known when it was fetched.
+            large.acquire();
+            return time.within(attempt::run);
         } catch (IOException e) {
             throw new FetchFailure("it could not be fetched: " + reason(e), e);
         }
@@ -168,11 +181,7 @@ public final class GitFetcher implements SetFetcher {
             this.client = HttpClients.open(config.tls(), SETTING + ".tls");
         }
 
-        Fetched run(Optional<String> known) throws FetchFailure, IOException {
-            ObjectId there = newest();
-            if (known.equals(Optional.of(there.name()))) {
-                return new Fetched.NotModified();
-            }
+        Fetched run() throws FetchFailure, IOException {
             clean();
             Files.createDirectories(directory);
             Path work = Files.createTempDirectory(directory, WORK);
@@ -320,7 +329,7 @@ public final class GitFetcher implements SetFetcher {
                             return new Fetched.Refused(
                                     version, "it has more than 16 MiB, which is the most that a set may have");
                         }
-                        files.put(path, ByteString.copyFrom(content.getBytes()));
+                        files.put(path, UnsafeByteOperations.unsafeWrap(content.getBytes()));
                     }
                 }
             }

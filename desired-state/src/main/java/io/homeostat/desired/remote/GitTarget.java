@@ -122,7 +122,7 @@ public final class GitTarget implements SetTarget {
 
     private static <T> T within(String verb, Callable<T> work) throws FetchFailure, InterruptedException {
         try {
-            return TimeLimit.within(LIMIT, () -> {
+            return new TimeLimit(LIMIT).within(() -> {
                 try {
                     return work.call();
                 } catch (GitAPIException e) {

@@ -1,11 +1,13 @@
 package io.homeostat.desired.remote;
 
 import com.google.protobuf.ByteString;
+import com.google.protobuf.UnsafeByteOperations;
 import io.homeostat.desired.model.Redaction;
 import io.homeostat.desired.platform.GzipMembers;
 import java.io.IOException;
 import java.io.InputStream;
 import java.net.ConnectException;
+import java.net.HttpURLConnection;
 import java.net.InetAddress;
 import java.net.URI;
 import java.net.UnknownHostException;
@@ -17,6 +19,7 @@ import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.channels.UnresolvedAddressException;
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.zip.ZipException;
 import javax.net.ssl.SSLException;
 
@@ -24,9 +27,12 @@ import javax.net.ssl.SSLException;
 final class HttpGet {
     private static final Duration LIMIT = Duration.ofMinutes(1);
 
+    /** The most bytes that are kept of an answer without content that somebody wants: more than the start of it that is shown. */
+    private static final int EXCERPT = 64 << 10;
+
     private HttpGet() {}
 
-    /** An answer with all of its body. */
+    /** An answer, with all of its body if that is what was asked for. */
     record Answer(int status, HttpHeaders headers, ByteString body) {
         /** The start of a text, as it may be shown. */
         String excerpt() {
@@ -38,21 +44,58 @@ final class HttpGet {
         }
     }
 
+    /** An answer that was read up to the size from which on it needs the {@link LargeSetLock}. */
+    private record Begun(int status, HttpHeaders headers, InputStream body, byte[] beginning) {
+        static Begun of(HttpResponse<InputStream> response) throws IOException {
+            InputStream body = unpacked(response);
+            boolean wanted = response.statusCode() == HttpURLConnection.HTTP_OK
+                    && response.request().method().equals("GET");
+            byte[] beginning = body.readNBytes(wanted ? LargeSetLock.SMALL + 1 : EXCERPT);
+            return new Begun(response.statusCode(), response.headers(), body, beginning);
+        }
+
+        boolean isLarge() {
+            return beginning.length > LargeSetLock.SMALL;
+        }
+
+        Answer answer() throws IOException {
+            try (body) {
+                byte[] bytes = beginning;
+                int length = bytes.length;
+                if (isLarge()) {
+                    bytes = Arrays.copyOf(beginning, SetFetcher.MAX_BYTES + 1);
+                    length += body.readNBytes(bytes, length, bytes.length - length);
+                }
+                return new Answer(status, headers, UnsafeByteOperations.unsafeWrap(bytes, 0, length));
+            }
+        }
+    }
+
     /**
-     * Sends a request. A client that gets no answer is shut down.
+     * Sends a request, of which the answer may be of any size at once. A client that gets no answer is shut down.
      *
      * @throws FetchFailure when there is no answer, or too long a one
      */
     static Answer send(HttpClient client, HttpRequest request) throws FetchFailure, InterruptedException {
+        return send(client, request, new LargeSetLock());
+    }
+
+    /**
+     * Sends a request. A client that gets no answer is shut down.
+     *
+     * @param large acquired before more of an answer is read than a small set has; waiting for it does not count as time of the server
+     * @throws FetchFailure when there is no answer, or too long a one
+     */
+    static Answer send(HttpClient client, HttpRequest request, LargeSetLock large)
+            throws FetchFailure, InterruptedException {
+        TimeLimit limit = new TimeLimit(LIMIT);
         boolean complete = false;
         try {
-            Answer answer = TimeLimit.within(LIMIT, () -> {
-                HttpResponse<InputStream> response = client.send(request, BodyHandlers.ofInputStream());
-                try (InputStream body = unpacked(response)) {
-                    ByteString read = ByteString.copyFrom(body.readNBytes(SetFetcher.MAX_BYTES + 1));
-                    return new Answer(response.statusCode(), response.headers(), read);
-                }
-            });
+            Begun begun = limit.within(() -> Begun.of(client.send(request, BodyHandlers.ofInputStream())));
+            if (begun.isLarge()) {
+                large.acquire();
+            }
+            Answer answer = limit.within(begun::answer);
             complete = true;
             return answer;
         } catch (IOException | RuntimeException e) {

@@ -29,17 +29,25 @@ public final class HttpsFetcher implements SetFetcher {
     private final String setting;
     private final @Nullable String tokenFile;
     private final AgentConfig.@Nullable Tls tls;
+    private final LargeSetLock large;
 
-    public HttpsFetcher(AgentConfig.Https config) {
-        this(URI.create(config.url()), config.tokenFile(), config.tls(), "sources.https");
+    /** @param large shared by all sources */
+    public HttpsFetcher(AgentConfig.Https config, LargeSetLock large) {
+        this(URI.create(config.url()), config.tokenFile(), config.tls(), "sources.https", large);
     }
 
     /** @param setting in agent.yaml that names it, for failures */
-    HttpsFetcher(URI url, @Nullable String tokenFile, AgentConfig.@Nullable Tls tls, String setting) {
+    HttpsFetcher(
+            URI url,
+            @Nullable String tokenFile,
+            AgentConfig.@Nullable Tls tls,
+            String setting,
+            LargeSetLock large) {
         this.url = url;
         this.setting = setting;
         this.tokenFile = tokenFile;
         this.tls = tls;
+        this.large = large;
     }
 
     @Override
@@ -52,7 +60,7 @@ public final class HttpsFetcher implements SetFetcher {
         try (HttpClient client = HttpClients.open(tls, setting + ".tls")) {
             URI at = url;
             for (int redirects = 0; redirects <= MAX_REDIRECTS; redirects++) {
-                Answer answer = HttpGet.send(client, request(at, known));
+                Answer answer = HttpGet.send(client, request(at, known), large);
                 if (!REDIRECTS.contains(answer.status())) {
                     return fetched(answer, known);
                 }

@@ -14,7 +14,8 @@ public interface SetFetcher extends AutoCloseable {
     String name();
 
     /**
-     * Gets what is published now, within a minute or so.
+     * Gets what is published now, within a minute or so, and as long as other sources hold the {@link LargeSetLock}. The current thread may
+     * hold that afterwards, and also after a failure; the caller releases it.
      *
      * @param known the version that the caller has; empty to get it in any case
      */

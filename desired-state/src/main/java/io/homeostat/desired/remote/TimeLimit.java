@@ -10,21 +10,32 @@ import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
-/** Bounds how long something may take that waits for a server, on a virtual thread of its own, which is interrupted when the time is over. */
+/**
+ * Bound of the time that work takes which waits for a server. Each piece of work is done on a virtual thread of its own, which is
+ * interrupted when the time is over; the time between two pieces does not count.
+ */
 final class TimeLimit {
-    private TimeLimit() {}
+    private final Duration limit;
+    private long left;
+
+    /** @param limit of all pieces of work together */
+    TimeLimit(Duration limit) {
+        this.limit = limit;
+        this.left = limit.toNanos();
+    }
 
     /**
-     * Does the work.
+     * Does one piece of the work.
      *
      * @throws IOException what the work throws, or that it was not done in time
      * @throws FetchFailure what the work throws
      */
-    static <T> T within(Duration limit, Callable<T> work) throws IOException, FetchFailure, InterruptedException {
+    <T> T within(Callable<T> work) throws IOException, FetchFailure, InterruptedException {
         FutureTask<T> task = new FutureTask<>(work);
+        long begun = System.nanoTime();
         Thread.ofVirtual().name("fetch").start(task);
         try {
-            return task.get(limit.toMillis(), TimeUnit.MILLISECONDS);
+            return task.get(left, TimeUnit.NANOSECONDS);
         } catch (TimeoutException e) {
             // Not with the cause, which has no words.
             throw new IOException("no complete answer within " + limit.toSeconds() + " s");
@@ -37,6 +48,7 @@ final class TimeLimit {
             throw new IllegalStateException(cause);
         } finally {
             task.cancel(true);
+            left -= System.nanoTime() - begun;
         }
     }
 }

@@ -14,6 +14,7 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
 import com.google.common.collect.ImmutableSortedMap;
+import com.google.protobuf.ByteString;
 import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.signature.KeyPairInPem;
 import io.homeostat.desired.signature.TrustedKeys;
@@ -53,8 +54,8 @@ class SetReaderTest {
                 KeyPairInPem.trusted(key).ids().asList(),
                 PublishedSet.digest(DOCUMENTS));
 
-        assertEquals(expected, strict().read(file.bytes(), "set"));
-        assertEquals(expected, strict().read(file.compressed(), "set"));
+        assertEquals(expected, strict().read(ByteString.copyFrom(file.bytes()), "set"));
+        assertEquals(expected, strict().read(ByteString.copyFrom(file.compressed()), "set"));
         assertEquals(expected, strict().readTree(tree(file)));
         assertTrue(file.compressed().length < file.bytes().length);
     }
@@ -71,25 +72,25 @@ class SetReaderTest {
                         ImmutableSortedMap.of("set.yaml", "a: b\n"),
                         ImmutableList.of(),
                         PublishedSet.digest(ImmutableSortedMap.of("set.yaml", "a: b\n"))),
-                anybody.read(bytes("a: b\n"), "set.yaml"));
+                anybody.read(utf8("a: b\n"), "set.yaml"));
         assertEquals(DOCUMENTS, anybody.readTree(plainTree()).documents());
-        assertEquals(42, anybody.read(unsigned().bytes(), "set").sequence());
-        assertEquals(ImmutableList.of(), anybody.read(signed().bytes(), "set").signers(), "nobody could check");
+        assertEquals(42, anybody.read(ByteString.copyFrom(unsigned().bytes()), "set").sequence());
+        assertEquals(ImmutableList.of(), anybody.read(ByteString.copyFrom(signed().bytes()), "set").signers(), "nobody could check");
         assertEquals(
                 DOCUMENTS.headMap("e", false),
-                anybody.read(bytes("{\"documents\": {\"db/main.yml\": \"kind: Process\\n\"}}"), "set")
+                anybody.read(utf8("{\"documents\": {\"db/main.yml\": \"kind: Process\\n\"}}"), "set")
                         .documents());
     }
 
     @Test
     void whatIsNoDocumentInADirectoryDoesNotCount() throws Exception {
-        Map<String, byte[]> files = plainTree();
-        files.put("README.md", new byte[] {(byte) 0xFF});
-        files.put(".github/a.yaml", bytes("x"));
-        files.put("db/.hidden.yaml", bytes("x"));
-        files.put("/absolute.yaml", bytes("x"));
-        files.put("a/../b.yaml", bytes("x"));
-        files.put("a".repeat(1100) + ".yaml", bytes("x"));
+        Map<String, ByteString> files = plainTree();
+        files.put("README.md", ByteString.copyFrom(new byte[] {(byte) 0xFF}));
+        files.put(".github/a.yaml", utf8("x"));
+        files.put("db/.hidden.yaml", utf8("x"));
+        files.put("/absolute.yaml", utf8("x"));
+        files.put("a/../b.yaml", utf8("x"));
+        files.put("a".repeat(1100) + ".yaml", utf8("x"));
 
         assertEquals(
                 DOCUMENTS,
@@ -100,19 +101,19 @@ class SetReaderTest {
     void aSignatureIsAskedForWhereItIsRequired() {
         String unsigned =
                 "it is not signed, and signatures.documents.require is true; publish it with homeostat publish --key";
-        assertRefused(unsigned, () -> strict().read(bytes("a: b\n"), "set.yaml"));
-        assertRefused(unsigned, () -> strict().read(bytes("{\"documents\": {}}"), "set"));
+        assertRefused(unsigned, () -> strict().read(utf8("a: b\n"), "set.yaml"));
+        assertRefused(unsigned, () -> strict().read(utf8("{\"documents\": {}}"), "set"));
         assertRefused(unsigned, () -> strict().readTree(plainTree()));
-        assertRefused(unsigned, () -> strict().read(unsigned().bytes(), "set"));
+        assertRefused(unsigned, () -> strict().read(ByteString.copyFrom(unsigned().bytes()), "set"));
     }
 
     @Test
     void aForeignSignatureIsRefusedEvenWhereNoneIsRequired() {
         SetFile file = SetFile.of("default", 42, NOW, DOCUMENTS, Optional.of(stranger.signing()));
 
-        assertRefused(FOREIGN, () -> strict().read(file.bytes(), "set"));
-        assertRefused(FOREIGN, () -> new SetReader(rules(false), KeyPairInPem.trusted(key)).read(file.bytes(), "set"));
-        assertRefused(FOREIGN, () -> new SetReader(rules(true), TrustedKeys.NONE).read(file.bytes(), "set"));
+        assertRefused(FOREIGN, () -> strict().read(ByteString.copyFrom(file.bytes()), "set"));
+        assertRefused(FOREIGN, () -> new SetReader(rules(false), KeyPairInPem.trusted(key)).read(ByteString.copyFrom(file.bytes()), "set"));
+        assertRefused(FOREIGN, () -> new SetReader(rules(true), TrustedKeys.NONE).read(ByteString.copyFrom(file.bytes()), "set"));
     }
 
     @Test
@@ -123,11 +124,11 @@ class SetReaderTest {
         while (signatures.size() < 16) {
             signatures.add(one);
         }
-        assertEquals(42, strict().read(bytes(set.toString()), "set").sequence());
+        assertEquals(42, strict().read(utf8(set.toString()), "set").sequence());
         signatures.add(one);
         assertRefused(
                 "it has 17 signatures, and at most 16 are looked at; publish it again",
-                () -> strict().read(bytes(set.toString()), "set"));
+                () -> strict().read(utf8(set.toString()), "set"));
     }
 
     /** The signature is good, and of something else. */
@@ -139,22 +140,22 @@ class SetReaderTest {
                         .replace("\"sequence\":42", "\"sequence\":43")));
 
         assertNotEquals(payload, changed);
-        assertRefused(FOREIGN, () -> strict().read(bytes(text(signed()).replace(payload, changed)), "set"));
+        assertRefused(FOREIGN, () -> strict().read(utf8(text(signed()).replace(payload, changed)), "set"));
     }
 
     @Test
     void noDocumentCanBeChangedAddedOrTakenAway() {
-        Map<String, byte[]> changed = tree(signed());
-        changed.put("web.yaml", bytes("kind: Plugin\n"));
+        Map<String, ByteString> changed = tree(signed());
+        changed.put("web.yaml", utf8("kind: Plugin\n"));
         assertRefused(
                 "web.yaml was changed since the set was published; publish it again, nothing else may write there",
                 () -> strict().readTree(changed));
 
-        Map<String, byte[]> added = tree(signed());
-        added.put("more.yaml", bytes(""));
+        Map<String, ByteString> added = tree(signed());
+        added.put("more.yaml", utf8(""));
         assertRefusal("more.yaml was added ", () -> strict().readTree(added));
 
-        Map<String, byte[]> removed = tree(unsigned());
+        Map<String, ByteString> removed = tree(unsigned());
         removed.remove("db/main.yml");
         assertRefusal("db/main.yml is gone ", () -> new SetReader(rules(false), TrustedKeys.NONE).readTree(removed));
     }
@@ -166,7 +167,7 @@ class SetReaderTest {
         assertRefused(
                 "it was published for the fleet 'staging', and this machine is of 'default' (signatures.documents.fleet);"
                         + " publish it with --fleet default",
-                () -> strict().read(other.bytes(), "set"));
+                () -> strict().read(ByteString.copyFrom(other.bytes()), "set"));
     }
 
     /** What a signer says of itself is not signed: that another key's id stands there changes nothing. */
@@ -175,7 +176,7 @@ class SetReaderTest {
         String ours = key.signing().id();
         String lie = text(signed()).replace(ours, stranger.signing().id());
 
-        assertEquals(ImmutableList.of(ours), strict().read(bytes(lie), "set").signers());
+        assertEquals(ImmutableList.of(ours), strict().read(utf8(lie), "set").signers());
     }
 
     @Test
@@ -185,32 +186,32 @@ class SetReaderTest {
         SetReader anybody = new SetReader(rules(false), TrustedKeys.NONE);
         assertRefused(
                 "it is no set file: no JSON at line 1, column 23; publish it again",
-                () -> anybody.read(bytes("{\"envelope\": {}, \"pass"), "set"));
-        assertRefused("it has no proper 'documents'" + publish, () -> anybody.read(bytes("{\"envelope\": {}}"), "set"));
+                () -> anybody.read(utf8("{\"envelope\": {}, \"pass"), "set"));
+        assertRefused("it has no proper 'documents'" + publish, () -> anybody.read(utf8("{\"envelope\": {}}"), "set"));
         assertRefused(
                 "documents has something that is no text" + publish,
-                () -> anybody.read(bytes("{\"documents\": {\"a.yaml\": 1}}"), "set"));
+                () -> anybody.read(utf8("{\"documents\": {\"a.yaml\": 1}}"), "set"));
         assertRefused(
                 "what is signed is of another type than application/vnd.homeostat.set+json" + publish,
-                () -> anybody.read(bytes(set.replace("vnd.homeostat", "vnd.other")), "set"));
+                () -> anybody.read(utf8(set.replace("vnd.homeostat", "vnd.other")), "set"));
         assertRefused(
                 "something of its envelope is not base64" + publish,
-                () -> anybody.read(bytes(set.replace("\"payload\":\"", "\"payload\":\"*")), "set"));
-        assertRefused("its sequence is 0" + publish, () -> anybody.read(of(0, "web.yaml"), "set"));
-        assertRefused("its sequence is -1" + publish, () -> anybody.read(of(-1, "web.yaml"), "set"));
+                () -> anybody.read(utf8(set.replace("\"payload\":\"", "\"payload\":\"*")), "set"));
+        assertRefused("its sequence is 0" + publish, () -> anybody.read(ByteString.copyFrom(of(0, "web.yaml")), "set"));
+        assertRefused("its sequence is -1" + publish, () -> anybody.read(ByteString.copyFrom(of(-1, "web.yaml")), "set"));
         assertRefused(
                 "its manifest names something that is no document" + publish,
-                () -> anybody.read(of(1, "../web.yaml"), "set"));
+                () -> anybody.read(ByteString.copyFrom(of(1, "../web.yaml")), "set"));
         assertRefused(
                 "it is not UTF-8; save it as UTF-8 and publish it again",
-                () -> anybody.read(new byte[] {'a', (byte) 0xFF}, "set"));
+                () -> anybody.read(ByteString.copyFrom(new byte[] {'a', (byte) 0xFF}), "set"));
         assertRefused(
                 ".homeostat/set.json is not what homeostat publish writes: no JSON at line 1, column 1; publish it again",
-                () -> anybody.readTree(Map.of(SetFile.ENVELOPE_PATH, bytes("<<<<<<< HEAD\n"))));
+                () -> anybody.readTree(Map.of(SetFile.ENVELOPE_PATH, utf8("<<<<<<< HEAD\n"))));
         byte[] cut = Arrays.copyOf(unsigned().compressed(), 40);
         assertRefused(
                 "it is compressed and damaged (Unexpected end of ZLIB input stream); publish it again",
-                () -> anybody.read(cut, "set"));
+                () -> anybody.read(ByteString.copyFrom(cut), "set"));
     }
 
     @Test
@@ -225,9 +226,9 @@ class SetReaderTest {
             }
         }
 
-        assertRefused(tooLong, () -> anybody.read(large, "set"));
-        assertRefused(tooLong, () -> anybody.read(bomb.toByteArray(), "set"));
-        assertRefused(tooLong, () -> anybody.readTree(Map.of("a.yaml", large)));
+        assertRefused(tooLong, () -> anybody.read(ByteString.copyFrom(large), "set"));
+        assertRefused(tooLong, () -> anybody.read(ByteString.copyFrom(bomb.toByteArray()), "set"));
+        assertRefused(tooLong, () -> anybody.readTree(Map.of("a.yaml", ByteString.copyFrom(large))));
     }
 
     /** Before a signature of it is looked at: all of it has to be in memory for that. */
@@ -237,16 +238,16 @@ class SetReaderTest {
                 + " workloads in each";
         ImmutableSortedMap<String, String> most = documents(SetReader.MAX_DOCUMENTS);
         SetFile largest = SetFile.of("default", 42, NOW, most, Optional.of(key.signing()));
-        assertEquals(most, strict().read(largest.bytes(), "set").documents());
+        assertEquals(most, strict().read(ByteString.copyFrom(largest.bytes()), "set").documents());
         assertEquals(most, strict().readTree(tree(largest)).documents());
 
         SetFile larger =
                 SetFile.of("default", 42, NOW, documents(SetReader.MAX_DOCUMENTS + 1), Optional.of(key.signing()));
-        assertRefused(tooMany, () -> strict().read(larger.bytes(), "set"));
+        assertRefused(tooMany, () -> strict().read(ByteString.copyFrom(larger.bytes()), "set"));
         assertRefused(tooMany, () -> strict().readTree(tree(larger)));
         String values = "{\"documents\": [" + "0,".repeat(30_000) + "0]}";
-        assertRefused(tooMany, () -> strict().read(bytes(values), "set"));
-        assertRefused(tooMany, () -> strict().readTree(Map.of(SetFile.ENVELOPE_PATH, bytes(values))));
+        assertRefused(tooMany, () -> strict().read(utf8(values), "set"));
+        assertRefused(tooMany, () -> strict().readTree(Map.of(SetFile.ENVELOPE_PATH, utf8(values))));
     }
 
     private static ImmutableSortedMap<String, String> documents(int count) {
@@ -310,15 +311,15 @@ class SetReaderTest {
                 .bytes();
     }
 
-    private static Map<String, byte[]> tree(SetFile file) {
-        Map<String, byte[]> files = new HashMap<>();
-        file.files().forEach((name, text) -> files.put(name, bytes(text)));
+    private static Map<String, ByteString> tree(SetFile file) {
+        Map<String, ByteString> files = new HashMap<>();
+        file.files().forEach((name, text) -> files.put(name, utf8(text)));
         return files;
     }
 
-    private static Map<String, byte[]> plainTree() {
-        Map<String, byte[]> files = new HashMap<>();
-        DOCUMENTS.forEach((name, text) -> files.put(name, bytes(text)));
+    private static Map<String, ByteString> plainTree() {
+        Map<String, ByteString> files = new HashMap<>();
+        DOCUMENTS.forEach((name, text) -> files.put(name, utf8(text)));
         return files;
     }
 
@@ -330,6 +331,10 @@ class SetReaderTest {
 
     private static String text(SetFile file) {
         return new String(file.bytes(), StandardCharsets.UTF_8);
+    }
+
+    private static ByteString utf8(String text) {
+        return ByteString.copyFromUtf8(text);
     }
 
     private static byte[] bytes(String text) {

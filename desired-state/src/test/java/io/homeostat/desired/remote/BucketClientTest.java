@@ -303,12 +303,12 @@ final class BucketClientTest {
     }
 
     private SetFetcher fetcher(String url) {
-        return BucketFetcher.of(config(url), metadata(), () -> now);
+        return BucketFetcher.of(config(url), metadata(), () -> now, new LargeSetLock());
     }
 
     private BucketClient client() {
         return new BucketClient(
-                config(GOOGLE), metadata(), URI.create("http://127.0.0.1:" + server.getPort() + "/"), () -> now);
+                config(GOOGLE), metadata(), URI.create("http://127.0.0.1:" + server.getPort() + "/"), () -> now, new LargeSetLock());
     }
 
     private MetadataServer metadata() {

@@ -339,7 +339,7 @@ final class GitFetcherTest {
         try {
             String url = "https://localhost:" + server.getAddress().getPort() + "/repository";
 
-            Fetched.Tree read = tree(new GitFetcher(secured(url, tls, password), work).fetch(Optional.empty()));
+            Fetched.Tree read = tree(new GitFetcher(secured(url, tls, password), work, new LargeSetLock()).fetch(Optional.empty()));
 
             assertEquals(commit, read.version());
             Files.writeString(password, "wrong");
@@ -549,7 +549,7 @@ final class GitFetcherTest {
     }
 
     private SetFetcher fetcher(AgentConfig.Git config) {
-        return new GitFetcher(config, work);
+        return new GitFetcher(config, work, new LargeSetLock());
     }
 
     private AgentConfig.Git config(@Nullable String branch, @Nullable String tag, String path) {

@@ -8,8 +8,6 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSortedMap;
-import com.google.common.collect.Maps;
-import com.google.protobuf.ByteString;
 import com.sun.net.httpserver.HttpServer;
 import io.homeostat.desired.fleet.PublishedSet;
 import io.homeostat.desired.fleet.SetFile;
@@ -257,11 +255,11 @@ class GitTargetTest {
     /** As a machine gets it. */
     private PublishedSet published(String path, long sequence) throws Exception {
         try (GitFetcher fetcher =
-                new GitFetcher(config(repository.toUri().toString(), "main", path), directory.resolve("machine"))) {
+                new GitFetcher(config(repository.toUri().toString(), "main", path), directory.resolve("machine"), new LargeSetLock())) {
             Fetched.Tree tree = (Fetched.Tree) fetcher.fetch(Optional.empty());
             PublishedSet set = new SetReader(
                             new AgentConfig.SignedSets(false, ImmutableList.of(), "default"), TrustedKeys.NONE)
-                    .readTree(Maps.transformValues(tree.files(), ByteString::toByteArray));
+                    .readTree(tree.files());
             assertEquals(sequence, set.sequence());
             return set;
         }

@@ -196,7 +196,7 @@ final class HostileGitTest {
         try (RawServer server = new RawServer(refs, refsAgain, "", "", true)) {
             // On a busy machine, nothing is asked for within the first one.
             for (Duration limit = Duration.ofSeconds(1); !server.sends.get(); limit = limit.multipliedBy(2)) {
-                GitFetcher fetcher = new GitFetcher(config(server.url()), directory.resolve("work"), limit);
+                GitFetcher fetcher = new GitFetcher(config(server.url()), directory.resolve("work"), new LargeSetLock(), limit);
 
                 FetchFailure failure = assertThrows(FetchFailure.class, () -> fetcher.fetch(Optional.empty()));
 
@@ -388,7 +388,7 @@ final class HostileGitTest {
     }
 
     private SetFetcher fetcher(String url) {
-        return new GitFetcher(config(url), directory.resolve("work"));
+        return new GitFetcher(config(url), directory.resolve("work"), new LargeSetLock());
     }
 
     private static AgentConfig.Git config(String url) {

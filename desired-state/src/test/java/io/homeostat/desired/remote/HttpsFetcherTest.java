@@ -232,13 +232,13 @@ final class HttpsFetcherTest {
 
             assertEquals(
                     new Fetched.File("\"v1\"", CONTENT),
-                    new HttpsFetcher(url, null, new Tls(ca, certificate, key), SETTING).fetch(Optional.empty()));
+                    new HttpsFetcher(url, null, new Tls(ca, certificate, key), SETTING, new LargeSetLock()).fetch(Optional.empty()));
 
-            String unknown = failure(new HttpsFetcher(url, null, new Tls(null, certificate, key), SETTING));
+            String unknown = failure(new HttpsFetcher(url, null, new Tls(null, certificate, key), SETTING, new LargeSetLock()));
             assertTrue(unknown.startsWith("no secure connection to localhost:"), unknown);
-            String nobody = failure(new HttpsFetcher(url, null, new Tls(ca, null, null), SETTING));
+            String nobody = failure(new HttpsFetcher(url, null, new Tls(ca, null, null), SETTING, new LargeSetLock()));
             assertTrue(nobody.contains("localhost:"), nobody);
-            String missing = failure(new HttpsFetcher(url, null, new Tls("/nowhere/ca.pem", null, null), SETTING));
+            String missing = failure(new HttpsFetcher(url, null, new Tls("/nowhere/ca.pem", null, null), SETTING, new LargeSetLock()));
             assertTrue(missing.startsWith("could not read /nowhere/ca.pem (sources.https.tls)"), missing);
         } finally {
             secure.stop(0);
@@ -285,6 +285,6 @@ final class HttpsFetcherTest {
     }
 
     private static HttpsFetcher fetcher(String url, @Nullable String tokenFile) {
-        return new HttpsFetcher(URI.create(url.replace("localhost", "127.0.0.1")), tokenFile, null, SETTING);
+        return new HttpsFetcher(URI.create(url.replace("localhost", "127.0.0.1")), tokenFile, null, SETTING, new LargeSetLock());
     }
 }

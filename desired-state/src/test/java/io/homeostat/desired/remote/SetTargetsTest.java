@@ -194,7 +194,7 @@ class SetTargetsTest {
             assertEquals(
                     42,
                     new SetReader(new AgentConfig.SignedSets(false, ImmutableList.of(), "default"), TrustedKeys.NONE)
-                            .read(found.content().toByteArray(), "set")
+                            .read(found.content(), "set")
                             .sequence());
             assertTrue(other.write(TWO));
             assertFalse(mine.write(ONE));

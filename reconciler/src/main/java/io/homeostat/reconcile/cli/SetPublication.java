@@ -4,6 +4,7 @@ import static java.util.Objects.requireNonNullElse;
 
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSortedMap;
+import com.google.protobuf.ByteString;
 import io.homeostat.desired.etcd.EtcdKeyValues;
 import io.homeostat.desired.fleet.FleetKeys;
 import io.homeostat.desired.fleet.PublishedSet;
@@ -82,7 +83,7 @@ record SetPublication(Invocation typed) {
         try {
             SetFile set =
                     SetFile.of(publication.fleet(), 1, publication.now(), publication.documents(), publication.key());
-            PublishedSet _ = SetReader.of(rules).read(set.bytes(), "set.yaml");
+            PublishedSet _ = SetReader.of(rules).read(ByteString.copyFrom(set.bytes()), "set.yaml");
         } catch (RefusedSet e) {
             throw new CommandFailure(
                     "nothing was published, as machines with "

@@ -92,7 +92,7 @@ public final class PublishedRollouts implements SetContents {
 
     private PublishedSet published(ByteString set) {
         try {
-            return reader.read(set.toByteArray(), NAME);
+            return reader.read(set, NAME);
         } catch (RefusedSet e) {
             throw new IllegalArgumentException(e.getMessage(), e);
         }

@@ -8,6 +8,7 @@ import com.google.common.collect.ImmutableSet;
 import com.google.common.collect.ImmutableSortedMap;
 import com.google.common.io.MoreFiles;
 import com.google.common.io.RecursiveDeleteOption;
+import com.google.protobuf.ByteString;
 import io.homeostat.desired.fleet.PublishedSet;
 import io.homeostat.desired.fleet.SequenceFloor;
 import io.homeostat.desired.fleet.SetFile;
@@ -73,7 +74,7 @@ class PublishTest {
         assertEquals(0, published.status(), published::toString);
         SigningKey signing = SigningKey.read(key);
         PublishedSet set =
-                new SetReader(rules(true, "default"), signing.trusted()).read(Files.readAllBytes(target), "");
+                new SetReader(rules(true, "default"), signing.trusted()).read(ByteString.copyFrom(Files.readAllBytes(target)), "");
         assertEquals(
                 ImmutableList.of("db/main.yml", "web.yaml"),
                 set.documents().keySet().asList());
@@ -111,7 +112,7 @@ class PublishTest {
 
         PublishedSet ours = new SetReader(
                         rules(true, "default"), SigningKey.read(Path.of(key)).trusted())
-                .read(Files.readAllBytes(target), "");
+                .read(ByteString.copyFrom(Files.readAllBytes(target)), "");
         assertEquals(1_800_000_000, ours.sequence());
         assertTrue(SequenceFloor.of(taken, beside, true).refusal(ours).isPresent());
         assertEquals(Optional.empty(), SequenceFloor.of(taken, instead, true).refusal(ours));

@@ -9,6 +9,7 @@ import io.homeostat.desired.etcd.KeyValues.Watching;
 import io.homeostat.desired.etcd.KeyValuesException;
 import io.homeostat.desired.fleet.FleetKeys;
 import io.homeostat.desired.platform.Backoff;
+import io.homeostat.desired.remote.LargeSetLock;
 import io.homeostat.desired.remote.SetFetcher.Fetched;
 import io.homeostat.desired.state.StoreException;
 import java.time.Duration;
@@ -42,24 +43,28 @@ final class EtcdFollower implements Runnable {
     private final KeyValues etcd;
     private final FleetKeys keys;
     private final PublishedSource source;
+    private final LargeSetLock large;
     private final Consumer<ImmutableSortedMap<String, String>> rollouts;
     private final Duration look;
     private final RandomGenerator random;
 
     /**
      * @param etcd used, not closed
+     * @param large held while a large set is read
      * @param rollouts is told how rollouts stand, as JSON by their names
      */
     EtcdFollower(
             KeyValues etcd,
             FleetKeys keys,
             PublishedSource source,
+            LargeSetLock large,
             Consumer<ImmutableSortedMap<String, String>> rollouts,
             Duration look,
             RandomGenerator random) {
         this.etcd = etcd;
         this.keys = keys;
         this.source = source;
+        this.large = large;
         this.rollouts = rollouts;
         this.look = look;
         this.random = random;
@@ -108,6 +113,13 @@ final class EtcdFollower implements Runnable {
         }
     }
 
+    /** The revisions of etcd at which the set and the rollouts were listed. */
+    private record Revisions(long set, long rollouts) {
+        long lower() {
+            return Math.min(set, rollouts);
+        }
+    }
+
     /** What a watch has told. */
     private sealed interface Told {
         /** @param bytes that it takes, about */
@@ -122,25 +134,17 @@ final class EtcdFollower implements Runnable {
         private final BlockingQueue<Told> told = new LinkedBlockingQueue<>();
         private final AtomicLong waiting = new AtomicLong();
         private final TreeMap<String, Entry> states = new TreeMap<>();
-        private @Nullable Entry set;
         private boolean answered;
         private long seenUpTo;
 
         void from() throws KeyValuesException, InterruptedException {
-            Listing sets = etcd.list(keys.set());
-            Listing listed = etcd.list(keys.rollouts());
-            answered = true;
-            set = sets.entries().get(keys.set());
-            states.putAll(listed.entries());
-            // The states first: a set whose rollouts nobody knows of is taken as if none of their waves were open.
-            tellRollouts();
-            tellSet();
-            try (Watching _ = etcd.watch(keys.set(), sets.revision(), this);
-                    Watching _ = etcd.watch(keys.rollouts(), listed.revision(), this)) {
+            Revisions listed = list();
+            try (Watching _ = etcd.watch(keys.set(), listed.set(), this);
+                    Watching _ = etcd.watch(keys.rollouts(), listed.rollouts(), this)) {
                 while (true) {
                     Told next = told.poll(SetPoller.jittered(look, random).toMillis(), TimeUnit.MILLISECONDS);
                     switch (next) {
-                        case null -> lookAgain();
+                        case null -> seenUpTo = list().lower();
                         case Told.Changed changed -> changed(changed);
                         case Told.Ended ended -> throw ended.failure();
                     }
@@ -148,23 +152,28 @@ final class EtcdFollower implements Runnable {
             }
         }
 
-        /** What was told and not taken yet may be older than this: it is left out then. */
-        private void lookAgain() throws KeyValuesException, InterruptedException {
+        /**
+         * Tells what is there. What a watch has told and was not taken yet may be older than that: it is left out then. The set is not kept,
+         * which may be large.
+         */
+        private Revisions list() throws KeyValuesException, InterruptedException {
             Listing sets = etcd.list(keys.set());
             Listing listed = etcd.list(keys.rollouts());
-            if (!listed.entries().equals(states)) {
+            // The states first: a set whose rollouts nobody knows of is taken as if none of their waves were open.
+            if (!answered || !listed.entries().equals(states)) {
+                answered = true;
                 states.clear();
                 states.putAll(listed.entries());
                 tellRollouts();
             }
-            set = sets.entries().get(keys.set());
-            seenUpTo = Math.min(sets.revision(), listed.revision());
-            tellSet();
+            tellSet(sets.entries().get(keys.set()));
+            return new Revisions(sets.revision(), listed.revision());
         }
 
-        private void changed(Told.Changed changed) throws KeyValuesException {
+        private void changed(Told.Changed changed) throws KeyValuesException, InterruptedException {
             waiting.addAndGet(-changed.bytes());
             boolean setChanged = false;
+            @Nullable Entry set = null;
             boolean statesChanged = false;
             for (Entry entry : changed.put()) {
                 if (entry.modified() <= seenUpTo) {
@@ -190,7 +199,7 @@ final class EtcdFollower implements Runnable {
                 tellRollouts();
             }
             if (setChanged) {
-                tellSet();
+                tellSet(set);
             }
         }
 
@@ -210,17 +219,21 @@ final class EtcdFollower implements Runnable {
                             entry -> entry.value().toStringUtf8())));
         }
 
-        private void tellSet() {
-            Entry now = set;
+        private void tellSet(@Nullable Entry now) throws InterruptedException {
             if (now == null) {
                 source.empty("nothing is published there; publish a set with homeostat publish");
                 return;
             }
             String version = Long.toString(now.modified());
-            source.fetched(
-                    source.seen().equals(Optional.of(version))
-                            ? new Fetched.NotModified()
-                            : new Fetched.File(version, now.value()));
+            Fetched fetched = source.seen().equals(Optional.of(version))
+                    ? new Fetched.NotModified()
+                    : new Fetched.File(version, now.value());
+            try {
+                large.acquireFor(fetched);
+                source.fetched(fetched);
+            } finally {
+                large.release();
+            }
         }
 
         @Override

@@ -2,8 +2,6 @@ package io.homeostat.reconcile.agent.fleet;
 
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
-import com.google.common.collect.Maps;
-import com.google.protobuf.ByteString;
 import io.homeostat.desired.fleet.PublishedSet;
 import io.homeostat.desired.fleet.RefusedSet;
 import io.homeostat.desired.fleet.SetReader;
@@ -175,15 +173,13 @@ final class PublishedSource {
         switch (fetched) {
             case Fetched.NotModified _ -> answered();
             case Fetched.File file ->
-                take(file.version(), () -> reader.read(file.content().toByteArray(), lastName()));
+                take(file.version(), () -> reader.read(file.content(), lastName()));
             case Fetched.Refused refused ->
                 take(refused.version(), () -> {
                     throw new RefusedSet(refused.why());
                 });
             case Fetched.Tree tree -> {
-                take(
-                        tree.version(),
-                        () -> reader.readTree(Maps.transformValues(tree.files(), ByteString::toByteArray)));
+                take(tree.version(), () -> reader.readTree(tree.files()));
                 if (!tree.notice().isEmpty()) {
                     LOG.warn("{}: {}", source.word(), tree.notice());
                 }

@@ -17,6 +17,7 @@ import io.homeostat.desired.remote.BucketClient;
 import io.homeostat.desired.remote.BucketFetcher;
 import io.homeostat.desired.remote.GitFetcher;
 import io.homeostat.desired.remote.HttpsFetcher;
+import io.homeostat.desired.remote.LargeSetLock;
 import io.homeostat.desired.remote.SetFetcher;
 import io.homeostat.desired.signature.KeyFailure;
 import io.homeostat.desired.state.StateReader.SourceProblem;
@@ -57,6 +58,9 @@ public final class PublishedSources implements AutoCloseable {
     private final Runnable changed;
     private final Member member;
     private final Function<AgentConfig.Etcd, KeyValues> etcd;
+    /** Of all sources, also of those that are not configured any more and not ended yet. */
+    private final LargeSetLock large = new LargeSetLock();
+
     private final List<Thread> threads = new ArrayList<>();
     /** What agent.yaml names, also while {@link #sources} does not have all of it yet. */
     private volatile ImmutableSet<SourceName> configured = ImmutableSet.of();
@@ -165,13 +169,13 @@ public final class PublishedSources implements AutoCloseable {
                 Optional.ofNullable(connection)
                         .map(open -> followed(open, keys(Objects.requireNonNull(config.etcd()))));
             case HTTPS ->
-                Optional.ofNullable(config.https()).map(https -> polled(new HttpsFetcher(https), https.interval()));
+                Optional.ofNullable(config.https()).map(https -> polled(new HttpsFetcher(https, large), https.interval()));
             case GIT ->
                 Optional.ofNullable(config.git())
-                        .map(git -> polled(new GitFetcher(git, layout.repositories()), git.interval()));
+                        .map(git -> polled(new GitFetcher(git, layout.repositories(), large), git.interval()));
             case BUCKET ->
                 Optional.ofNullable(config.bucket())
-                        .map(bucket -> polled(BucketFetcher.of(bucket, metadata, clock), bucket.interval()));
+                        .map(bucket -> polled(BucketFetcher.of(bucket, metadata, clock, large), bucket.interval()));
             default -> Optional.empty();
         };
         if (followed.isEmpty()) {
@@ -199,6 +203,7 @@ public final class PublishedSources implements AutoCloseable {
                         open,
                         keys,
                         source,
+                        large,
                         states -> rollouts(source, states),
                         EtcdFollower.LOOK,
                         new SplittableRandom()));
@@ -213,7 +218,7 @@ public final class PublishedSources implements AutoCloseable {
     }
 
     private Followed polled(SetFetcher fetcher, Duration interval) {
-        return new Followed(fetcher.name(), source -> new SetPoller(fetcher, source, interval, new SplittableRandom()));
+        return new Followed(fetcher.name(), source -> new SetPoller(fetcher, source, large, interval, new SplittableRandom()));
     }
 
     /** What sources have given that are not configured. What fails is tried again after the next answer. */

@@ -2,7 +2,9 @@ package io.homeostat.reconcile.agent.fleet;
 
 import io.homeostat.desired.platform.Backoff;
 import io.homeostat.desired.remote.FetchFailure;
+import io.homeostat.desired.remote.LargeSetLock;
 import io.homeostat.desired.remote.SetFetcher;
+import io.homeostat.desired.remote.SetFetcher.Fetched;
 import io.homeostat.desired.state.StoreException;
 import java.time.Duration;
 import java.util.random.RandomGenerator;
@@ -20,13 +22,21 @@ final class SetPoller implements Runnable {
 
     private final SetFetcher fetcher;
     private final PublishedSource source;
+    private final LargeSetLock large;
     private final Duration interval;
     private final RandomGenerator random;
     private final Backoff backoff;
 
-    SetPoller(SetFetcher fetcher, PublishedSource source, Duration interval, RandomGenerator random) {
+    /** @param large what the fetcher acquires; released when what it has fetched was read */
+    SetPoller(
+            SetFetcher fetcher,
+            PublishedSource source,
+            LargeSetLock large,
+            Duration interval,
+            RandomGenerator random) {
         this.fetcher = fetcher;
         this.source = source;
+        this.large = large;
         this.interval = interval;
         this.random = random;
         this.backoff = Backoff.doubling(FIRST, interval.compareTo(CAP) > 0 ? interval : CAP);
@@ -47,7 +57,9 @@ final class SetPoller implements Runnable {
 
     private boolean poll() throws InterruptedException {
         try {
-            source.fetched(fetcher.fetch(source.seen()));
+            Fetched fetched = fetcher.fetch(source.seen());
+            large.acquireFor(fetched);
+            source.fetched(fetched);
             return true;
         } catch (FetchFailure e) {
             return failed(e.words());
@@ -58,6 +70,8 @@ final class SetPoller implements Runnable {
             // Whatever it has must not end the asking.
             LOG.error("{} could not be asked", source.name(), e);
             return failed("it could not be asked (" + e.getClass().getSimpleName() + "); the agent's log says more");
+        } finally {
+            large.release();
         }
     }
 

@@ -4,8 +4,6 @@ import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
 import com.google.common.collect.ImmutableSortedMap;
 import com.google.common.collect.ImmutableSortedSet;
-import com.google.common.collect.Maps;
-import com.google.protobuf.ByteString;
 import io.homeostat.desired.fleet.PublishedSet;
 import io.homeostat.desired.fleet.RefusedSet;
 import io.homeostat.desired.fleet.Rollout;
@@ -194,8 +192,8 @@ public record Publication(
     private PublishedSet read(Fetched found, TrustedKeys trusted) throws RefusedSet {
         SetReader reader = new SetReader(new AgentConfig.SignedSets(false, ImmutableList.of(), fleet), trusted);
         return switch (found) {
-            case Fetched.File file -> reader.read(file.content().toByteArray(), "set.yaml");
-            case Fetched.Tree tree -> reader.readTree(Maps.transformValues(tree.files(), ByteString::toByteArray));
+            case Fetched.File file -> reader.read(file.content(), "set.yaml");
+            case Fetched.Tree tree -> reader.readTree(tree.files());
             default -> throw new IllegalStateException("a target has read " + found);
         };
     }

@@ -15,6 +15,8 @@ import io.homeostat.desired.fleet.SetReader;
 import io.homeostat.desired.model.AgentConfig.SignedSets;
 import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.platform.Layout;
+import io.homeostat.desired.remote.LargeSetLock;
+import io.homeostat.desired.remote.SetFetcher.Fetched;
 import io.homeostat.desired.signature.TrustedKeys;
 import io.homeostat.desired.state.StateStore;
 import io.homeostat.desired.state.sqlite.StateStores;
@@ -46,6 +48,7 @@ final class EtcdFollowerTest {
     private static final FleetKeys KEYS = new FleetKeys("/homeostat");
 
     private final Etcd etcd = new Etcd();
+    private final LargeSetLock large = new LargeSetLock();
     private final List<ImmutableSortedMap<String, String>> states = new CopyOnWriteArrayList<>();
     private final StateStore store;
     private @Nullable Thread thread;
@@ -68,7 +71,7 @@ final class EtcdFollowerTest {
                 () -> {});
         source.refresh();
         thread = Thread.ofVirtual()
-                .start(new EtcdFollower(etcd, KEYS, source, states::add, look, new SplittableRandom(1)));
+                .start(new EtcdFollower(etcd, KEYS, source, large, states::add, look, new SplittableRandom(1)));
     }
 
     @AfterEach
@@ -183,6 +186,26 @@ final class EtcdFollowerTest {
                 store.events(0, 1000).stream()
                         .anyMatch(event -> event.event().message().contains("compacted")),
                 () -> store.events(0, 1000).toString());
+    }
+
+    @Test
+    void aLargeSetWaitsForThoseOfOtherSources() throws Exception {
+        ByteString most = ByteString.copyFromUtf8("#".repeat(2 << 20));
+        etcd.put(KEYS.set(), PublishedSourceTest.set("", 7, "web").content());
+        large.acquireFor(new Fetched.File("v1", most));
+        try {
+            follow(EtcdFollower.LOOK);
+            awaitDeclared("web");
+            etcd.put(KEYS.set(), most);
+            await().atMost(PATIENCE).until(large::isAwaited);
+            assertEquals(ImmutableList.of(), store.problems());
+        } finally {
+            large.release();
+        }
+        awaitProblem("the set declares nothing at all");
+
+        large.acquireFor(new Fetched.File("v1", most));
+        large.release();
     }
 
     @Test

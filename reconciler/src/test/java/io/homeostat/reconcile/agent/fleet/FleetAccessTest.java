@@ -27,6 +27,7 @@ import io.homeostat.desired.model.AgentConfig.Login;
 import io.homeostat.desired.model.AgentConfig.SignedSets;
 import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.platform.Layout;
+import io.homeostat.desired.remote.LargeSetLock;
 import io.homeostat.desired.signature.TrustedKeys;
 import io.homeostat.desired.state.StateStore;
 import io.homeostat.desired.state.sqlite.StateStores;
@@ -268,7 +269,7 @@ class FleetAccessTest {
             source.refresh();
             Thread follower = Thread.ofVirtual()
                     .start(new EtcdFollower(
-                            as("machine-vm-1"), KEYS, source, states::add, EtcdFollower.LOOK, new SplittableRandom(1)));
+                            as("machine-vm-1"), KEYS, source, new LargeSetLock(), states::add, EtcdFollower.LOOK, new SplittableRandom(1)));
             try {
                 // Told by the watch, not by the listing.
                 await().atMost(PATIENCE).until(() -> !states.isEmpty());
