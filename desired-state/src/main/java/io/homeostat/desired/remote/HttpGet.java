@@ -6,6 +6,7 @@ import io.homeostat.desired.model.Redaction;
 import io.homeostat.desired.platform.GzipMembers;
 import java.io.IOException;
 import java.io.InputStream;
+import java.io.PushbackInputStream;
 import java.net.ConnectException;
 import java.net.HttpURLConnection;
 import java.net.InetAddress;
@@ -116,11 +117,19 @@ final class HttpGet {
         return answer.body();
     }
 
-    /** A server may pack what it sends. */
+    /** Returns the content of an answer. A server may pack it, and say so also where there is none, such as with 304. */
     static InputStream unpacked(HttpResponse<InputStream> response) throws IOException {
         String encoding = response.headers().firstValue("Content-Encoding").orElse("");
-        boolean packed = encoding.equals("gzip") || encoding.equals("x-gzip");
-        return packed ? new GzipMembers(response.body()) : response.body();
+        if (!encoding.equalsIgnoreCase("gzip") && !encoding.equalsIgnoreCase("x-gzip")) {
+            return response.body();
+        }
+        PushbackInputStream packed = new PushbackInputStream(response.body());
+        int first = packed.read();
+        if (first < 0) {
+            return packed;
+        }
+        packed.unread(first);
+        return new GzipMembers(packed);
     }
 
     /** What went wrong, without what the exception may quote of a URL. */

@@ -92,6 +92,18 @@ final class HttpsFetcherTest {
     }
 
     @Test
+    void anAnswerWithoutContentMaySayThatItIsPacked() throws Exception {
+        serve(aResponse().withStatus(304).withHeader("Content-Encoding", "gzip"));
+        assertEquals(new Fetched.NotModified(), fetch(Optional.of("\"v1\"")));
+
+        serve(aResponse().withStatus(404).withHeader("Content-Encoding", "gzip").withHeader("Content-Length", "0"));
+        assertTrue(failure().startsWith("the server answers 404: "), failure());
+
+        serve(content(packed(CONTENT)).withHeader("ETag", "\"v1\"").withHeader("Content-Encoding", "GZIP"));
+        assertEquals(new Fetched.File("\"v1\"", CONTENT), fetch(Optional.empty()));
+    }
+
+    @Test
     void whatIsTooLongIsNotTaken() throws Exception {
         ByteString most = ByteString.copyFrom(new byte[SetFetcher.MAX_BYTES]);
         serve(content(most));
