@@ -10,6 +10,7 @@ import io.homeostat.actuate.fetch.Downloader.Progress;
 import io.homeostat.actuate.fetch.Timing.Deadline;
 import io.homeostat.desired.model.Redaction;
 import io.homeostat.desired.model.Source;
+import io.homeostat.desired.platform.HttpRequests;
 import io.homeostat.desired.state.history.FailureCause;
 import io.homeostat.desired.state.history.FailureCause.Kind;
 import java.io.Closeable;
@@ -23,6 +24,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.Locale;
+import java.util.Optional;
 
 /** One attempt to complete a partial download: requests what is missing, receives it, verifies the whole. */
 final class DownloadAttempt {
@@ -89,8 +91,10 @@ final class DownloadAttempt {
     private static URI uri(String url) throws FailedAttempt {
         try {
             URI uri = new URI(url);
-            if (uri.getHost() == null) {
-                throw FailedAttempt.fatal(FailureCause.of(Kind.URL), "the URL names no host; correct source.url");
+            Optional<String> unusable = HttpRequests.unusableHost(uri);
+            if (unusable.isPresent()) {
+                throw FailedAttempt.fatal(
+                        FailureCause.of(Kind.URL), "the URL names " + unusable.get() + "; correct source.url");
             }
             return uri;
         } catch (URISyntaxException e) {

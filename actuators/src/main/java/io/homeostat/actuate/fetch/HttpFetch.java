@@ -15,7 +15,6 @@ import java.io.UncheckedIOException;
 import java.net.ConnectException;
 import java.net.ProtocolException;
 import java.net.URI;
-import java.net.URISyntaxException;
 import java.net.http.HttpClient;
 import java.net.http.HttpHeaders;
 import java.net.http.HttpRequest;
@@ -73,7 +72,7 @@ final class HttpFetch implements AutoCloseable {
             Answer answer = send(request(uri, redirects == 0, offset, validator), declared, uri, deadline);
             boolean accepted = false;
             try {
-                if (!isRedirect(answer.status())) {
+                if (!HttpRequests.isRedirect(answer.status())) {
                     Fetched fetched = answer.read(offset, clock);
                     accepted = true;
                     return fetched;
@@ -188,26 +187,15 @@ final class HttpFetch implements AutoCloseable {
         return FailedAttempt.again("the connection broke: " + Redaction.text(message), why);
     }
 
-    private static boolean isRedirect(int status) {
-        return status == 301 || status == 302 || status == 303 || status == 307 || status == 308;
-    }
-
     static URI redirected(URI from, HttpHeaders headers) throws FailedAttempt {
-        String location = headers.firstValue("Location").orElse("").strip();
-        if (location.isEmpty()) {
-            throw FailedAttempt.giveUp(
-                    FailureCause.of(Kind.REDIRECT),
-                    "the server redirects without saying where: its answer has no Location");
-        }
         URI to;
         try {
-            to = from.resolve(new URI(location));
-        } catch (URISyntaxException e) {
-            throw FailedAttempt.giveUp(
-                    FailureCause.of(Kind.REDIRECT), "the server redirects to something that is not a URL");
+            to = HttpRequests.redirected(from, headers);
+        } catch (ProtocolException e) {
+            throw FailedAttempt.giveUp(FailureCause.of(Kind.REDIRECT), String.valueOf(e.getMessage()));
         }
         String scheme = to.getScheme() == null ? "" : to.getScheme().toLowerCase(Locale.ROOT);
-        if (to.getHost() == null || !(scheme.equals("http") || scheme.equals("https"))) {
+        if (!(scheme.equals("http") || scheme.equals("https"))) {
             throw FailedAttempt.giveUp(
                     FailureCause.of(Kind.REDIRECT),
                     "the server redirects to '" + Redaction.url(to.toString()) + "', which is neither http nor https");

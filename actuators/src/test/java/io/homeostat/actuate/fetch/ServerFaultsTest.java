@@ -248,6 +248,20 @@ final class ServerFaultsTest extends DownloadTestBed {
     }
 
     @Test
+    void aRedirectToAHostThatCanNotBeFetchedFromSaysSo() {
+        FailedAttempt failure = assertThrows(
+                FailedAttempt.class,
+                () -> HttpFetch.redirected(
+                        URI.create("http://bucket/x"),
+                        HttpHeaders.of(Map.of("Location", List.of("http://my_host:18001/y")), (a, b) -> true)));
+
+        assertEquals(
+                "the server redirects to a host that can't be fetched from, as its name 'my_host' has '_';"
+                        + " use its address or another name",
+                failure.problem());
+    }
+
+    @Test
     void redirectsDoNotLeadFromHttpsToHttp() {
         FailedAttempt failure = assertThrows(
                 FailedAttempt.class,

@@ -170,8 +170,8 @@ public final class SetReader {
         }
         byte[] payload = base64(required(envelope, "payload", JsonNode::isTextual));
         ImmutableList<String> signers = signers(required(envelope, "signatures", JsonNode::isArray), payload);
-        JsonNode manifest = json(
-                UnsafeByteOperations.unsafeWrap(payload), "its manifest", "its manifest can't be read");
+        JsonNode manifest =
+                json(UnsafeByteOperations.unsafeWrap(payload), "its manifest", "its manifest can't be read");
         String fleet = required(manifest, "fleet", JsonNode::isTextual).textValue();
         if (!fleet.equals(rules.fleet())) {
             throw new RefusedSet("it was published for the fleet '" + fleet + "', and this machine is of '"

@@ -2,18 +2,26 @@ package io.homeostat.desired.platform;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import com.google.common.base.CharMatcher;
+import com.google.common.base.Strings;
 import com.google.common.collect.ImmutableSet;
 import com.google.common.net.InetAddresses;
 import com.google.common.primitives.Ints;
 import java.net.Inet6Address;
 import java.net.InetAddress;
+import java.net.ProtocolException;
 import java.net.URI;
+import java.net.URISyntaxException;
 import java.net.UnknownHostException;
 import java.net.http.HttpClient;
+import java.net.http.HttpHeaders;
 import java.net.http.HttpRequest;
 import java.util.Arrays;
 import java.util.Base64;
+import java.util.HexFormat;
 import java.util.Optional;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /** Clients of web servers, and requests to URLs that may name a user: what quotes a request's URL can't quote a password. */
@@ -42,6 +50,19 @@ public final class HttpRequests {
         // ever, unless it checks what it asserts.
         ClassLoader.getPlatformClassLoader().setClassAssertionStatus("jdk.internal.net.http.ResponseContent", true);
     }
+
+    /** The scheme and the authority of a URL; only in the latter may brackets stand. */
+    private static final Pattern AUTHORITY = Pattern.compile("([A-Za-z][A-Za-z0-9+.-]*:)?//[^/?#]*");
+
+    private static final Pattern ESCAPE = Pattern.compile("%[0-9A-Fa-f]{2}");
+
+    /** What may stand in a URL wherever it is meant (RFC 3986, section 2). */
+    private static final CharMatcher ALLOWED = CharMatcher.inRange('a', 'z')
+            .or(CharMatcher.inRange('A', 'Z'))
+            .or(CharMatcher.inRange('0', '9'))
+            .or(CharMatcher.anyOf("-._~:/?@!$&'()*+,;="));
+
+    private static final HexFormat HEXADECIMAL = HexFormat.of().withUpperCase();
 
     private HttpRequests() {}
 
@@ -121,6 +142,82 @@ public final class HttpRequests {
         return InetAddresses.hasEmbeddedIPv4ClientAddress(v6)
                 ? InetAddresses.getEmbeddedIPv4ClientAddress(v6)
                 : address;
+    }
+
+    /** Returns whether an answer with a status is to be followed to its Location. */
+    public static boolean isRedirect(int status) {
+        return status == 301 || status == 302 || status == 303 || status == 307 || status == 308;
+    }
+
+    /**
+     * Returns where a redirect leads.
+     *
+     * @throws ProtocolException when that can't be fetched; its message says why and may be shown
+     */
+    public static URI redirected(URI from, HttpHeaders answer) throws ProtocolException {
+        String location = answer.firstValue("Location").orElse("").strip();
+        if (location.isEmpty()) {
+            throw new ProtocolException("the server redirects without saying where: its answer has no Location");
+        }
+        URI to;
+        try {
+            to = from.resolve(new URI(encoded(location)));
+        } catch (URISyntaxException e) {
+            throw new ProtocolException("the server redirects to something that is not a URL");
+        }
+        Optional<String> unusable = unusableHost(to);
+        if (unusable.isPresent()) {
+            throw new ProtocolException("the server redirects to " + unusable.get());
+        }
+        return to;
+    }
+
+    /**
+     * Percent-encodes what RFC 3986 does not allow in a URL, as browsers and curl do.
+     *
+     * @param url with a character for each byte, as the JDK's client has it
+     */
+    private static String encoded(String url) {
+        Matcher start = AUTHORITY.matcher(url);
+        int endOfAuthority = start.lookingAt() ? start.end() : 0;
+        StringBuilder encoded = new StringBuilder(url.length());
+        boolean inFragment = false;
+        for (int at = 0; at < url.length(); at++) {
+            char character = url.charAt(at);
+            boolean allowed =
+                    switch (character) {
+                        case '%' -> ESCAPE.matcher(url).region(at, url.length()).lookingAt();
+                        case '[', ']' -> at < endOfAuthority;
+                        case '#' -> !inFragment;
+                        default -> ALLOWED.matches(character);
+                    };
+            inFragment |= character == '#';
+            if (allowed) {
+                encoded.append(character);
+            } else {
+                encoded.append('%').append(HEXADECIMAL.toHexDigits((byte) character));
+            }
+        }
+        return encoded.toString();
+    }
+
+    /**
+     * Returns what is wrong with the host that a URL of http or https names: the JDK's client takes no name that DNS does not have, such as
+     * one with '_'. As the end of a sentence about what names it; empty when it can be fetched from.
+     */
+    public static Optional<String> unusableHost(URI url) {
+        boolean isHttp = "http".equalsIgnoreCase(url.getScheme()) || "https".equalsIgnoreCase(url.getScheme());
+        if (!isHttp || url.getHost() != null) {
+            return Optional.empty();
+        }
+        String authority = Strings.nullToEmpty(url.getRawAuthority());
+        String host = authority.substring(authority.lastIndexOf('@') + 1).replaceFirst(":[0-9]*$", "");
+        return Optional.of(
+                host.isEmpty()
+                        ? "no host; write one"
+                        : "a host that can't be fetched from, as its name '" + host + "' "
+                                + (host.contains("_") ? "has '_'" : "is none of DNS")
+                                + "; use its address or another name");
     }
 
     /**

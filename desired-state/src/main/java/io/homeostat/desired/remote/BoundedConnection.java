@@ -42,6 +42,7 @@ final class BoundedConnection implements HttpConnection {
     private String method = "GET";
     private @Nullable String withheld;
     private @Nullable HttpResponse<InputStream> answer;
+    private @Nullable String redirected;
     private @Nullable InputStream content;
 
     /** @param client that follows no redirect; JGit does */
@@ -77,6 +78,9 @@ final class BoundedConnection implements HttpConnection {
             } catch (InterruptedException e) {
                 Thread.currentThread().interrupt();
                 throw new InterruptedIOException("interrupted");
+            }
+            if (HttpRequests.isRedirect(received.statusCode())) {
+                redirected = HttpRequests.redirected(uri, received.headers()).toString();
             }
             answer = received;
         }
@@ -130,9 +134,12 @@ final class BoundedConnection implements HttpConnection {
         return getHeaderField(HttpHeaders.CONTENT_TYPE);
     }
 
-    /** Hides that the content was packed, so that it is not unpacked again. */
+    /** Hides that the content was packed, so that it is not unpacked again, and has redirects lead where ours do. */
     @Override
     public @Nullable String getHeaderField(String name) {
+        if (name.equalsIgnoreCase(HttpHeaders.LOCATION)) {
+            return redirected;
+        }
         return name.equalsIgnoreCase(HttpHeaders.CONTENT_ENCODING)
                 ? null
                 : received().headers().firstValue(name).orElse(null);

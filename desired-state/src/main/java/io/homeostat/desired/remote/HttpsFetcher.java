@@ -8,18 +8,17 @@ import io.homeostat.desired.model.Redaction;
 import io.homeostat.desired.platform.HttpRequests;
 import io.homeostat.desired.remote.HttpGet.Answer;
 import java.io.IOException;
+import java.net.ProtocolException;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Optional;
-import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /** A set that a web server has. Its version is the ETag, or of a server that sends none the hash of what it sends. */
 public final class HttpsFetcher implements SetFetcher {
-    private static final Set<Integer> REDIRECTS = Set.of(301, 302, 303, 307, 308);
     private static final int MAX_REDIRECTS = 5;
     private static final String HASH = "sha256:";
     private static final int OK = 200;
@@ -38,11 +37,7 @@ public final class HttpsFetcher implements SetFetcher {
 
     /** @param setting in agent.yaml that names it, for failures */
     HttpsFetcher(
-            URI url,
-            @Nullable String tokenFile,
-            AgentConfig.@Nullable Tls tls,
-            String setting,
-            LargeSetLock large) {
+            URI url, @Nullable String tokenFile, AgentConfig.@Nullable Tls tls, String setting, LargeSetLock large) {
         this.url = url;
         this.setting = setting;
         this.tokenFile = tokenFile;
@@ -61,7 +56,7 @@ public final class HttpsFetcher implements SetFetcher {
             URI at = url;
             for (int redirects = 0; redirects <= MAX_REDIRECTS; redirects++) {
                 Answer answer = HttpGet.send(client, request(at, known), large);
-                if (!REDIRECTS.contains(answer.status())) {
+                if (!HttpRequests.isRedirect(answer.status())) {
                     return fetched(answer, known);
                 }
                 at = redirected(at, answer);
@@ -139,23 +134,13 @@ public final class HttpsFetcher implements SetFetcher {
         };
     }
 
-    private static URI redirected(URI from, Answer answer) throws FetchFailure {
-        String location =
-                answer.headers().firstValue(HttpHeaders.LOCATION).orElse("").strip();
-        if (location.isEmpty()) {
-            throw new FetchFailure("the server redirects without saying where: its answer has no Location");
-        }
-        URI to;
-        try {
-            to = from.resolve(location);
-        } catch (IllegalArgumentException e) {
-            throw new FetchFailure("the server redirects to something that is not a URL");
-        }
+    private static URI redirected(URI from, Answer answer) throws FetchFailure, ProtocolException {
+        URI to = HttpRequests.redirected(from, answer.headers());
         boolean secure = "https".equalsIgnoreCase(to.getScheme())
                 || ("http".equalsIgnoreCase(from.getScheme())
                         && "http".equalsIgnoreCase(to.getScheme())
                         && HttpGet.isLoopback(String.valueOf(to.getHost())));
-        if (to.getHost() == null || !secure) {
+        if (!secure) {
             throw new FetchFailure("the server redirects to '" + Redaction.url(to.toString())
                     + "', which is not https; name a URL that stays on https");
         }

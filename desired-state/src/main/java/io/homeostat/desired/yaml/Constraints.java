@@ -25,6 +25,7 @@ import io.homeostat.desired.model.schema.Fields.RunsInside;
 import io.homeostat.desired.model.schema.Notation;
 import io.homeostat.desired.model.schema.Portion;
 import io.homeostat.desired.model.schema.Size;
+import io.homeostat.desired.platform.HttpRequests;
 import io.homeostat.desired.yaml.FieldType.Word;
 import io.homeostat.desired.yaml.Node.Entry;
 import io.homeostat.desired.yaml.Node.Mapping;
@@ -655,17 +656,13 @@ final class Constraints {
             if (!SECURE.matcher(url).matches()) {
                 record.errorAtValue(
                         key, "is plain http, with which anybody on the way could change what is declared; write https");
-            } else if (!isUrl(url)) {
-                record.errorAtValue(key, "is not a URL; write it with %XX in place of other characters");
+                return;
             }
-        }
-
-        private static boolean isUrl(String url) {
             try {
-                URI read = new URI(url);
-                return !read.getScheme().startsWith("http") || read.getHost() != null;
+                HttpRequests.unusableHost(new URI(url))
+                        .ifPresent(unusable -> record.errorAtValue(key, "names " + unusable));
             } catch (URISyntaxException e) {
-                return false;
+                record.errorAtValue(key, "is not a URL; write it with %XX in place of other characters");
             }
         }
 

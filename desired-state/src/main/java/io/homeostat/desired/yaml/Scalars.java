@@ -4,6 +4,7 @@ import io.homeostat.desired.model.schema.Cpu;
 import io.homeostat.desired.model.schema.Notation;
 import io.homeostat.desired.model.schema.Portion;
 import io.homeostat.desired.model.schema.Size;
+import io.homeostat.desired.platform.HttpRequests;
 import io.homeostat.desired.yaml.FieldType.Bytes;
 import io.homeostat.desired.yaml.FieldType.Form;
 import io.homeostat.desired.yaml.FieldType.Text;
@@ -287,11 +288,10 @@ final class Scalars {
                 if (uri.getRawQuery() != null || uri.getRawFragment() != null) {
                     return Resolved.bad("a file URL has no query; write a '?' in a name as %3F and a '#' as %23");
                 }
-            } else if (uri.getHost() == null || uri.getHost().isEmpty()) {
-                return Resolved.bad(
-                        "a URL without a host, or with one that is no name; write " + scheme + "://HOST/PATH");
             }
-            return new Resolved(text, null);
+            return HttpRequests.unusableHost(uri)
+                    .map(unusable -> Resolved.bad("a URL that names " + unusable))
+                    .orElseGet(() -> new Resolved(text, null));
         }
 
         private static Resolved path(String text, @Nullable Path base) {

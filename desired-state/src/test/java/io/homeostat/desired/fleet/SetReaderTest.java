@@ -74,8 +74,12 @@ class SetReaderTest {
                         PublishedSet.digest(ImmutableSortedMap.of("set.yaml", "a: b\n"))),
                 anybody.read(utf8("a: b\n"), "set.yaml"));
         assertEquals(DOCUMENTS, anybody.readTree(plainTree()).documents());
-        assertEquals(42, anybody.read(ByteString.copyFrom(unsigned().bytes()), "set").sequence());
-        assertEquals(ImmutableList.of(), anybody.read(ByteString.copyFrom(signed().bytes()), "set").signers(), "nobody could check");
+        assertEquals(
+                42, anybody.read(ByteString.copyFrom(unsigned().bytes()), "set").sequence());
+        assertEquals(
+                ImmutableList.of(),
+                anybody.read(ByteString.copyFrom(signed().bytes()), "set").signers(),
+                "nobody could check");
         assertEquals(
                 DOCUMENTS.headMap("e", false),
                 anybody.read(utf8("{\"documents\": {\"db/main.yml\": \"kind: Process\\n\"}}"), "set")
@@ -104,7 +108,8 @@ class SetReaderTest {
         assertRefused(unsigned, () -> strict().read(utf8("a: b\n"), "set.yaml"));
         assertRefused(unsigned, () -> strict().read(utf8("{\"documents\": {}}"), "set"));
         assertRefused(unsigned, () -> strict().readTree(plainTree()));
-        assertRefused(unsigned, () -> strict().read(ByteString.copyFrom(unsigned().bytes()), "set"));
+        assertRefused(
+                unsigned, () -> strict().read(ByteString.copyFrom(unsigned().bytes()), "set"));
     }
 
     @Test
@@ -112,8 +117,13 @@ class SetReaderTest {
         SetFile file = SetFile.of("default", 42, NOW, DOCUMENTS, Optional.of(stranger.signing()));
 
         assertRefused(FOREIGN, () -> strict().read(ByteString.copyFrom(file.bytes()), "set"));
-        assertRefused(FOREIGN, () -> new SetReader(rules(false), KeyPairInPem.trusted(key)).read(ByteString.copyFrom(file.bytes()), "set"));
-        assertRefused(FOREIGN, () -> new SetReader(rules(true), TrustedKeys.NONE).read(ByteString.copyFrom(file.bytes()), "set"));
+        assertRefused(
+                FOREIGN,
+                () -> new SetReader(rules(false), KeyPairInPem.trusted(key))
+                        .read(ByteString.copyFrom(file.bytes()), "set"));
+        assertRefused(
+                FOREIGN,
+                () -> new SetReader(rules(true), TrustedKeys.NONE).read(ByteString.copyFrom(file.bytes()), "set"));
     }
 
     @Test
@@ -198,7 +208,8 @@ class SetReaderTest {
                 "something of its envelope is not base64" + publish,
                 () -> anybody.read(utf8(set.replace("\"payload\":\"", "\"payload\":\"*")), "set"));
         assertRefused("its sequence is 0" + publish, () -> anybody.read(ByteString.copyFrom(of(0, "web.yaml")), "set"));
-        assertRefused("its sequence is -1" + publish, () -> anybody.read(ByteString.copyFrom(of(-1, "web.yaml")), "set"));
+        assertRefused(
+                "its sequence is -1" + publish, () -> anybody.read(ByteString.copyFrom(of(-1, "web.yaml")), "set"));
         assertRefused(
                 "its manifest names something that is no document" + publish,
                 () -> anybody.read(ByteString.copyFrom(of(1, "../web.yaml")), "set"));
@@ -238,7 +249,8 @@ class SetReaderTest {
                 + " workloads in each";
         ImmutableSortedMap<String, String> most = documents(SetReader.MAX_DOCUMENTS);
         SetFile largest = SetFile.of("default", 42, NOW, most, Optional.of(key.signing()));
-        assertEquals(most, strict().read(ByteString.copyFrom(largest.bytes()), "set").documents());
+        assertEquals(
+                most, strict().read(ByteString.copyFrom(largest.bytes()), "set").documents());
         assertEquals(most, strict().readTree(tree(largest)).documents());
 
         SetFile larger =

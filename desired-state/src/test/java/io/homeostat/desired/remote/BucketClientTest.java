@@ -308,7 +308,11 @@ final class BucketClientTest {
 
     private BucketClient client() {
         return new BucketClient(
-                config(GOOGLE), metadata(), URI.create("http://127.0.0.1:" + server.getPort() + "/"), () -> now, new LargeSetLock());
+                config(GOOGLE),
+                metadata(),
+                URI.create("http://127.0.0.1:" + server.getPort() + "/"),
+                () -> now,
+                new LargeSetLock());
     }
 
     private MetadataServer metadata() {

@@ -339,7 +339,8 @@ final class GitFetcherTest {
         try {
             String url = "https://localhost:" + server.getAddress().getPort() + "/repository";
 
-            Fetched.Tree read = tree(new GitFetcher(secured(url, tls, password), work, new LargeSetLock()).fetch(Optional.empty()));
+            Fetched.Tree read =
+                    tree(new GitFetcher(secured(url, tls, password), work, new LargeSetLock()).fetch(Optional.empty()));
 
             assertEquals(commit, read.version());
             Files.writeString(password, "wrong");
@@ -482,6 +483,36 @@ final class GitFetcherTest {
                     new GitConnections(new URIish("http://169.254.1.1/repo"), client, new AnswerLimit(0))
                             .create(URI.create("http://169.254.1.1/repo").toURL())
                             .getRequestMethod());
+        }
+    }
+
+    @Test
+    void aServerMayRedirectToWhatAUrlMayNotHaveAndSayThatNothingIsPacked() throws Exception {
+        List<String> asked = new CopyOnWriteArrayList<>();
+        HttpServer server = server(exchange -> {
+            String path = exchange.getRequestURI().getRawPath();
+            asked.add(path);
+            exchange.getResponseHeaders().add("Content-Encoding", "GZip");
+            if (path.startsWith("/a")) {
+                exchange.getResponseHeaders().add("Location", "/{b}/info/refs?service=git-upload-pack");
+            } else if (path.startsWith("/%7Bb%7D")) {
+                exchange.getResponseHeaders().add("Location", "http://my_host/c/info/refs?service=git-upload-pack");
+            }
+            exchange.sendResponseHeaders(302, -1);
+            exchange.close();
+        });
+        try {
+            String failure =
+                    failure(config("http://127.0.0.1:" + server.getAddress().getPort() + "/a", "main", null, "", null));
+
+            assertEquals(List.of("/a/info/refs", "/%7Bb%7D/info/refs"), asked, failure);
+            assertTrue(
+                    failure.endsWith(
+                            "the server redirects to a host that can't be fetched from, as its name 'my_host' has '_';"
+                                    + " use its address or another name"),
+                    failure);
+        } finally {
+            server.stop(0);
         }
     }
 

@@ -254,8 +254,10 @@ class GitTargetTest {
 
     /** As a machine gets it. */
     private PublishedSet published(String path, long sequence) throws Exception {
-        try (GitFetcher fetcher =
-                new GitFetcher(config(repository.toUri().toString(), "main", path), directory.resolve("machine"), new LargeSetLock())) {
+        try (GitFetcher fetcher = new GitFetcher(
+                config(repository.toUri().toString(), "main", path),
+                directory.resolve("machine"),
+                new LargeSetLock())) {
             Fetched.Tree tree = (Fetched.Tree) fetcher.fetch(Optional.empty());
             PublishedSet set = new SetReader(
                             new AgentConfig.SignedSets(false, ImmutableList.of(), "default"), TrustedKeys.NONE)

@@ -196,7 +196,8 @@ final class HostileGitTest {
         try (RawServer server = new RawServer(refs, refsAgain, "", "", true)) {
             // On a busy machine, nothing is asked for within the first one.
             for (Duration limit = Duration.ofSeconds(1); !server.sends.get(); limit = limit.multipliedBy(2)) {
-                GitFetcher fetcher = new GitFetcher(config(server.url()), directory.resolve("work"), new LargeSetLock(), limit);
+                GitFetcher fetcher =
+                        new GitFetcher(config(server.url()), directory.resolve("work"), new LargeSetLock(), limit);
 
                 FetchFailure failure = assertThrows(FetchFailure.class, () -> fetcher.fetch(Optional.empty()));
 

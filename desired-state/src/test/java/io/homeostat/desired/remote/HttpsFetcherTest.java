@@ -199,6 +199,15 @@ final class HttpsFetcherTest {
     }
 
     @Test
+    void aRedirectMayHaveWhatAUrlMayNot() throws Exception {
+        serve(aResponse().withStatus(302).withHeader("Location", "/t|re?sig={a b}"));
+        server.stubFor(
+                get("/t%7Cre?sig=%7Ba%20b%7D").willReturn(content(CONTENT).withHeader("ETag", "\"v1\"")));
+
+        assertEquals(new Fetched.File("\"v1\"", CONTENT), fetch(Optional.empty()));
+    }
+
+    @Test
     void aRedirectAwayFromHttpsOrInACircleIsNot() {
         serve(aResponse().withStatus(302).withHeader("Location", "http://example.com/?sig=secret"));
         assertEquals(
@@ -206,6 +215,13 @@ final class HttpsFetcherTest {
                 failure());
         serve(aResponse().withStatus(302).withHeader("Location", "http://[/"));
         assertEquals("the server redirects to something that is not a URL", failure());
+        serve(aResponse().withStatus(302).withHeader("Location", "https://my_host/set.json?sig=secret"));
+        assertEquals(
+                "the server redirects to a host that can't be fetched from, as its name 'my_host' has '_';"
+                        + " use its address or another name",
+                failure());
+        serve(aResponse().withStatus(302).withHeader("Location", "ftp://my_host/set.json"));
+        assertTrue(failure().contains("which is not https"), failure());
         serve(aResponse().withStatus(302));
         assertEquals("the server redirects without saying where: its answer has no Location", failure());
         serve(aResponse().withStatus(302).withHeader("Location", "https://[fe80::1]/set.json"));
@@ -244,13 +260,16 @@ final class HttpsFetcherTest {
 
             assertEquals(
                     new Fetched.File("\"v1\"", CONTENT),
-                    new HttpsFetcher(url, null, new Tls(ca, certificate, key), SETTING, new LargeSetLock()).fetch(Optional.empty()));
+                    new HttpsFetcher(url, null, new Tls(ca, certificate, key), SETTING, new LargeSetLock())
+                            .fetch(Optional.empty()));
 
-            String unknown = failure(new HttpsFetcher(url, null, new Tls(null, certificate, key), SETTING, new LargeSetLock()));
+            String unknown =
+                    failure(new HttpsFetcher(url, null, new Tls(null, certificate, key), SETTING, new LargeSetLock()));
             assertTrue(unknown.startsWith("no secure connection to localhost:"), unknown);
             String nobody = failure(new HttpsFetcher(url, null, new Tls(ca, null, null), SETTING, new LargeSetLock()));
             assertTrue(nobody.contains("localhost:"), nobody);
-            String missing = failure(new HttpsFetcher(url, null, new Tls("/nowhere/ca.pem", null, null), SETTING, new LargeSetLock()));
+            String missing = failure(
+                    new HttpsFetcher(url, null, new Tls("/nowhere/ca.pem", null, null), SETTING, new LargeSetLock()));
             assertTrue(missing.startsWith("could not read /nowhere/ca.pem (sources.https.tls)"), missing);
         } finally {
             secure.stop(0);
@@ -297,6 +316,7 @@ final class HttpsFetcherTest {
     }
 
     private static HttpsFetcher fetcher(String url, @Nullable String tokenFile) {
-        return new HttpsFetcher(URI.create(url.replace("localhost", "127.0.0.1")), tokenFile, null, SETTING, new LargeSetLock());
+        return new HttpsFetcher(
+                URI.create(url.replace("localhost", "127.0.0.1")), tokenFile, null, SETTING, new LargeSetLock());
     }
 }

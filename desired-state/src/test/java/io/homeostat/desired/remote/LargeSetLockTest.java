@@ -139,7 +139,10 @@ final class LargeSetLockTest {
     void aRepositoryIsFetchedWhenNothingLargeIsRead(@TempDir Path directory) throws Exception {
         Path repository = directory.resolve("repository");
         String known;
-        try (Git git = Git.init().setDirectory(repository.toFile()).setInitialBranch("main").call()) {
+        try (Git git = Git.init()
+                .setDirectory(repository.toFile())
+                .setInitialBranch("main")
+                .call()) {
             Files.writeString(repository.resolve("web.yaml"), "kind: Process\n");
             git.add().addFilepattern(".").call();
             known = git.commit().setMessage("web").setSign(false).call().name();
