@@ -9,12 +9,23 @@ import java.io.InputStream;
  * keeps in memory. For one answer at a time, read by one thread.
  */
 final class AnswerLimit {
-    private final long most;
+    private long most;
     private long left;
+    private boolean exceeded;
 
     /** @param most bytes of an answer that are not of objects */
     AnswerLimit(long most) {
         this.most = most;
+    }
+
+    /** Sets what the answers after this one may have. */
+    void raise(long next) {
+        most = next;
+    }
+
+    /** Returns whether an answer had more than it may have. */
+    boolean isExceeded() {
+        return exceeded;
     }
 
     /** Begins with another answer, and counts what is read of it. */
@@ -45,6 +56,7 @@ final class AnswerLimit {
     private void count(int bytes) throws IOException {
         left -= bytes;
         if (left < 0) {
+            exceeded = true;
             throw new IOException("the server sends more than " + most
                     + " bytes beside objects, such as names of branches and tags; use a repository with fewer");
         }

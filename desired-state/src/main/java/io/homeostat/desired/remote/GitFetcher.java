@@ -121,15 +121,30 @@ public final class GitFetcher implements SetFetcher {
         // Closed here: an interruption ends nothing where JGit catches it, such as while it waits for a process.
         try (Attempt attempt = new Attempt(keys)) {
             TimeLimit time = new TimeLimit(limit);
-            ObjectId there = time.within(attempt::newest);
+            ObjectId there = newest(attempt, time);
             if (known.equals(Optional.of(there.name()))) {
                 return new Fetched.NotModified();
             }
             // How much a commit has is known when it was fetched.
             large.acquire();
+            attempt.limit.raise(MAX_BYTES);
             return time.within(attempt::run);
         } catch (IOException e) {
             throw new FetchFailure("it could not be fetched: " + reason(e), e);
+        }
+    }
+
+    /** Asks again for names of branches and tags that take more memory than a small set. */
+    private ObjectId newest(Attempt attempt, TimeLimit time) throws FetchFailure, IOException, InterruptedException {
+        try {
+            return time.within(attempt::newest);
+        } catch (FetchFailure e) {
+            if (!attempt.limit.isExceeded()) {
+                throw e;
+            }
+            large.acquire();
+            attempt.limit.raise(MAX_BYTES);
+            return time.within(attempt::newest);
         }
     }
 
@@ -171,7 +186,7 @@ public final class GitFetcher implements SetFetcher {
     /** One look at the repository. */
     private final class Attempt implements AutoCloseable {
         private final ImmutableSet<ByteString> keys;
-        private final AnswerLimit limit = new AnswerLimit(MAX_BYTES);
+        private final AnswerLimit limit = new AnswerLimit(LargeSetLock.SMALL);
         private final HttpClient client;
         private final @Nullable CredentialsProvider login;
 

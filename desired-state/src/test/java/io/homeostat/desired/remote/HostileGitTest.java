@@ -34,6 +34,7 @@ import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.regex.Matcher;
@@ -84,11 +85,35 @@ final class HostileGitTest {
         assertTooMuch(failure(gzip(names), "x-gzip"));
     }
 
+    @Test
+    void manyNamesOfBranchesAreReadWhenNothingLargeIs() throws Exception {
+        byte[] names = names(30);
+        HttpServer started = start();
+        LargeSetLock large = new LargeSetLock();
+        large.acquire();
+        try {
+            started.createContext("/repo/info/refs", exchange -> answer(exchange, "advertisement", "", names));
+            GitFetcher fetcher = new GitFetcher(config(url(started)), directory.resolve("work"), large);
+            FutureTask<Fetched> fetched = new FutureTask<>(() -> fetcher.fetch(Optional.of(ID)));
+            Thread.ofVirtual().start(fetched);
+            await("the names").atMost(Duration.ofMinutes(1)).until(large::isAwaited);
+            large.release();
+
+            assertEquals(new Fetched.NotModified(), fetched.get(1, TimeUnit.MINUTES));
+        } finally {
+            started.stop(0);
+        }
+    }
+
     private static byte[] names() {
+        return names(290);
+    }
+
+    private static byte[] names(int count) {
         ByteArrayOutputStream names = new ByteArrayOutputStream();
         names.writeBytes(beginning(CAPABILITIES));
         String long60K = "x".repeat(60_000);
-        for (int i = 0; i < 290; i++) {
+        for (int i = 0; i < count; i++) {
             names.writeBytes(line(ID + " refs/heads/" + i + long60K + "\n"));
         }
         names.writeBytes(END);
@@ -371,9 +396,13 @@ final class HostileGitTest {
     }
 
     private String failure(HttpServer started) {
-        String url = "http://127.0.0.1:" + started.getAddress().getPort() + "/repo";
-        return assertThrows(FetchFailure.class, () -> fetcher(url).fetch(Optional.empty()))
+        return assertThrows(
+                        FetchFailure.class, () -> fetcher(url(started)).fetch(Optional.empty()))
                 .words();
+    }
+
+    private static String url(HttpServer started) {
+        return "http://127.0.0.1:" + started.getAddress().getPort() + "/repo";
     }
 
     private static void answer(HttpExchange exchange, String type, String encoding, byte[] body) throws IOException {
