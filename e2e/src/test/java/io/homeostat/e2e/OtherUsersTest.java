@@ -112,7 +112,9 @@ final class OtherUsersTest {
         SampleDriver sample = SampleDriver.in(Files.createDirectory(home.resolve("d")));
         DAEMON.own(home);
         assumeTrue(
-                DAEMON.starts(Map.of(), "test -r " + SampleProgram.RUNNER.classes()).waitFor() == 0,
+                DAEMON.starts(Map.of(), "test -r " + SampleProgram.RUNNER.classes())
+                                .waitFor()
+                        == 0,
                 "the user can't read what was built");
 
         homeostat.applied(

@@ -76,10 +76,12 @@ class TaskOutputsTest {
 
         assertEquals(1002, Files.getAttribute(launch, "unix:gid"));
         for (Path file : List.of(TaskOutputs.out(launch), TaskOutputs.err(launch))) {
-            assertEquals(List.of(0, 1002, 0100660), List.of(
-                    Files.getAttribute(file, "unix:uid"),
-                    Files.getAttribute(file, "unix:gid"),
-                    Files.getAttribute(file, "unix:mode")));
+            assertEquals(
+                    List.of(0, 1002, 0100660),
+                    List.of(
+                            Files.getAttribute(file, "unix:uid"),
+                            Files.getAttribute(file, "unix:gid"),
+                            Files.getAttribute(file, "unix:mode")));
         }
         assertEquals(0100600, Files.getAttribute(launch.resolve("output-state"), "unix:mode"));
         print("a");
