@@ -184,13 +184,12 @@ public final class HttpRequests {
         boolean inFragment = false;
         for (int at = 0; at < url.length(); at++) {
             char character = url.charAt(at);
-            boolean allowed =
-                    switch (character) {
-                        case '%' -> ESCAPE.matcher(url).region(at, url.length()).lookingAt();
-                        case '[', ']' -> at < endOfAuthority;
-                        case '#' -> !inFragment;
-                        default -> ALLOWED.matches(character);
-                    };
+            boolean allowed = switch (character) {
+                case '%' -> ESCAPE.matcher(url).region(at, url.length()).lookingAt();
+                case '[', ']' -> at < endOfAuthority;
+                case '#' -> !inFragment;
+                default -> ALLOWED.matches(character);
+            };
             inFragment |= character == '#';
             if (allowed) {
                 encoded.append(character);

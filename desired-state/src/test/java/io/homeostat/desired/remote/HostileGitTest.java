@@ -396,8 +396,7 @@ final class HostileGitTest {
     }
 
     private String failure(HttpServer started) {
-        return assertThrows(
-                        FetchFailure.class, () -> fetcher(url(started)).fetch(Optional.empty()))
+        return assertThrows(FetchFailure.class, () -> fetcher(url(started)).fetch(Optional.empty()))
                 .words();
     }
 

@@ -73,8 +73,8 @@ class PublishTest {
 
         assertEquals(0, published.status(), published::toString);
         SigningKey signing = SigningKey.read(key);
-        PublishedSet set =
-                new SetReader(rules(true, "default"), signing.trusted()).read(ByteString.copyFrom(Files.readAllBytes(target)), "");
+        PublishedSet set = new SetReader(rules(true, "default"), signing.trusted())
+                .read(ByteString.copyFrom(Files.readAllBytes(target)), "");
         assertEquals(
                 ImmutableList.of("db/main.yml", "web.yaml"),
                 set.documents().keySet().asList());

@@ -172,8 +172,7 @@ final class PublishedSource {
         }
         switch (fetched) {
             case Fetched.NotModified _ -> answered();
-            case Fetched.File file ->
-                take(file.version(), () -> reader.read(file.content(), lastName()));
+            case Fetched.File file -> take(file.version(), () -> reader.read(file.content(), lastName()));
             case Fetched.Refused refused ->
                 take(refused.version(), () -> {
                     throw new RefusedSet(refused.why());

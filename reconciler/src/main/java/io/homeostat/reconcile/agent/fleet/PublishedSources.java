@@ -169,7 +169,8 @@ public final class PublishedSources implements AutoCloseable {
                 Optional.ofNullable(connection)
                         .map(open -> followed(open, keys(Objects.requireNonNull(config.etcd()))));
             case HTTPS ->
-                Optional.ofNullable(config.https()).map(https -> polled(new HttpsFetcher(https, large), https.interval()));
+                Optional.ofNullable(config.https())
+                        .map(https -> polled(new HttpsFetcher(https, large), https.interval()));
             case GIT ->
                 Optional.ofNullable(config.git())
                         .map(git -> polled(new GitFetcher(git, layout.repositories(), large), git.interval()));
@@ -218,7 +219,8 @@ public final class PublishedSources implements AutoCloseable {
     }
 
     private Followed polled(SetFetcher fetcher, Duration interval) {
-        return new Followed(fetcher.name(), source -> new SetPoller(fetcher, source, large, interval, new SplittableRandom()));
+        return new Followed(
+                fetcher.name(), source -> new SetPoller(fetcher, source, large, interval, new SplittableRandom()));
     }
 
     /** What sources have given that are not configured. What fails is tried again after the next answer. */

@@ -29,11 +29,7 @@ final class SetPoller implements Runnable {
 
     /** @param large what the fetcher acquires; released when what it has fetched was read */
     SetPoller(
-            SetFetcher fetcher,
-            PublishedSource source,
-            LargeSetLock large,
-            Duration interval,
-            RandomGenerator random) {
+            SetFetcher fetcher, PublishedSource source, LargeSetLock large, Duration interval, RandomGenerator random) {
         this.fetcher = fetcher;
         this.source = source;
         this.large = large;

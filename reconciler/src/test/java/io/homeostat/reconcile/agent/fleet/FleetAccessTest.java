@@ -269,7 +269,13 @@ class FleetAccessTest {
             source.refresh();
             Thread follower = Thread.ofVirtual()
                     .start(new EtcdFollower(
-                            as("machine-vm-1"), KEYS, source, new LargeSetLock(), states::add, EtcdFollower.LOOK, new SplittableRandom(1)));
+                            as("machine-vm-1"),
+                            KEYS,
+                            source,
+                            new LargeSetLock(),
+                            states::add,
+                            EtcdFollower.LOOK,
+                            new SplittableRandom(1)));
             try {
                 // Told by the watch, not by the listing.
                 await().atMost(PATIENCE).until(() -> !states.isEmpty());
