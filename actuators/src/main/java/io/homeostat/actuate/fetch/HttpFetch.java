@@ -443,7 +443,8 @@ final class HttpFetch implements AutoCloseable {
                     }
                     case Part.Bytes(List<ByteBuffer> buffers, int more) -> {
                         chunks += more;
-                        bytes += buffers.stream().mapToInt(ByteBuffer::remaining).sum();
+                        bytes +=
+                                buffers.stream().mapToInt(ByteBuffer::remaining).sum();
                         if (chunks > MANY && bytes / chunks < SHORTEST) {
                             throw FailedAttempt.invalidAnswer(
                                     ": it comes in chunks of less than " + SHORTEST + " bytes", null);

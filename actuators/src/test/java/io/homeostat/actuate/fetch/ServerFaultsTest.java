@@ -205,7 +205,8 @@ final class ServerFaultsTest extends DownloadTestBed {
     void aDeclaredLinkLocalAddressIsMeant() {
         assertEquals(Optional.empty(), HttpRequests.refusedRedirect("169.254.1.1", "169.254.1.1"));
         assertEquals(Optional.empty(), HttpRequests.refusedRedirect("169.254.1.1", "127.0.0.1"));
-        for (String translated : List.of("64:ff9b::a9fe:a9fe", "2002:a9fe:a9fe::", "::a9fe:a9fe", "::ffff:169.254.169.254")) {
+        for (String translated :
+                List.of("64:ff9b::a9fe:a9fe", "2002:a9fe:a9fe::", "::a9fe:a9fe", "::ffff:169.254.169.254")) {
             assertTrue(HttpRequests.refusedRedirect("example.com", translated).isPresent(), translated);
         }
         assertEquals(Optional.empty(), HttpRequests.refusedRedirect("example.com", "64:ff9b::7f00:1"));

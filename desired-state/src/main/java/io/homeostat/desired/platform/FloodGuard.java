@@ -257,7 +257,7 @@ public final class FloodGuard extends ChannelDuplexHandler {
         }
     }
 
-    /** Has gRPC keep copies of the content of messages, which are counted. */
+    /** Hands gRPC copies of the content of messages, which are counted. */
     private final class MessageCounter extends Http2FrameListenerDecorator {
         private final ChannelHandlerContext guard;
 

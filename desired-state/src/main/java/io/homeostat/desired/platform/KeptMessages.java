@@ -51,7 +51,7 @@ final class KeptMessages {
         private OfConnection() {}
 
         /**
-         * Begins.
+         * Adds the connection to those that are open.
          *
          * @param closing closes the connection, called by any thread when it keeps more than the others and all of them too much
          */

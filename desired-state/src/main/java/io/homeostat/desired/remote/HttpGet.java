@@ -20,7 +20,6 @@ import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.channels.UnresolvedAddressException;
 import java.time.Duration;
-import java.util.Arrays;
 import java.util.zip.ZipException;
 import javax.net.ssl.SSLException;
 
@@ -46,29 +45,32 @@ final class HttpGet {
     }
 
     /** An answer that was read up to the size from which on it needs the {@link LargeSetLock}. */
-    private record Begun(int status, HttpHeaders headers, InputStream body, byte[] beginning) {
+    private record Begun(int status, HttpHeaders headers, InputStream body, ByteString beginning) {
         static Begun of(HttpResponse<InputStream> response) throws IOException {
             InputStream body = unpacked(response);
             boolean wanted = response.statusCode() == HttpURLConnection.HTTP_OK
                     && response.request().method().equals("GET");
             byte[] beginning = body.readNBytes(wanted ? LargeSetLock.SMALL + 1 : EXCERPT);
-            return new Begun(response.statusCode(), response.headers(), body, beginning);
+            return new Begun(
+                    response.statusCode(), response.headers(), body, UnsafeByteOperations.unsafeWrap(beginning));
         }
 
         boolean isLarge() {
-            return beginning.length > LargeSetLock.SMALL;
+            return beginning.size() > LargeSetLock.SMALL;
         }
 
         Answer answer() throws IOException {
             try (body) {
-                byte[] bytes = beginning;
-                int length = bytes.length;
-                if (isLarge()) {
-                    bytes = Arrays.copyOf(beginning, SetFetcher.MAX_BYTES + 1);
-                    length += body.readNBytes(bytes, length, bytes.length - length);
-                }
-                return new Answer(status, headers, UnsafeByteOperations.unsafeWrap(bytes, 0, length));
+                return new Answer(status, headers, isLarge() ? all() : beginning);
             }
+        }
+
+        private ByteString all() throws IOException {
+            byte[] bytes = new byte[SetFetcher.MAX_BYTES + 1];
+            beginning.copyTo(bytes, 0);
+            int length = beginning.size();
+            length += body.readNBytes(bytes, length, bytes.length - length);
+            return UnsafeByteOperations.unsafeWrap(bytes, 0, length);
         }
     }
 

@@ -67,8 +67,16 @@ public abstract class PluginStream<Q, A extends MessageLite> implements ClientRe
     private void next() {
         ClientCallStreamObserver<Q> open = call;
         if (open != null && !done) {
-            // The end is behind what has arrived. Nothing is added to that once the connection is broken.
-            open.request(connection.isConnected() ? 1 : Integer.MAX_VALUE);
+            if (connection.isConnected()) {
+                open.request(1);
+            } else {
+                // A plugin may go on with calls after it said that it is going away. Of a connection that is broken,
+                // what has
+                // arrived takes memory until it is read, and gRPC reports the end only after that.
+                open.cancel("the connection is not kept", null);
+                open.request(Integer.MAX_VALUE);
+                done = true;
+            }
         }
     }
 

@@ -140,6 +140,16 @@ public final class FakePlugin implements AutoCloseable {
         return this;
     }
 
+    /** Says that it is going away, and goes on with the calls that there are. */
+    void retire() {
+        server.shutdown();
+    }
+
+    /** How many read what it prints. */
+    int readers() {
+        return readers.size();
+    }
+
     public FakePlugin serving(ServingStatus status) {
         serving = status;
         return this;

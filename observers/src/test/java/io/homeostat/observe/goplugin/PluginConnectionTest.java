@@ -158,6 +158,22 @@ class PluginConnectionTest {
     }
 
     @Test
+    void whoGoesAwayAndGoesOnIsNotReadAnyMore() throws Exception {
+        try (FakePlugin plugin = FakePlugin.on(socket());
+                PluginConnection _ = connection(() -> 0)) {
+            soon().until(() -> plugin.readers() == 1);
+            for (int i = 0; i < 2 * PluginConnection.BURST; i++) {
+                plugin.print(StdioData.Channel.STDOUT, new byte[1]);
+            }
+            soon().until(() -> out.size() >= PluginConnection.BURST);
+
+            plugin.retire();
+
+            soon().until(() -> plugin.readers() == 0);
+        }
+    }
+
+    @Test
     void allStreamsOfAPluginHaveOnePace() throws Exception {
         AtomicLong now = new AtomicLong();
         try (PluginConnection connection = connection(now::get)) {

@@ -238,8 +238,7 @@ final class EtcdFollower implements Runnable {
 
         @Override
         public void changed(ImmutableList<Entry> put, ImmutableList<String> deleted, long revision) {
-            long bytes =
-                    put.stream().mapToLong(Entry::bytes).sum() + (long) deleted.size() * Entry.OVERHEAD;
+            long bytes = put.stream().mapToLong(Entry::bytes).sum() + (long) deleted.size() * Entry.OVERHEAD;
             if (waiting.addAndGet(bytes) <= MOST_WAITING) {
                 told.add(new Told.Changed(put, deleted, revision, bytes));
             } else {

@@ -253,10 +253,7 @@ public final class MetricsServer implements AutoCloseable {
         private boolean answered;
 
         RequestHandler(
-                SocketAddress listening,
-                Scrapes scrapes,
-                Supplier<Optional<String>> problem,
-                Duration patience) {
+                SocketAddress listening, Scrapes scrapes, Supplier<Optional<String>> problem, Duration patience) {
             this.listening = listening;
             this.scrapes = scrapes;
             this.problem = problem;
