@@ -40,8 +40,10 @@ public final class BucketClient {
     private static final String BEGIN = "<Contents>";
     private static final String END = "</Contents>";
 
-    /** More than a fleet has. */
-    private static final int MOST_LISTED = 500_000;
+    /** Bytes that the names of objects may take, and what each of them takes beside, about. Of a fleet of 10,000 machines it is 3 MB. */
+    private static final long MOST_LISTED = 16 << 20;
+
+    private static final int OF_OBJECT = 200;
 
     /** Of 1,000 objects each. */
     private static final int MOST_PAGES = 1_000;
@@ -93,7 +95,16 @@ public final class BucketClient {
         Place place = Place.of(object);
         Map<String, String> headers = new TreeMap<>();
         known.ifPresent(version -> headers.put(place.isGoogle() ? IF_OTHER_GENERATION : "if-none-match", version));
-        Answer answer = send("GET", place, "", headers, ByteString.EMPTY);
+        return read(place, send("GET", place, "", headers, ByteString.EMPTY));
+    }
+
+    /** Reads an object of at most 1 MiB. */
+    public Read getSmall(String object) throws FetchFailure, InterruptedException {
+        Place place = Place.of(object);
+        return read(place, send("GET", place, "", new TreeMap<>(), ByteString.EMPTY, HttpGet::sendForSmall));
+    }
+
+    private Read read(Place place, Answer answer) throws FetchFailure {
         return switch (answer.status()) {
             case NOT_MODIFIED -> new Read.Unchanged();
             case OK -> new Read.Content(version(place, answer), HttpGet.body(answer));
@@ -154,12 +165,11 @@ public final class BucketClient {
     ImmutableList<Listed> list(String prefix, int mostPages) throws FetchFailure, InterruptedException {
         Place place = Place.of(prefix);
         List<Listed> found = new ArrayList<>();
+        long room = MOST_LISTED;
         Optional<String> next = Optional.of("");
         for (int page = 0; next.isPresent(); page++) {
-            if (page == mostPages || found.size() > MOST_LISTED) {
-                throw new FetchFailure(
-                        "the server lists more than " + MOST_LISTED
-                                + " objects, or its listing has no end; name a prefix that only reports have, and look whether sources.bucket.endpoint is right");
+            if (page == mostPages) {
+                throw endless();
             }
             String query =
                     (next.get().isEmpty() ? "" : "continuation-token=" + AwsSignature.QUERY.escape(next.get()) + "&")
@@ -175,9 +185,12 @@ public final class BucketClient {
                         answer.headers().firstValue(HttpHeaders.DATE).orElse(""), Instant::from);
                 for (String object : objects(listing)) {
                     Instant modified = Instant.parse(first(MODIFIED, object));
-                    found.add(new Listed(
-                            place.scheme() + "://" + place.bucket() + "/" + first(KEY, object),
-                            Duration.between(modified, now)));
+                    String url = place.scheme() + "://" + place.bucket() + "/" + first(KEY, object);
+                    room -= url.length() + OF_OBJECT;
+                    if (room < 0) {
+                        throw endless();
+                    }
+                    found.add(new Listed(url, Duration.between(modified, now)));
                 }
             } catch (DateTimeException e) {
                 throw new FetchFailure(
@@ -187,6 +200,12 @@ public final class BucketClient {
             next = NEXT.matcher(listing).results().findFirst().map(token -> text(token.group(1)));
         }
         return ImmutableList.copyOf(found);
+    }
+
+    private static FetchFailure endless() {
+        return new FetchFailure(
+                "the server lists more objects than a fleet has machines, or its listing has no end; name a prefix that"
+                        + " only reports have, and look whether sources.bucket.endpoint is right");
     }
 
     private static List<String> objects(String listing) {
@@ -236,7 +255,18 @@ public final class BucketClient {
         return new FetchFailure("the server answers " + answer.status() + answer.excerpt());
     }
 
+    /** Sends a request in one of the ways of {@link HttpGet}. */
+    private interface Sender {
+        Answer send(HttpClient client, HttpRequest request) throws FetchFailure, InterruptedException;
+    }
+
     private Answer send(String method, Place place, String query, Map<String, String> headers, ByteString body)
+            throws FetchFailure, InterruptedException {
+        return send(method, place, query, headers, body, (client, request) -> HttpGet.send(client, request, large));
+    }
+
+    private Answer send(
+            String method, Place place, String query, Map<String, String> headers, ByteString body, Sender sender)
             throws FetchFailure, InterruptedException {
         URI url = url(place, query);
         byte[] bytes = body.toByteArray();
@@ -258,7 +288,7 @@ public final class BucketClient {
             HttpRequest.Builder request = HttpRequest.newBuilder(url)
                     .method(method, bytes.length == 0 ? BodyPublishers.noBody() : BodyPublishers.ofByteArray(bytes));
             all.forEach(request::header);
-            return HttpGet.send(client, request.build(), large);
+            return sender.send(client, request.build());
         } catch (IllegalArgumentException e) {
             // It quotes a header, which may be a secret.
             throw new FetchFailure(

@@ -154,7 +154,7 @@ final class BucketCredentials {
 
     private static String ask(HttpClient client, HttpRequest.Builder request)
             throws FetchFailure, InterruptedException {
-        Answer answer = HttpGet.send(client, request.build());
+        Answer answer = HttpGet.sendForSmall(client, request.build());
         if (answer.status() != OK) {
             throw new FetchFailure("the metadata service answers " + answer.status()
                     + " where it should give keys; give the instance a role, or set " + SETTING);

@@ -22,6 +22,7 @@ import java.nio.channels.UnresolvedAddressException;
 import java.time.Duration;
 import java.util.zip.ZipException;
 import javax.net.ssl.SSLException;
+import org.jspecify.annotations.Nullable;
 
 /** One request to a web server, of which the whole answer is wanted. */
 final class HttpGet {
@@ -84,6 +85,15 @@ final class HttpGet {
     }
 
     /**
+     * Sends a request, of which the answer has no more than a small set. A client that gets no answer is shut down.
+     *
+     * @throws FetchFailure when there is no answer, or too long a one
+     */
+    static Answer sendForSmall(HttpClient client, HttpRequest request) throws FetchFailure, InterruptedException {
+        return answer(client, request, null);
+    }
+
+    /**
      * Sends a request. A client that gets no answer is shut down.
      *
      * @param large acquired before more of an answer is read than a small set has; waiting for it does not count as time of the server
@@ -91,11 +101,19 @@ final class HttpGet {
      */
     static Answer send(HttpClient client, HttpRequest request, LargeSetLock large)
             throws FetchFailure, InterruptedException {
+        return answer(client, request, large);
+    }
+
+    private static Answer answer(HttpClient client, HttpRequest request, @Nullable LargeSetLock large)
+            throws FetchFailure, InterruptedException {
         TimeLimit limit = new TimeLimit(LIMIT);
         boolean complete = false;
         try {
             Begun begun = limit.within(() -> Begun.of(client.send(request, BodyHandlers.ofInputStream())));
             if (begun.isLarge()) {
+                if (large == null) {
+                    throw new FetchFailure("it has more than " + (LargeSetLock.SMALL >> 20) + " MiB");
+                }
                 large.acquire();
             }
             Answer answer = limit.within(begun::answer);

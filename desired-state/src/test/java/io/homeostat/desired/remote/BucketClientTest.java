@@ -168,6 +168,22 @@ final class BucketClientTest {
     }
 
     @Test
+    void namesInAListingAreBoundedTogether() {
+        String many = ("<Contents><Key>r/" + "x".repeat(800_000)
+                        + "</Key><LastModified>2026-11-20T11:59:00Z</LastModified></Contents>")
+                .repeat(9);
+        server.stubFor(get(urlPathEqualTo("/bucket/"))
+                .willReturn(aResponse()
+                        .withHeader("Date", "Fri, 20 Nov 2026 12:00:00 GMT")
+                        .withBody(many + "<NextContinuationToken>more</NextContinuationToken>")));
+
+        assertTrue(assertThrows(FetchFailure.class, () -> client().list("gs://bucket/r/"))
+                .words()
+                .contains("lists more objects than a fleet has machines"));
+        server.verify(3, getRequestedFor(urlPathEqualTo("/bucket/")));
+    }
+
+    @Test
     void whatIsNotThereOrNotAllowedSaysWhatToDo() throws Exception {
         server.stubFor(any(anyUrl()).willReturn(aResponse().withStatus(404)));
         assertEquals(new Read.Missing(), client().get(GOOGLE, Optional.empty()));

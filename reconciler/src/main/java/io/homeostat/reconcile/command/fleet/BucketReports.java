@@ -20,6 +20,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Supplier;
 
 /**
@@ -36,6 +37,9 @@ public record BucketReports(
     private static final Duration SILENCE = Duration.ofMinutes(15);
 
     private static final int CONNECTIONS = 16;
+
+    /** Part of the heap that all of them may take as text. As records they take a few times as much. */
+    private static final int HEAP_SHARE = 8;
 
     /** What was heard of a machine last. */
     public record Heard(BucketReport report, Duration age) {
@@ -55,6 +59,12 @@ public record BucketReports(
      * @throws CommandFailure when the bucket can't be read
      */
     public static BucketReports read(Supplier<BucketClient> client, String reports) throws InterruptedException {
+        return read(client, reports, Runtime.getRuntime().maxMemory() / HEAP_SHARE);
+    }
+
+    /** @param mostBytes that are read of all objects together */
+    static BucketReports read(Supplier<BucketClient> client, String reports, long mostBytes)
+            throws InterruptedException {
         String prefix = BucketReport.object(reports, "").replaceFirst("\\.json$", "");
         try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
             ImmutableList<Listed> objects = client.get().list(prefix).stream()
@@ -62,9 +72,10 @@ public record BucketReports(
                     .collect(ImmutableList.toImmutableList());
             ImmutableSortedMap.Builder<String, Heard> machines = ImmutableSortedMap.naturalOrder();
             ImmutableSortedMap.Builder<String, String> problems = ImmutableSortedMap.naturalOrder();
+            AtomicLong room = new AtomicLong(mostBytes);
             int each = Math.max(1, (objects.size() + CONNECTIONS - 1) / CONNECTIONS);
             for (Future<ImmutableList<Found>> some : threads.invokeAll(Lists.partition(objects, each).stream()
-                    .map(part -> (Callable<ImmutableList<Found>>) () -> read(client.get(), part))
+                    .map(part -> (Callable<ImmutableList<Found>>) () -> read(client.get(), part, room))
                     .toList())) {
                 for (Found found : some.get()) {
                     String url = found.object().url();
@@ -90,12 +101,18 @@ public record BucketReports(
         return machines.isEmpty() && problems.isEmpty();
     }
 
-    private static ImmutableList<Found> read(BucketClient client, List<Listed> objects) throws InterruptedException {
+    private static ImmutableList<Found> read(BucketClient client, List<Listed> objects, AtomicLong room)
+            throws InterruptedException {
         RecordCodec codec = new RecordCodec(new ObjectMapper());
         ImmutableList.Builder<Found> found = ImmutableList.builder();
         for (Listed object : objects) {
             try {
-                if (client.get(object.url(), Optional.empty()) instanceof Read.Content content) {
+                if (room.get() < 0) {
+                    throw new FetchFailure(
+                            "all before it take more memory than there is for reports; remove what is none");
+                }
+                if (client.getSmall(object.url()) instanceof Read.Content content) {
+                    room.addAndGet(-content.content().size());
                     BucketReport report =
                             codec.read(BucketReport.class, content.content().toStringUtf8());
                     found.add(new Found(object, Optional.of(report), ""));

@@ -1,0 +1,4 @@
+@NullMarked
+package io.homeostat.reconcile.command.fleet;
+
+import org.jspecify.annotations.NullMarked;
