@@ -165,7 +165,7 @@ final class OperabilityTest {
         try (ServerSocket taken = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
             homeostat.declare("web.yaml", Document.script("web", "exec sleep 1000"));
             Agent agent = homeostat.agent(config().with("metrics.listen", "127.0.0.1:" + taken.getLocalPort()));
-            agent.awaitSaying("cannot listen on 127.0.0.1:" + taken.getLocalPort());
+            agent.awaitSaying("metrics.listen: nothing is served at 127.0.0.1:" + taken.getLocalPort());
             eventually().until(() -> homeostat.processes("process/web").size() == 1);
             homeostat.run("status").exits(1).says("agent: metrics.listen: ").says("127.0.0.1:" + taken.getLocalPort());
         }

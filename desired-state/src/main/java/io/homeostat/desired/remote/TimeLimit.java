@@ -1,5 +1,6 @@
 package io.homeostat.desired.remote;
 
+import com.google.common.base.Stopwatch;
 import com.google.common.base.Throwables;
 import java.io.IOException;
 import java.time.Duration;
@@ -32,7 +33,7 @@ final class TimeLimit {
      */
     <T> T within(Callable<T> work) throws IOException, FetchFailure, InterruptedException {
         FutureTask<T> task = new FutureTask<>(work);
-        long begun = System.nanoTime();
+        Stopwatch time = Stopwatch.createStarted();
         Thread.ofVirtual().name("fetch").start(task);
         try {
             return task.get(left, TimeUnit.NANOSECONDS);
@@ -48,7 +49,7 @@ final class TimeLimit {
             throw new IllegalStateException(cause);
         } finally {
             task.cancel(true);
-            left -= System.nanoTime() - begun;
+            left -= time.elapsed(TimeUnit.NANOSECONDS);
         }
     }
 }

@@ -1,5 +1,6 @@
 package io.homeostat.reconcile.agent.telemetry;
 
+import com.github.benmanes.caffeine.cache.Ticker;
 import com.google.common.net.HostAndPort;
 import com.google.common.net.InetAddresses;
 import io.homeostat.desired.platform.QuietEventLoop;
@@ -109,7 +110,7 @@ public final class MetricsServer implements AutoCloseable {
 
     private void bind(SocketAddress address) throws IOException {
         ConnectionLimit connections = new ConnectionLimit(MOST_CONNECTIONS);
-        Scrapes scrapes = new Scrapes(metrics);
+        Scrapes scrapes = new Scrapes(metrics, Ticker.systemTicker());
         ServerBootstrap bootstrap = new ServerBootstrap()
                 .group(loop)
                 .option(ChannelOption.ALLOCATOR, UnpooledByteBufAllocator.DEFAULT)
@@ -202,16 +203,18 @@ public final class MetricsServer implements AutoCloseable {
         private static final int REST = 4;
 
         private final Supplier<String> metrics;
+        private final Ticker ticker;
         private @Nullable CompletableFuture<byte[]> latest;
         private long freshUntil;
 
-        Scrapes(Supplier<String> metrics) {
+        Scrapes(Supplier<String> metrics, Ticker ticker) {
             this.metrics = metrics;
+            this.ticker = ticker;
         }
 
         synchronized CompletableFuture<byte[]> scrape() {
             CompletableFuture<byte[]> known = latest;
-            if (known != null && (!known.isDone() || System.nanoTime() - freshUntil < 0)) {
+            if (known != null && (!known.isDone() || ticker.read() - freshUntil < 0)) {
                 return known;
             }
             CompletableFuture<byte[]> begun = new CompletableFuture<>();
@@ -221,17 +224,17 @@ public final class MetricsServer implements AutoCloseable {
         }
 
         private void scrape(CompletableFuture<byte[]> begun) {
-            long begin = System.nanoTime();
+            long begin = ticker.read();
             try {
                 byte[] text = metrics.get().getBytes(StandardCharsets.UTF_8);
-                long end = System.nanoTime();
+                long end = ticker.read();
                 synchronized (this) {
                     freshUntil = end + REST * (end - begin);
                 }
                 begun.complete(text);
             } catch (RuntimeException | Error e) {
                 synchronized (this) {
-                    freshUntil = System.nanoTime();
+                    freshUntil = ticker.read();
                 }
                 begun.completeExceptionally(e);
             }

@@ -4,6 +4,7 @@ import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotSame;
 import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -32,6 +33,7 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -238,11 +240,15 @@ class MetricsServerTest {
     void whoAsksWhileAScrapeIsUnderWayWaitsForThat() throws Exception {
         AtomicInteger begun = new AtomicInteger();
         CountDownLatch goOn = new CountDownLatch(1);
-        MetricsServer.Scrapes scrapes = new MetricsServer.Scrapes(() -> {
-            begun.incrementAndGet();
-            Uninterruptibles.awaitUninterruptibly(goOn);
-            return "text";
-        });
+        AtomicLong nanos = new AtomicLong();
+        MetricsServer.Scrapes scrapes = new MetricsServer.Scrapes(
+                () -> {
+                    begun.incrementAndGet();
+                    Uninterruptibles.awaitUninterruptibly(goOn);
+                    nanos.addAndGet(10);
+                    return "text";
+                },
+                nanos::get);
         CompletableFuture<byte[]> first = scrapes.scrape();
         CompletableFuture<byte[]> second = scrapes.scrape();
         goOn.countDown();
@@ -250,10 +256,10 @@ class MetricsServerTest {
         assertArrayEquals("text".getBytes(StandardCharsets.UTF_8), first.get());
         assertSame(first, second);
         assertEquals(1, begun.get());
-        await().until(() -> {
-            var _ = scrapes.scrape();
-            return begun.get() > 1;
-        });
+        nanos.addAndGet(39);
+        assertSame(first, scrapes.scrape());
+        nanos.addAndGet(1);
+        assertNotSame(first, scrapes.scrape());
     }
 
     @Test
