@@ -48,19 +48,21 @@ final class LocalCommands {
             throw new UsageException(
                     "needs " + Syntax.FILES + " PATH, or " + Syntax.CONFIG + " FILE for the configuration of an agent");
         }
+        Optional<AgentConfigReader.Result> configured = config.map(AgentConfigReader::read);
         boolean root = typed.environment().isRoot();
         Texts texts = typed.paths().read();
         ReadResult written = typed.environment().documents().parse(texts);
         MachineCheck machine = MachineCheck.of(typed::workspace, texts, written);
         ReadResult read = written.with(machine.errors());
         ImmutableList<Problem> errors = Stream.concat(
-                        read.errors().stream(), config.stream().flatMap(path -> refused(path, texts, written)))
+                        read.errors().stream(),
+                        configured.stream().flatMap(result -> refused(config.orElseThrow(), result, texts, written)))
                 .collect(ImmutableList.toImmutableList());
         ImmutableList<Problem> warnings = Stream.concat(
                         read.warnings().stream(),
-                        config.stream()
-                                .flatMap(path ->
-                                        doubtful(path, root, typed.environment().clock())))
+                        configured.stream()
+                                .flatMap(result -> doubtful(
+                                        config.orElseThrow(), result, root, typed.environment().clock())))
                 .collect(ImmutableList.toImmutableList());
         boolean empty = errors.isEmpty() && read.workloads().isEmpty() && !files.isEmpty();
         boolean valid = errors.isEmpty() && !empty;
@@ -92,8 +94,8 @@ final class LocalCommands {
     }
 
     /** What is wrong with the configuration of an agent, or with documents in its eyes. */
-    private static Stream<Problem> refused(Path path, Texts texts, ReadResult documents) {
-        AgentConfigReader.Result read = AgentConfigReader.read(path);
+    private static Stream<Problem> refused(
+            Path path, AgentConfigReader.Result read, Texts texts, ReadResult documents) {
         AgentConfig config = read.config();
         if (config == null) {
             return read.errors().stream();
@@ -107,10 +109,11 @@ final class LocalCommands {
     }
 
     /** What an agent would not obey where this configuration is now, which may be only a checkout of it; and what its log says, too. */
-    private static Stream<Problem> doubtful(Path path, boolean root, InstantSource clock) {
+    private static Stream<Problem> doubtful(
+            Path path, AgentConfigReader.Result read, boolean root, InstantSource clock) {
         Stream<Problem> open = AgentConfigReader.read(path, TrustedPath.of(root, ImmutableList.of())).errors().stream()
                 .filter(problem -> problem.kind() == Problem.Kind.UNTRUSTED);
-        AgentConfig config = AgentConfigReader.read(path).config();
+        AgentConfig config = read.config();
         if (config == null) {
             return open;
         }
