@@ -1,5 +1,7 @@
 package io.homeostat.desired.platform;
 
+import io.grpc.Codec;
+import io.grpc.DecompressorRegistry;
 import io.grpc.ManagedChannelBuilder;
 import io.grpc.Status;
 import io.grpc.netty.NettyChannelBuilder;
@@ -37,6 +39,10 @@ import org.jspecify.annotations.Nullable;
 public final class GrpcTransport implements AutoCloseable {
     /** A placeholder that is never connected to. */
     private static final UnixDomainSocketAddress ANY = UnixDomainSocketAddress.of("socket");
+
+    /** A packed message of some kilobytes may have megabytes. So servers are not told that they may pack any, and few would. */
+    private static final DecompressorRegistry NOTHING_PACKED =
+            DecompressorRegistry.emptyInstance().with(Codec.Identity.NONE, false);
 
     private final KeptMessages kept = new KeptMessages();
     private final FloodedPeers peers = new FloodedPeers();
@@ -90,6 +96,7 @@ public final class GrpcTransport implements AutoCloseable {
                         InetSocketAddress.class)
                 .eventLoopGroup(loop())
                 .withOption(ChannelOption.ALLOCATOR, UnpooledByteBufAllocator.DEFAULT)
+                .decompressorRegistry(NOTHING_PACKED)
                 .intercept(new BoundedMessages());
         return tls == null ? builder.usePlaintext() : builder.sslContext(tls);
     }
@@ -128,6 +135,7 @@ public final class GrpcTransport implements AutoCloseable {
                         UnixDomainSocketAddress.class)
                 // gRPC sets it on every channel, and a unix socket warns about it at each connection. Null removes it.
                 .withOption(ChannelOption.SO_KEEPALIVE, null)
+                .decompressorRegistry(NOTHING_PACKED)
                 // Servers reject the authority that gRPC would derive from a socket's path.
                 .overrideAuthority("localhost")
                 .usePlaintext();
@@ -136,6 +144,7 @@ public final class GrpcTransport implements AutoCloseable {
     private NettyChannelBuilder configured(NettyChannelBuilder builder) {
         return builder.eventLoopGroup(loop())
                 .withOption(ChannelOption.ALLOCATOR, UnpooledByteBufAllocator.DEFAULT)
+                .decompressorRegistry(NOTHING_PACKED)
                 .intercept(new BoundedMessages())
                 .directExecutor()
                 .disableRetry();

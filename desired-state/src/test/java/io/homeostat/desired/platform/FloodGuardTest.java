@@ -14,7 +14,11 @@ import io.grpc.CallOptions;
 import io.grpc.ManagedChannel;
 import io.grpc.ManagedChannelBuilder;
 import io.grpc.MethodDescriptor;
+import io.grpc.Metadata;
 import io.grpc.Server;
+import io.grpc.ServerCall;
+import io.grpc.ServerCallHandler;
+import io.grpc.ServerInterceptor;
 import io.grpc.ServerServiceDefinition;
 import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
@@ -240,6 +244,18 @@ class FloodGuardTest {
         }
     }
 
+    /** Of a few bytes they could make many. */
+    @Test
+    void serversAreNotAskedToPackWhatTheySend() throws Exception {
+        Path socket = directory.resolve("socket");
+        try (EchoServer server = new EchoServer(socket)) {
+            var _ = echo(transport.unix(socket), new byte[0]);
+            assertNull(server.asked.get(Metadata.Key.of("grpc-accept-encoding", Metadata.ASCII_STRING_MARSHALLER)));
+        } finally {
+            transport.close();
+        }
+    }
+
     @Test
     void manyCallsAreNoFlood() throws Exception {
         Path socket = directory.resolve("socket");
@@ -265,6 +281,7 @@ class FloodGuardTest {
     private static final class EchoServer implements AutoCloseable {
         private final QuietEventLoop loop = new QuietEventLoop("echo");
         private final Server server;
+        private volatile Metadata asked = new Metadata();
 
         EchoServer(Path socket) throws IOException {
             server = NettyServerBuilder.forAddress(UnixDomainSocketAddress.of(socket))
@@ -274,6 +291,14 @@ class FloodGuardTest {
                     .withChildOption(ChannelOption.SO_KEEPALIVE, null)
                     .flowControlWindow(2 * LARGE)
                     .maxInboundMessageSize(2 * LARGE)
+                    .intercept(new ServerInterceptor() {
+                        @Override
+                        public <Q, A> ServerCall.Listener<Q> interceptCall(
+                                ServerCall<Q, A> call, Metadata headers, ServerCallHandler<Q, A> next) {
+                            asked = headers;
+                            return next.startCall(call, headers);
+                        }
+                    })
                     .addService(ServerServiceDefinition.builder("test.Echo")
                             .addMethod(ECHO, ServerCalls.asyncUnaryCall((question, answer) -> {
                                 answer.onNext(question);

@@ -3,11 +3,17 @@ package io.homeostat.observe.goplugin;
 import com.github.benmanes.caffeine.cache.Ticker;
 import com.google.common.net.HostAndPort;
 import com.google.protobuf.Empty;
+import io.grpc.CallOptions;
 import io.grpc.Channel;
+import io.grpc.ClientCall;
+import io.grpc.ClientInterceptor;
+import io.grpc.ClientStreamTracer;
 import io.grpc.ConnectivityState;
 import io.grpc.Context;
 import io.grpc.ManagedChannel;
 import io.grpc.ManagedChannelBuilder;
+import io.grpc.Metadata;
+import io.grpc.MethodDescriptor;
 import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
 import io.grpc.health.v1.HealthCheckRequest;
@@ -41,7 +47,7 @@ public final class PluginConnection implements AutoCloseable {
      */
     private static final int LONGEST_MESSAGE = 8 << 20;
 
-    /** Messages of streams that are read at once; one of several KiB counts as one for each. A plugin may have printed 20 MiB. */
+    /** Messages that are read of streams at once; one of several KiB counts as one for each, and so do answers. A plugin may have printed 20 MiB. */
     static final int BURST = 20_000;
 
     private static final Duration PER_MESSAGE = Duration.ofMillis(1);
@@ -88,6 +94,7 @@ public final class PluginConnection implements AutoCloseable {
         this.channel = to(transport, handshake, sockets)
                 .overrideAuthority(AUTHORITY)
                 .maxInboundMessageSize(LONGEST_MESSAGE)
+                .intercept(new Counter())
                 .build();
         read();
     }
@@ -121,6 +128,26 @@ public final class PluginConnection implements AutoCloseable {
                 + " are connected to; install a release of it that listens on a unix socket");
     }
 
+    /** Has all messages of the plugin counted. */
+    private final class Counter implements ClientInterceptor {
+        private final ClientStreamTracer.Factory counting = new ClientStreamTracer.Factory() {
+            @Override
+            public ClientStreamTracer newClientStreamTracer(ClientStreamTracer.StreamInfo info, Metadata headers) {
+                return new ClientStreamTracer() {
+                    @Override
+                    public void inboundMessageRead(int number, long wireBytes, long unpackedBytes) {
+                        count(wireBytes);
+                    }
+                };
+            }
+        };
+
+        @Override
+        public <Q, A> ClientCall<Q, A> interceptCall(MethodDescriptor<Q, A> method, CallOptions options, Channel next) {
+            return next.newCall(method, options.withStreamTracerFactory(counting));
+        }
+    }
+
     /** For the services of the plugin; not to be shut down. */
     public Channel channel() {
         return channel;
@@ -130,10 +157,14 @@ public final class PluginConnection implements AutoCloseable {
         return channel.getState(false) == ConnectivityState.READY;
     }
 
-    /** Counts a message of one of the plugin's streams; returns how long the next message of this stream has to wait. */
-    synchronized Duration pace(int bytes) {
-        long now = ticker.read();
+    /** Counts a message of the plugin, by its length as it came: what is not known of it is left out, and takes time all the same. */
+    synchronized void count(long bytes) {
         budget.take(Math.max(1, bytes / COUNTED_AS_ONE));
+    }
+
+    /** Returns how long the next message of one of the plugin's streams has to wait. */
+    synchronized Duration pause() {
+        long now = ticker.read();
         return budget.available(now) > 0 ? Duration.ZERO : Duration.ofNanos(budget.nanosUntil(AT_ONCE, now));
     }
 

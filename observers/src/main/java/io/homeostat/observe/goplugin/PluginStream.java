@@ -1,6 +1,5 @@
 package io.homeostat.observe.goplugin;
 
-import com.google.protobuf.MessageLite;
 import io.grpc.Status;
 import io.grpc.stub.ClientCallStreamObserver;
 import io.grpc.stub.ClientResponseObserver;
@@ -16,7 +15,7 @@ import org.jspecify.annotations.Nullable;
  * @param <Q> the request
  * @param <A> the messages
  */
-public abstract class PluginStream<Q, A extends MessageLite> implements ClientResponseObserver<Q, A> {
+public abstract class PluginStream<Q, A> implements ClientResponseObserver<Q, A> {
     private final PluginConnection connection;
     private volatile @Nullable ClientCallStreamObserver<Q> call;
     private volatile boolean done;
@@ -53,8 +52,8 @@ public abstract class PluginStream<Q, A extends MessageLite> implements ClientRe
 
     @Override
     public final void onNext(A message) {
-        Duration pace = connection.pace(message.getSerializedSize());
         Duration least = received(message);
+        Duration pace = connection.pause();
         Duration pause = pace.compareTo(least) < 0 ? least : pace;
         if (pause.isZero()) {
             next();

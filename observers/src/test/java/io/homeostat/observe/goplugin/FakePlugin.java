@@ -167,12 +167,16 @@ public final class FakePlugin implements AutoCloseable {
                     .setChannel(channel)
                     .setData(ByteString.copyFrom(bytes, from, Math.min(CHUNK, bytes.length - from)))
                     .build();
-            synchronized (printed) {
-                if (readers.isEmpty()) {
-                    printed.add(data);
-                }
-                readers.forEach(reader -> reader.onNext(data));
+            print(data);
+        }
+    }
+
+    void print(StdioData data) {
+        synchronized (printed) {
+            if (readers.isEmpty()) {
+                printed.add(data);
             }
+            readers.forEach(reader -> reader.onNext(data));
         }
     }
 

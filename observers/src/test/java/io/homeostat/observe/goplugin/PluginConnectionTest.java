@@ -7,6 +7,8 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.github.benmanes.caffeine.cache.Ticker;
+import com.google.protobuf.ByteString;
+import com.google.protobuf.UnknownFieldSet;
 import io.grpc.CallOptions;
 import io.grpc.Context;
 import io.grpc.Status;
@@ -177,14 +179,35 @@ class PluginConnectionTest {
     void allStreamsOfAPluginHaveOnePace() throws Exception {
         AtomicLong now = new AtomicLong();
         try (PluginConnection connection = connection(now::get)) {
-            assertEquals(Duration.ZERO, connection.pace(5 << 20));
+            assertEquals(Duration.ZERO, pace(connection, 5 << 20));
             for (int i = (5 << 10) + 1; i < PluginConnection.BURST; i++) {
-                assertEquals(Duration.ZERO, connection.pace(30));
+                assertEquals(Duration.ZERO, pace(connection, 30));
             }
-            assertEquals(Duration.ofMillis(100), connection.pace(30));
-            assertEquals(Duration.ofMillis(1100), connection.pace(1000 << 10));
+            assertEquals(Duration.ofMillis(100), pace(connection, 30));
+            assertEquals(Duration.ofMillis(1100), pace(connection, 1000 << 10));
             now.addAndGet(Duration.ofSeconds(2).toNanos());
-            assertEquals(Duration.ZERO, connection.pace(30));
+            assertEquals(Duration.ZERO, pace(connection, 30));
+        }
+    }
+
+    @Test
+    void whatIsNotKnownOfAMessageCountsAsWell() throws Exception {
+        AtomicLong now = new AtomicLong();
+        UnknownFieldSet unknown = UnknownFieldSet.newBuilder()
+                .addField(
+                        1000,
+                        UnknownFieldSet.Field.newBuilder()
+                                .addLengthDelimited(ByteString.copyFrom(new byte[7 << 20]))
+                                .build())
+                .build();
+        try (FakePlugin plugin = FakePlugin.on(socket());
+                PluginConnection connection = connection(now::get)) {
+            assertEquals(Duration.ZERO, connection.pause());
+            for (int i = 0; i < 3; i++) {
+                plugin.print(StdioData.newBuilder().setUnknownFields(unknown).build());
+            }
+
+            soon().until(() -> !connection.pause().isZero());
         }
     }
 
@@ -414,5 +437,10 @@ class PluginConnectionTest {
                     CallOptions.DEFAULT,
                     PluginInfoRequest.getDefaultInstance());
         }
+    }
+
+    private static Duration pace(PluginConnection connection, int bytes) {
+        connection.count(bytes);
+        return connection.pause();
     }
 }
