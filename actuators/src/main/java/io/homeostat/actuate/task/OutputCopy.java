@@ -52,6 +52,9 @@ public final class OutputCopy {
     /** More than this of a source is not kept: the logs of a workload have 50 MiB. */
     static final long BACKLOG = 64 << 20;
 
+    /** That copy all that is kept of both sources, and what is in no pass by itself. */
+    private static final int MOST_PASSES = (int) (OutputState.SOURCES * BACKLOG / PASS) + OutputState.SOURCES;
+
     /** Between passes nobody needs one. */
     private static final ByteBuffer NONE = ByteBuffer.allocate(0);
 
@@ -196,8 +199,9 @@ public final class OutputCopy {
     }
 
     private void finishInTurn() throws IOException {
+        // Somebody else may go on writing: a process that the task has let in, or its driver.
         boolean more = true;
-        while (more) {
+        for (int passes = 0; more && passes < MOST_PASSES; passes++) {
             more = pass(true, PASS);
         }
         // The state last: without it nobody knows what the others are.

@@ -4,6 +4,7 @@ import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.github.benmanes.caffeine.cache.Ticker;
@@ -17,6 +18,7 @@ import io.homeostat.actuate.task.OutputCopy.Places;
 import io.homeostat.desired.state.history.FailureCause;
 import io.homeostat.observe.process.SparseFile;
 import java.io.IOException;
+import java.lang.reflect.Proxy;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.charset.StandardCharsets;
@@ -309,6 +311,25 @@ class OutputCopyTest {
         }
         output.finish();
         assertEquals("first, not ended\nsecond\n", log());
+    }
+
+    @Test
+    void whoGoesOnWritingKeepsItFromNoEnd() throws Exception {
+        output.begin();
+        byte[] more = "x".repeat(511).concat("\n").repeat(1 << 10).getBytes(StandardCharsets.UTF_8);
+        Files.write(places.out(), more);
+        OutputSteps kernel = OutputSteps.ofTheKernel();
+        OutputCopy outrun = output((OutputSteps) Proxy.newProxyInstance(
+                OutputSteps.class.getClassLoader(), new Class<?>[] {OutputSteps.class}, (_, step, arguments) -> {
+                    if (step.getName().equals("write")) {
+                        Files.write(places.out(), more, StandardOpenOption.APPEND);
+                    }
+                    return step.invoke(kernel, arguments);
+                }));
+
+        assertTimeoutPreemptively(DEADLINE, outrun::finish);
+
+        assertFalse(Files.exists(places.out()));
     }
 
     @Test
