@@ -13,6 +13,8 @@ import io.homeostat.desired.remote.LargeSetLock;
 import io.homeostat.desired.remote.SetFetcher.Fetched;
 import io.homeostat.desired.state.StoreException;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Optional;
 import java.util.TreeMap;
 import java.util.concurrent.BlockingQueue;
@@ -36,6 +38,9 @@ final class EtcdFollower implements Runnable {
 
     /** Bytes of how rollouts stand, about. A machine of a fleet of thousands is told some kilobytes of each. */
     static final long MOST_KEPT = 20 << 20;
+
+    /** After a change of rollouts. */
+    private static final Duration PAUSE = Duration.ofSeconds(1);
 
     /** How often it is asked whether it is still there, and nothing was missed. */
     static final Duration LOOK = Duration.ofMinutes(1);
@@ -134,6 +139,11 @@ final class EtcdFollower implements Runnable {
         private final BlockingQueue<Told> told = new LinkedBlockingQueue<>();
         private final AtomicLong waiting = new AtomicLong();
         private final TreeMap<String, Entry> states = new TreeMap<>();
+
+        /** The set that was told and is not taken yet; null when it was removed. */
+        private @Nullable Entry set;
+
+        private boolean setChanged;
         private boolean answered;
         private long seenUpTo;
 
@@ -143,10 +153,11 @@ final class EtcdFollower implements Runnable {
                     Watching _ = etcd.watch(keys.rollouts(), listed.rollouts(), this)) {
                 while (true) {
                     Told next = told.poll(SetPoller.jittered(look, random).toMillis(), TimeUnit.MILLISECONDS);
-                    switch (next) {
-                        case null -> seenUpTo = list().lower();
-                        case Told.Changed changed -> changed(changed);
-                        case Told.Ended ended -> throw ended.failure();
+                    if (next == null) {
+                        seenUpTo = list().lower();
+                    } else if (changed(next)) {
+                        // Each change of one has all of them stored. What comes meanwhile is taken together.
+                        Thread.sleep(PAUSE);
                     }
                 }
             }
@@ -170,10 +181,34 @@ final class EtcdFollower implements Runnable {
             return new Revisions(sets.revision(), listed.revision());
         }
 
-        private void changed(Told.Changed changed) throws KeyValuesException, InterruptedException {
-            waiting.addAndGet(-changed.bytes());
-            boolean setChanged = false;
-            @Nullable Entry set = null;
+        /** Takes what was told, with all that waits. Returns whether rollouts have changed. */
+        private boolean changed(Told first) throws KeyValuesException, InterruptedException {
+            List<Told> all = new ArrayList<>();
+            all.add(first);
+            told.drainTo(all);
+            boolean statesChanged = false;
+            for (Told each : all) {
+                switch (each) {
+                    case Told.Changed changed -> {
+                        waiting.addAndGet(-changed.bytes());
+                        statesChanged |= note(changed);
+                    }
+                    case Told.Ended ended -> throw ended.failure();
+                }
+            }
+            if (statesChanged) {
+                tellRollouts();
+            }
+            if (setChanged) {
+                setChanged = false;
+                tellSet(set);
+                set = null;
+            }
+            return statesChanged;
+        }
+
+        /** Returns whether rollouts have changed. */
+        private boolean note(Told.Changed changed) {
             boolean statesChanged = false;
             for (Entry entry : changed.put()) {
                 if (entry.modified() <= seenUpTo) {
@@ -195,12 +230,7 @@ final class EtcdFollower implements Runnable {
                     statesChanged = true;
                 }
             }
-            if (statesChanged) {
-                tellRollouts();
-            }
-            if (setChanged) {
-                tellSet(set);
-            }
+            return statesChanged;
         }
 
         /** What a watch tells is bounded here, and what is listed is bounded more closely. */

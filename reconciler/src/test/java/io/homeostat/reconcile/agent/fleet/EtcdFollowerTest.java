@@ -221,6 +221,20 @@ final class EtcdFollowerTest {
     }
 
     @Test
+    void changesOfRolloutsThatComeTogetherAreToldTogether() {
+        follow(EtcdFollower.LOOK);
+        await().atMost(PATIENCE).until(() -> etcd.watches() == 2);
+        int before = states.size();
+
+        for (int i = 0; i < 1000; i++) {
+            etcd.put(KEYS.rollout("web"), ByteString.copyFromUtf8(Integer.toString(i)));
+        }
+
+        await().atMost(PATIENCE).until(() -> "999".equals(states.getLast().get("web")));
+        assertTrue(states.size() - before < 100, () -> states.size() + " times");
+    }
+
+    @Test
     void rolloutsThatTakeTooMuchMemoryAreAProblemUntilTheyAreGone() {
         etcd.put(KEYS.set(), PublishedSourceTest.set("", 7, "web").content());
         follow(EtcdFollower.LOOK);
