@@ -20,6 +20,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.ReentrantLock;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -34,28 +35,33 @@ final class EarlyTrees implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(EarlyTrees.class);
 
     /** Each takes 2.5 MB of the heap, and more with its entries, until it is taken, and a hundred may be downloaded at once. */
-    static final int AT_ONCE = 6;
+    static final int AT_ONCE = 4;
 
     /** Nobody vouches for an archive that is arriving. One with more entries, of which each takes some 500 bytes, is unpacked later. */
-    static final int MAX_ENTRIES = 10_000;
+    static final int MAX_ENTRIES = 5_000;
 
     private final Layout layout;
     private final Disk disk;
     private final Duration keep;
+    private final ReentrantLock large;
     private final AtomicLong number = new AtomicLong();
     private final Semaphore room = new Semaphore(AT_ONCE);
     private final ConcurrentMap<String, Early> trees = new ConcurrentHashMap<>();
 
-    /** @param keep how long a tree is kept that nobody takes, as when something else has been declared meanwhile */
-    EarlyTrees(Layout layout, Disk disk, Duration keep) {
+    /**
+     * @param keep how long a tree is kept that nobody takes, as when something else has been declared meanwhile
+     * @param large held by whoever needs much memory; nothing is begun meanwhile
+     */
+    EarlyTrees(Layout layout, Disk disk, Duration keep, ReentrantLock large) {
+        this.large = large;
         this.layout = layout;
         this.disk = disk;
         this.keep = keep;
     }
 
-    /** Begins to unpack an archive that is arriving, unless somebody does so already or too many arrive. Closes it. */
+    /** Begins to unpack an archive that is arriving, unless somebody does so already, too many arrive, or there is no memory for it now. Closes it. */
     void begin(ArrivingArchive archive, Path destination, UnpackLimits limits) {
-        if (!room.tryAcquire()) {
+        if (large.isLocked() || !room.tryAcquire()) {
             archive.close();
             return;
         }

@@ -25,6 +25,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.Semaphore;
+import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -37,7 +38,7 @@ import org.slf4j.LoggerFactory;
 public final class Unpacker implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(Unpacker.class);
     /**
-     * An entry takes some 500 bytes of the heap until its archive is unpacked, and one of a zip three times as much: those of these take 30 MB
+     * An entry takes some 500 bytes of the heap until its archive is unpacked, and one of a zip three times as much: those of these take 15 MB
      * together, beside up to 130 MB of one archive with many.
      */
     private static final int FEW_AT_ONCE = 2;
@@ -50,8 +51,8 @@ public final class Unpacker implements AutoCloseable {
     private final ArchiveStore archives;
     private final EarlyTrees earlyTrees;
     private final int manyEntries;
+    private final ReentrantLock large;
     private final Semaphore fewAtOnce = new Semaphore(FEW_AT_ONCE, true);
-    private final Semaphore manyAtOnce = new Semaphore(1, true);
 
     /** @param limits asked for each archive, since the configuration can change */
     public Unpacker(Layout layout, Supplier<UnpackLimits> limits) {
@@ -59,17 +60,23 @@ public final class Unpacker implements AutoCloseable {
     }
 
     public Unpacker(Layout layout, Supplier<UnpackLimits> limits, Disk disk) {
-        this(layout, limits, disk, EarlyTrees.MAX_ENTRIES);
+        this(layout, limits, disk, EarlyTrees.MAX_ENTRIES, new ReentrantLock(true));
+    }
+
+    /** @param large held while an archive of many entries is unpacked, and by whoever else needs much memory */
+    public Unpacker(Layout layout, Supplier<UnpackLimits> limits, ReentrantLock large) {
+        this(layout, limits, new LocalDisk(), EarlyTrees.MAX_ENTRIES, large);
     }
 
     /** @param manyEntries archives with more are unpacked one after the other */
-    Unpacker(Layout layout, Supplier<UnpackLimits> limits, Disk disk, int manyEntries) {
+    Unpacker(Layout layout, Supplier<UnpackLimits> limits, Disk disk, int manyEntries, ReentrantLock large) {
         this.manyEntries = manyEntries;
+        this.large = large;
         this.layout = layout;
         this.limits = limits;
         this.disk = disk;
         this.archives = new ArchiveStore(layout, disk);
-        this.earlyTrees = new EarlyTrees(layout, disk, KEEP_EARLY_TREES);
+        this.earlyTrees = new EarlyTrees(layout, disk, KEEP_EARLY_TREES, large);
     }
 
     /**
@@ -235,14 +242,22 @@ public final class Unpacker implements AutoCloseable {
         UnpackLimits all = limits.get();
         UnpackLimits few = all.withEntries(manyEntries);
         UnpackBudget budget = budget(few, key, staged);
+        fewAtOnce.acquire();
         try {
-            return fromCache(key, staged, budget, fewAtOnce, entryPoint, what);
+            return fromCache(key, staged, budget, entryPoint, what);
         } catch (RefusedArchive e) {
             if (!budget.isExceeded() || few.equals(all)) {
                 throw e;
             }
-            disk.deleteTree(staged);
-            return fromCache(key, staged, budget(all, key, staged), manyAtOnce, entryPoint, what);
+        } finally {
+            fewAtOnce.release();
+        }
+        disk.deleteTree(staged);
+        large.lockInterruptibly();
+        try {
+            return fromCache(key, staged, budget(all, key, staged), entryPoint, what);
+        } finally {
+            large.unlock();
         }
     }
 
@@ -250,19 +265,13 @@ public final class Unpacker implements AutoCloseable {
         return new UnpackBudget(bounds, Files.size(layout.archive(key)), () -> disk.usableBytes(staged));
     }
 
-    private String fromCache(
-            String key, Path staged, UnpackBudget budget, Semaphore turns, @Nullable String entryPoint, String what)
+    private String fromCache(String key, Path staged, UnpackBudget budget, @Nullable String entryPoint, String what)
             throws IOException, ActuationFailure, RefusedArchive, InterruptedException {
-        turns.acquire();
-        try {
-            disk.makeDirectories(staged);
-            return files(
-                    UnpackedTree.of((tree, bounds) -> read(layout.archive(key), tree, bounds), staged, budget, disk),
-                    entryPoint,
-                    what);
-        } finally {
-            turns.release();
-        }
+        disk.makeDirectories(staged);
+        return files(
+                UnpackedTree.of((tree, bounds) -> read(layout.archive(key), tree, bounds), staged, budget, disk),
+                entryPoint,
+                what);
     }
 
     private static void read(Path archive, StagedTree tree, UnpackBudget budget)

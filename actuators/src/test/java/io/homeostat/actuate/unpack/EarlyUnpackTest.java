@@ -23,6 +23,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
+import java.util.concurrent.locks.ReentrantLock;
 import java.util.stream.Stream;
 import java.util.zip.GZIPOutputStream;
 import org.apache.commons.compress.archivers.tar.TarArchiveEntry;
@@ -209,7 +210,8 @@ final class EarlyUnpackTest extends UnpackTestBed {
         byte[] archive = large();
         String key = Machine.sha256(archive);
         Arrival arrival = new Arrival(key, archive.length);
-        try (EarlyTrees trees = new EarlyTrees(machine.layout(), new LocalDisk(), Duration.ofMillis(1))) {
+        try (EarlyTrees trees =
+                new EarlyTrees(machine.layout(), new LocalDisk(), Duration.ofMillis(1), new ReentrantLock())) {
             trees.begin(arrival.archive, machine.layout().installs(ID), UnpackLimits.DEFAULT);
             arrival.append(archive, 0, archive.length);
             awaitTrees(1);

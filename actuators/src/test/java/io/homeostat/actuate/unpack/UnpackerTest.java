@@ -30,6 +30,7 @@ import java.util.concurrent.Future;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.ReentrantLock;
 import org.junit.jupiter.api.Test;
 
 /** When something is unpacked, and what is there before, meanwhile and afterwards. */
@@ -118,7 +119,8 @@ final class UnpackerTest extends UnpackTestBed {
                         }
                     }
                 },
-                20);
+                20,
+                new ReentrantLock(true));
         try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
             List<Future<?>> large = new ArrayList<>();
             WorkloadId other = WorkloadId.plugin("other");

@@ -13,8 +13,17 @@ public final class LargeSetLock {
     /** The most bytes of a set that is read without the lock. */
     static final int SMALL = 1 << 20;
 
-    // Fair: a source that has another large set each time keeps no other one out.
-    private final ReentrantLock lock = new ReentrantLock(true);
+    private final ReentrantLock lock;
+
+    /** A lock of its own. */
+    public LargeSetLock() {
+        this(new ReentrantLock(true));
+    }
+
+    /** @param lock that is held also for other work */
+    public LargeSetLock(ReentrantLock lock) {
+        this.lock = lock;
+    }
 
     /** Acquires the lock unless the current thread holds it. */
     void acquire() throws InterruptedException {

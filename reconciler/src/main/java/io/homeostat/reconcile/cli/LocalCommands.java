@@ -62,7 +62,10 @@ final class LocalCommands {
                         read.warnings().stream(),
                         configured.stream()
                                 .flatMap(result -> doubtful(
-                                        config.orElseThrow(), result, root, typed.environment().clock())))
+                                        config.orElseThrow(),
+                                        result,
+                                        root,
+                                        typed.environment().clock())))
                 .collect(ImmutableList.toImmutableList());
         boolean empty = errors.isEmpty() && read.workloads().isEmpty() && !files.isEmpty();
         boolean valid = errors.isEmpty() && !empty;

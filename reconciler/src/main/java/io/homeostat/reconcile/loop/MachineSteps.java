@@ -17,6 +17,7 @@ import io.homeostat.actuate.unpack.Unpacker;
 import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.model.Lifecycle;
 import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.platform.LargeWork;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.Instance.Phase;
@@ -80,7 +81,7 @@ public final class MachineSteps implements StepExecutor, AutoCloseable {
         this.clock = clock;
         this.downloader = new Downloader(layout, () -> archives.get().download());
         this.signatures = new SignatureCheck(layout, () -> archives.get().trust());
-        this.unpacker = new Unpacker(layout, () -> archives.get().unpack());
+        this.unpacker = new Unpacker(layout, () -> archives.get().unpack(), LargeWork.LOCK);
         this.progress = progress;
         this.activator = new Activator(layout);
         this.garbage = new GarbageCollector(layout);

@@ -11,6 +11,7 @@ import io.homeostat.desired.fleet.SetReader;
 import io.homeostat.desired.fleet.SetSelection;
 import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.model.SourceName;
+import io.homeostat.desired.platform.LargeWork;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.platform.MetadataServer;
 import io.homeostat.desired.remote.BucketClient;
@@ -59,7 +60,7 @@ public final class PublishedSources implements AutoCloseable {
     private final Member member;
     private final Function<AgentConfig.Etcd, KeyValues> etcd;
     /** Of all sources, also of those that are not configured any more and not ended yet. */
-    private final LargeSetLock large = new LargeSetLock();
+    private final LargeSetLock large = new LargeSetLock(LargeWork.LOCK);
 
     private final List<Thread> threads = new ArrayList<>();
     /** What agent.yaml names, also while {@link #sources} does not have all of it yet. */
