@@ -27,7 +27,7 @@ public record UnpackLimits(long maxBytes, int maxEntries, long reserveBytes) {
     /** Bytes of memory for the directory of a zip: for each possible entry, and at least. */
     private static final int ZIP_ENTRY = 1 << 10;
 
-    private static final long LEAST_ZIP_DIRECTORY = 1 << 20;
+    private static final long LEAST_ZIP_DIRECTORY = 256 << 10;
 
     /** Of a small heap; enough for 100,000 entries. */
     private static final long MOST_ZIP_DIRECTORY = 96L << 20;

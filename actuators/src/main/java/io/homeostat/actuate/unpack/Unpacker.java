@@ -1,5 +1,6 @@
 package io.homeostat.actuate.unpack;
 
+import com.google.common.collect.ImmutableList;
 import io.homeostat.actuate.ActuationFailure;
 import io.homeostat.actuate.Disk;
 import io.homeostat.actuate.Interruption;
@@ -37,11 +38,16 @@ import org.slf4j.LoggerFactory;
  */
 public final class Unpacker implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(Unpacker.class);
+    /** An archive with so many entries takes less than half a megabyte. */
+    private static final int FEW_ENTRIES = 250;
+
+    private static final int FEW_AT_ONCE = 40;
+
     /**
      * An entry takes some 500 bytes of the heap until its archive is unpacked, and one of a zip three times as much: those of these take 15 MB
-     * together, beside up to 130 MB of one archive with many.
+     * together, beside up to 130 MB of one archive with more.
      */
-    private static final int FEW_AT_ONCE = 2;
+    private static final int SOME_AT_ONCE = 2;
 
     private static final Duration KEEP_EARLY_TREES = Duration.ofMinutes(1);
 
@@ -50,9 +56,11 @@ public final class Unpacker implements AutoCloseable {
     private final Disk disk;
     private final ArchiveStore archives;
     private final EarlyTrees earlyTrees;
-    private final int manyEntries;
+    private final ImmutableList<Turns> turns;
     private final ReentrantLock large;
-    private final Semaphore fewAtOnce = new Semaphore(FEW_AT_ONCE, true);
+
+    /** How many archives are unpacked at once of those that have so many entries at most. */
+    private record Turns(int entries, Semaphore atOnce) {}
 
     /** @param limits asked for each archive, since the configuration can change */
     public Unpacker(Layout layout, Supplier<UnpackLimits> limits) {
@@ -70,7 +78,9 @@ public final class Unpacker implements AutoCloseable {
 
     /** @param manyEntries archives with more are unpacked one after the other */
     Unpacker(Layout layout, Supplier<UnpackLimits> limits, Disk disk, int manyEntries, ReentrantLock large) {
-        this.manyEntries = manyEntries;
+        this.turns = ImmutableList.of(
+                new Turns(Math.min(FEW_ENTRIES, manyEntries), new Semaphore(FEW_AT_ONCE, true)),
+                new Turns(manyEntries, new Semaphore(SOME_AT_ONCE, true)));
         this.large = large;
         this.layout = layout;
         this.limits = limits;
@@ -236,23 +246,28 @@ public final class Unpacker implements AutoCloseable {
         }
     }
 
-    /** Which archives have many entries is known only when they are unpacked. Those begin again, so that others do not wait for them. */
+    /**
+     * How many entries an archive has is known only when it is unpacked. One that has more than others of its turn may begins again in the next,
+     * so that small ones do not wait for large ones.
+     */
     private String fromCache(String key, Path staged, @Nullable String entryPoint, String what)
             throws IOException, ActuationFailure, RefusedArchive, InterruptedException {
         UnpackLimits all = limits.get();
-        UnpackLimits few = all.withEntries(manyEntries);
-        UnpackBudget budget = budget(few, key, staged);
-        fewAtOnce.acquire();
-        try {
-            return fromCache(key, staged, budget, entryPoint, what);
-        } catch (RefusedArchive e) {
-            if (!budget.isExceeded() || few.equals(all)) {
-                throw e;
+        for (Turns turn : turns) {
+            UnpackLimits some = all.withEntries(turn.entries());
+            UnpackBudget budget = budget(some, key, staged);
+            turn.atOnce().acquire();
+            try {
+                return fromCache(key, staged, budget, entryPoint, what);
+            } catch (RefusedArchive e) {
+                if (!budget.isExceeded() || some.equals(all)) {
+                    throw e;
+                }
+            } finally {
+                turn.atOnce().release();
             }
-        } finally {
-            fewAtOnce.release();
+            disk.deleteTree(staged);
         }
-        disk.deleteTree(staged);
         large.lockInterruptibly();
         try {
             return fromCache(key, staged, budget(all, key, staged), entryPoint, what);
