@@ -9,7 +9,7 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A stream of messages of a plugin, requested one at a time. All streams of one plugin have a pace ({@link PluginConnection#pace}): to send
+ * A stream of messages of a plugin, requested one at a time. All streams of one plugin have a pace ({@link PluginConnection#pause}): to send
  * messages costs a plugin far less than to read them costs us. The windows of HTTP/2 hold up a plugin that sends more.
  *
  * @param <Q> the request

@@ -22,6 +22,7 @@ import java.time.Clock;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.Map;
+import java.util.Objects;
 import java.util.TreeMap;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -44,7 +45,9 @@ class BucketReportsTest {
                     .forEach(key -> listing.append("<Contents><Key>")
                             .append(key)
                             .append("</Key><LastModified>2026-11-20T11:59:00Z</LastModified></Contents>"));
-            byte[] content = name.isEmpty() ? listing.toString().getBytes(UTF_8) : objects.get(name);
+            byte[] content = name.isEmpty()
+                    ? listing.toString().getBytes(UTF_8)
+                    : Objects.requireNonNull(objects.get(name), name);
             exchange.getResponseHeaders().add("Date", "Fri, 20 Nov 2026 12:00:00 GMT");
             exchange.getResponseHeaders().add("x-goog-generation", "1");
             exchange.sendResponseHeaders(200, content.length);
@@ -108,8 +111,8 @@ class BucketReportsTest {
     void reportsAreBoundedTogether() throws Exception {
         machine("a");
 
-        assertTrue(read(-1).problems()
-                .get("gs://bucket/reports/a.json")
-                .startsWith("can't be read: all before it take more memory"));
+        String problem = read(-1).problems().values().iterator().next();
+
+        assertTrue(problem.startsWith("can't be read: all before it take more memory"), problem);
     }
 }
