@@ -121,6 +121,12 @@ public final class DriverSession implements AutoCloseable {
     /** The last second that a Timestamp may have, that of the year 9999. */
     private static final long LAST_SECOND = 253_402_300_799L;
 
+    /** Bytes of a handle, which is in memory as long as its task runs, beside what it says of the task. Those of Nomad's drivers are far smaller. */
+    private static final int LONGEST_HANDLE = 64 << 10;
+
+    /** How often a handle may have the configuration of its task: drivers put it into their own part, too, in another form. */
+    private static final int HANDLE_CONFIGS = 4;
+
     /** Between two attempts to read a driver's fingerprint. */
     private static final Backoff REOPEN = Backoff.doubling(Duration.ofSeconds(5), Duration.ofMinutes(2));
 
@@ -536,6 +542,14 @@ public final class DriverSession implements AutoCloseable {
         StartTaskResponse response = started(request, timeout);
         if (!response.hasHandle()) {
             throw new DriverFailure("StartTask was answered without a handle, so the task could not be found again");
+        }
+        int kept = response.getHandle().getSerializedSize()
+                + response.getNetworkOverride().getSerializedSize();
+        int most = LONGEST_HANDLE + HANDLE_CONFIGS * task.getSerializedSize();
+        if (kept > most) {
+            destroyTask(task.getId(), LATE);
+            throw new DriverFailure("StartTask was answered with a handle of " + (kept >> 10) + " KiB, of which "
+                    + (most >> 10) + " are kept for this task; it was destroyed");
         }
         return response;
     }

@@ -12,6 +12,7 @@ import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
 import com.google.common.collect.Iterables;
 import io.grpc.Status;
+import com.google.protobuf.ByteString;
 import io.homeostat.actuate.ActuationFailure;
 import io.homeostat.desired.state.Identity;
 import io.homeostat.desired.state.Instance;
@@ -323,6 +324,22 @@ class TaskLaunchTest extends TaskTestBed {
 
         assertEquals(Kind.CONTENT, failed("").failureCause().kind());
 
+        assertFalse(isStartUnanswered());
+    }
+
+    /** It would be in memory as long as the task runs. */
+    @Test
+    void aHandleThatIsTooLargeIsNotKeptAndItsTaskDestroyed() {
+        bench.driver.answering(
+                "StartTask",
+                StartTaskResponse.newBuilder()
+                        .setHandle(TaskHandle.newBuilder().setDriverState(ByteString.copyFrom(new byte[200 << 10])))
+                        .build());
+
+        ActuationFailure failure = failed("");
+
+        assertTrue(String.valueOf(failure.getMessage()).contains("a handle of 200 KiB"), failure.getMessage());
+        assertTrue(bench.driver.calls.stream().anyMatch(call -> call.startsWith("DestroyTask")), bench.driver.calls::toString);
         assertFalse(isStartUnanswered());
     }
 
