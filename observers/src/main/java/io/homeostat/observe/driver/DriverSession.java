@@ -121,6 +121,9 @@ public final class DriverSession implements AutoCloseable {
     /** The last second that a Timestamp may have, that of the year 9999. */
     private static final long LAST_SECOND = 253_402_300_799L;
 
+    /** Bytes of a schema, which is in memory as long as its driver runs; Nomad's largest has some 20 KB. */
+    private static final int LONGEST_SCHEMA = 256 << 10;
+
     /** Bytes of a handle, which is in memory as long as its task runs, beside what it says of the task. Those of Nomad's drivers are far smaller. */
     private static final int LONGEST_HANDLE = 64 << 10;
 
@@ -380,7 +383,11 @@ public final class DriverSession implements AutoCloseable {
 
     /** What it is configured with itself. */
     public Spec configSchema(Duration timeout) throws DriverFailure, InterruptedException {
-        return call("ConfigSchema", timeout, base, stub -> stub.configSchema(ConfigSchemaRequest.getDefaultInstance()))
+        return call(
+                        "ConfigSchema",
+                        timeout,
+                        base.withMaxInboundMessageSize(LONGEST_SCHEMA),
+                        stub -> stub.configSchema(ConfigSchemaRequest.getDefaultInstance()))
                 .getSpec();
     }
 
@@ -391,7 +398,7 @@ public final class DriverSession implements AutoCloseable {
             known = call(
                             "TaskConfigSchema",
                             timeout,
-                            driver,
+                            driver.withMaxInboundMessageSize(LONGEST_SCHEMA),
                             stub -> stub.taskConfigSchema(TaskConfigSchemaRequest.getDefaultInstance()))
                     .getSpec();
             taskSchema = known;
