@@ -42,9 +42,6 @@ public final class GuestProbes {
     /** An id that nobody has, and that any agent takes for one. */
     private static final String NOBODY = "homeostat-nobody";
 
-    /** Bytes of an answer. Once it is read, one that consists of the smallest parts takes 30 times as much. */
-    private static final int LONGEST_ANSWER = 512 << 10;
-
     private final GuestConnection connection;
     private final Duration timeout;
 
@@ -227,7 +224,6 @@ public final class GuestProbes {
     private static AgentServiceBlockingStub agent(TtrpcChannel channel, Deadline deadline) {
         return AgentServiceGrpc.newBlockingStub(channel)
                 .withDeadline(deadline)
-                .withMaxInboundMessageSize(LONGEST_ANSWER)
                 .withOption(TtrpcChannel.TELL_DEADLINE, true);
     }
 
