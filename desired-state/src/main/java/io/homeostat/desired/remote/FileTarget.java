@@ -2,16 +2,17 @@ package io.homeostat.desired.remote;
 
 import com.google.protobuf.ByteString;
 import io.homeostat.desired.fleet.SetFile;
+import io.homeostat.desired.platform.NewFile;
 import io.homeostat.desired.remote.SetFetcher.Fetched;
 import io.homeostat.desired.yaml.IoReason;
 import java.io.IOException;
 import java.io.InputStream;
+import java.nio.channels.Channels;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
-import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.Optional;
 
@@ -54,14 +55,14 @@ public final class FileTarget implements SetTarget {
             return false;
         }
         try {
-            Path part = Files.createTempFile(file.toAbsolutePath().getParent(), "." + file.getFileName(), ".part");
+            Path part = NewFile.beside(file);
             try {
-                // As readable as web servers need it: what is in it is not secret from those who fetch it.
-                Files.setPosixFilePermissions(part, PosixFilePermissions.fromString("rw-r--r--"));
-                Files.write(part, set.bytes());
-                try (FileChannel written = FileChannel.open(part, StandardOpenOption.WRITE)) {
-                    written.force(true);
+                try (FileChannel out = NewFile.create(part)) {
+                    Channels.newOutputStream(out).write(set.bytes());
+                    out.force(true);
                 }
+                // As readable as web servers need it: what is in it is not secret from those who fetch it.
+                NewFile.permit(part, PosixFilePermissions.fromString("rw-r--r--"));
                 Files.move(part, file, StandardCopyOption.ATOMIC_MOVE);
                 return true;
             } finally {

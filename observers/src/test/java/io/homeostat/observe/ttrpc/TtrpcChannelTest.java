@@ -259,11 +259,9 @@ class TtrpcChannelTest {
     @Test
     void tooLongAnAnswerIsOneCallsErrorAndTheLongestIsNone() throws Exception {
         Future<HealthCheckResponse> tooLong = check();
-        Future<StringValue> longest =
-                ClientCalls.futureUnaryCall(
-                        channel.newCall(
-                                Methods.ECHO, CallOptions.DEFAULT.withMaxInboundMessageSize(Frame.LONGEST)),
-                        StringValue.of("?"));
+        Future<StringValue> longest = ClientCalls.futureUnaryCall(
+                channel.newCall(Methods.ECHO, CallOptions.DEFAULT.withMaxInboundMessageSize(Frame.LONGEST)),
+                StringValue.of("?"));
         peer.receive();
         peer.receive();
         // Status, the field of the payload with its length of four bytes, and the same of the message in it.

@@ -5,6 +5,7 @@ import com.google.common.collect.ImmutableSet;
 import com.google.common.collect.Sets;
 import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.platform.Layout;
+import io.homeostat.desired.platform.NewFile;
 import io.homeostat.desired.yaml.AgentConfigReader;
 import io.homeostat.desired.yaml.DocumentCodec;
 import io.homeostat.desired.yaml.Problem;
@@ -22,14 +23,13 @@ import io.homeostat.reconcile.command.environment.UserDirectories;
 import io.homeostat.reconcile.secrets.SecretMask;
 import java.io.IOException;
 import java.io.OutputStream;
+import java.nio.channels.Channels;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
-import java.nio.file.StandardOpenOption;
-import java.nio.file.attribute.PosixFilePermissions;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
@@ -93,9 +93,9 @@ record DiagnosticsFile(Invocation typed) {
 
     private void write(Path whole) throws IOException, InterruptedException {
         Path part = whole.resolveSibling(whole.getFileName() + ".part");
-        Files.createFile(part, PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------")));
+        OutputStream created = Channels.newOutputStream(NewFile.create(part));
         try {
-            try (OutputStream out = Files.newOutputStream(part, StandardOpenOption.WRITE)) {
+            try (OutputStream out = created) {
                 collect(out);
             }
             Files.move(part, whole);

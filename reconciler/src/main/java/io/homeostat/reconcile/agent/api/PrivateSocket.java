@@ -1,7 +1,9 @@
 package io.homeostat.reconcile.agent.api;
 
+import io.homeostat.desired.platform.TrustedPath;
 import java.io.IOException;
 import java.net.UnixDomainSocketAddress;
+import java.nio.file.AccessDeniedException;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
@@ -11,6 +13,7 @@ import java.nio.file.StandardCopyOption;
 import java.nio.file.attribute.BasicFileAttributes;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.Objects;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -30,7 +33,7 @@ public final class PrivateSocket implements AutoCloseable {
     /**
      * Finds out whether it can be made.
      *
-     * @throws IOException when the place is taken, or no socket can be made there; says why
+     * @throws IOException when the place is taken, no socket can be made there, or others could exchange it; says why
      */
     public static PrivateSocket prepare(Path place) throws IOException {
         switch (new SocketFile(place).occupant()) {
@@ -40,6 +43,14 @@ public final class PrivateSocket implements AutoCloseable {
             case NO_SOCKET -> throw new FileAlreadyExistsException(place + " is in the way and no socket");
         }
         Path parent = Objects.requireNonNull(place.toAbsolutePath().getParent(), "a socket needs a directory");
+        Optional<TrustedPath.Objection> objection = TrustedPath.objectionOfRoot(parent);
+        if (objection.isPresent()) {
+            // They could lead what is done with it by its name elsewhere.
+            throw new AccessDeniedException(
+                    place.toString(),
+                    null,
+                    objection.get().why() + "; have the socket in a directory that only root can change, as in /run");
+        }
         return new PrivateSocket(
                 place,
                 Files.createTempDirectory(

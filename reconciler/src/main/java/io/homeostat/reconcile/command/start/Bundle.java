@@ -1,6 +1,7 @@
 package io.homeostat.reconcile.command.start;
 
 import com.google.common.collect.ImmutableList;
+import io.homeostat.desired.platform.NewFile;
 import io.homeostat.desired.signature.KeyFailure;
 import io.homeostat.desired.signature.SigningKey;
 import io.homeostat.reconcile.command.environment.CommandFailure;
@@ -51,7 +52,7 @@ public record Bundle(
         document.require();
         Optional<SigningKey> signer = key.isPresent() ? Optional.of(read(key.get())) : Optional.empty();
         try {
-            Path part = Files.createTempFile(target, "." + name + ".", ".part");
+            Path part = NewFile.beside(target.resolve(name));
             try {
                 BundleArchive archive = BundleArchive.write(directory, part);
                 String revised = revision.orElseGet(() -> archive.content().substring(0, REVISION_DIGITS));
@@ -78,7 +79,7 @@ public record Bundle(
         boolean isThere = Files.isRegularFile(place, LinkOption.NOFOLLOW_LINKS) && Files.mismatch(part, place) < 0;
         WholeFile file = new WholeFile(place, replaces || isThere);
         file.require();
-        Files.setPosixFilePermissions(part, archive.permissions());
+        NewFile.permit(part, archive.permissions());
         file.take(part);
     }
 
@@ -88,6 +89,7 @@ public record Bundle(
             if (!Files.isDirectory(directory)) {
                 throw new CommandFailure("there is no directory " + directory);
             }
+            BundleArchive.requireOurs(directory);
             if (!Files.isDirectory(target)) {
                 throw new CommandFailure(
                         "there is no directory " + target + "; create it, or choose another with --to");

@@ -5,11 +5,16 @@ import com.google.common.collect.Iterables;
 import com.google.common.hash.Hashing;
 import com.google.common.hash.HashingOutputStream;
 import com.google.common.io.ByteStreams;
+import io.homeostat.desired.platform.NewFile;
+import io.homeostat.desired.platform.TrustedPath;
 import io.homeostat.reconcile.command.environment.CommandFailure;
 import io.homeostat.reconcile.command.output.Text;
+import java.io.BufferedOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
+import java.nio.channels.Channels;
+import java.nio.channels.FileChannel;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
@@ -38,6 +43,7 @@ import org.apache.commons.compress.compressors.gzip.GzipParameters;
  * @param permissions everybody may read it if everybody may read all that is in it, and otherwise its owner alone
  */
 record BundleArchive(String sha256, String content, ImmutableSet<PosixFilePermission> permissions) {
+    private static final int CHANGED_BY_OTHERS = 022;
     private static final int TYPE = 0170000;
     private static final int DIRECTORY = 0040000;
     private static final int REGULAR = 0100000;
@@ -46,12 +52,14 @@ record BundleArchive(String sha256, String content, ImmutableSet<PosixFilePermis
     private static final int EXECUTABLE = 0111;
 
     /** What there is at a path, so that a change of it can be told. */
-    private record Seen(int mode, long size, FileTime modified, FileTime changed, Object inode, String target) {
+    private record Seen(
+            int uid, int mode, long size, FileTime modified, FileTime changed, Object inode, String target) {
         private static Seen of(Path path) throws IOException {
-            Map<String, Object> is =
-                    Files.readAttributes(path, "unix:mode,size,lastModifiedTime,ctime,ino", LinkOption.NOFOLLOW_LINKS);
+            Map<String, Object> is = Files.readAttributes(
+                    path, "unix:uid,mode,size,lastModifiedTime,ctime,ino", LinkOption.NOFOLLOW_LINKS);
             int mode = (Integer) Objects.requireNonNull(is.get("mode"));
             return new Seen(
+                    (Integer) Objects.requireNonNull(is.get("uid")),
                     mode,
                     (Long) Objects.requireNonNull(is.get("size")),
                     (FileTime) Objects.requireNonNull(is.get("lastModifiedTime")),
@@ -68,15 +76,16 @@ record BundleArchive(String sha256, String content, ImmutableSet<PosixFilePermis
     /**
      * Writes one.
      *
-     * @param file to be overwritten
+     * @param file to be created
      * @throws CommandFailure when something in the directory can't be in an archive, or it changes meanwhile
      */
     static BundleArchive write(Path directory, Path file) throws IOException {
         TreeMap<String, Seen> before = look(directory);
         before.forEach((name, seen) -> requireOrdinary(directory.resolve(name), seen));
         BundleArchive made;
-        try (OutputStream out = Files.newOutputStream(file)) {
-            HashingOutputStream archive = new HashingOutputStream(Hashing.sha256(), out);
+        try (FileChannel out = NewFile.create(file)) {
+            HashingOutputStream archive =
+                    new HashingOutputStream(Hashing.sha256(), new BufferedOutputStream(Channels.newOutputStream(out)));
             GzipCompressorOutputStream gzip = new GzipCompressorOutputStream(archive, new GzipParameters());
             HashingOutputStream content = new HashingOutputStream(Hashing.sha256(), gzip);
             TarArchiveOutputStream tar = new TarArchiveOutputStream(content, StandardCharsets.UTF_8.name());
@@ -88,6 +97,8 @@ record BundleArchive(String sha256, String content, ImmutableSet<PosixFilePermis
             }
             tar.finish();
             gzip.finish();
+            archive.flush();
+            out.force(true);
             made = new BundleArchive(
                     archive.hash().toString(), content.hash().toString(), permissions(directory, before));
         }
@@ -135,7 +146,28 @@ record BundleArchive(String sha256, String content, ImmutableSet<PosixFilePermis
         }
     }
 
+    /**
+     * Root bundles nothing that others can change: they could lead it to files that only root may read, and the archive may be readable for
+     * everybody.
+     */
+    static void requireOurs(Path directory) {
+        TrustedPath.objectionOfRoot(directory).map(TrustedPath.Objection::why).ifPresent(why -> {
+            throw changeable(why);
+        });
+    }
+
+    private static CommandFailure changeable(String why) {
+        return new CommandFailure(why
+                + ", so root does not bundle what is in it; run it as that user, or bundle a copy in a directory of"
+                + " root's (cp -a, chown -R root:, chmod -R go-w)");
+    }
+
     private static void requireOrdinary(Path path, Seen seen) {
+        if (seen.type() == DIRECTORY
+                && TrustedPath.isRoot()
+                && (seen.uid() != 0 || (seen.mode() & CHANGED_BY_OTHERS) != 0)) {
+            throw changeable(Text.oneLine(path.toString()) + " can be changed by others");
+        }
         String shown = Text.oneLine(path.toString());
         if (seen.type() != DIRECTORY && seen.type() != REGULAR && seen.type() != SYMLINK) {
             throw new CommandFailure(

@@ -1,8 +1,10 @@
 package io.homeostat.reconcile.command.start;
 
 import io.homeostat.actuate.SecureDirectories;
+import io.homeostat.desired.platform.NewFile;
 import io.homeostat.reconcile.command.environment.CommandFailure;
 import java.io.IOException;
+import java.nio.channels.Channels;
 import java.nio.channels.FileChannel;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.FileAlreadyExistsException;
@@ -10,7 +12,6 @@ import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
-import java.nio.file.StandardOpenOption;
 import java.util.Objects;
 
 /** A file that is there as a whole or not at all, also after a power failure, and takes the place of another one only when it may. */
@@ -36,9 +37,12 @@ public record WholeFile(Path path, boolean replaces) {
     /** Writes a text for its owner alone: it may contain secrets. */
     public void write(String text) {
         try {
-            Path part = Files.createTempFile(directory(), "." + path.getFileName() + ".", ".part");
+            Path part = NewFile.beside(path);
             try {
-                Files.writeString(part, text, StandardCharsets.UTF_8);
+                try (FileChannel out = NewFile.create(part)) {
+                    Channels.newOutputStream(out).write(text.getBytes(StandardCharsets.UTF_8));
+                    out.force(true);
+                }
                 take(part);
             } finally {
                 Files.deleteIfExists(part);
@@ -48,11 +52,8 @@ public record WholeFile(Path path, boolean replaces) {
         }
     }
 
-    /** Gives a file that is in the same directory this name. */
+    /** Gives a file that is in the same directory, and on the disk, this name. */
     void take(Path part) throws IOException {
-        try (FileChannel written = FileChannel.open(part, StandardOpenOption.WRITE)) {
-            written.force(true);
-        }
         if (replaces) {
             Files.move(part, path, StandardCopyOption.ATOMIC_MOVE);
         } else {

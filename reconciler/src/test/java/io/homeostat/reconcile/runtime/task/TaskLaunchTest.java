@@ -11,8 +11,8 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
 import com.google.common.collect.Iterables;
-import io.grpc.Status;
 import com.google.protobuf.ByteString;
+import io.grpc.Status;
 import io.homeostat.actuate.ActuationFailure;
 import io.homeostat.desired.state.Identity;
 import io.homeostat.desired.state.Instance;
@@ -339,7 +339,9 @@ class TaskLaunchTest extends TaskTestBed {
         ActuationFailure failure = failed("");
 
         assertTrue(String.valueOf(failure.getMessage()).contains("a handle of 200 KiB"), failure.getMessage());
-        assertTrue(bench.driver.calls.stream().anyMatch(call -> call.startsWith("DestroyTask")), bench.driver.calls::toString);
+        assertTrue(
+                bench.driver.calls.stream().anyMatch(call -> call.startsWith("DestroyTask")),
+                bench.driver.calls::toString);
         assertFalse(isStartUnanswered());
     }
 
