@@ -1,5 +1,6 @@
 package io.homeostat.observe.guest;
 
+import com.google.common.collect.Iterables;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSetMultimap;
 import com.google.common.collect.LinkedHashMultiset;
@@ -29,6 +30,9 @@ import java.util.Set;
 public record NetworkDrift(
         List<GuestNetwork.Interface> interfaces, boolean routes, List<String> differences, List<String> remarks) {
     private static final String LOOPBACK = "lo";
+    /** Interfaces, addresses of each, and routes: what is beyond that no virtual machine has, and each costs time. */
+    private static final int MOST_LOOKED_AT = 10_000;
+
     private static final int MOST_REMARKS = 50;
 
     public NetworkDrift {
@@ -48,7 +52,9 @@ public record NetworkDrift(
      * @param links what ListInterfaces has answered
      * @param table what ListRoutes has answered
      */
-    public static NetworkDrift of(GuestNetwork declared, List<Interface> links, List<Route> table) {
+    public static NetworkDrift of(GuestNetwork declared, List<Interface> all, List<Route> routes) {
+        List<Interface> links = all.subList(0, Math.min(all.size(), MOST_LOOKED_AT));
+        List<Route> table = routes.subList(0, Math.min(routes.size(), MOST_LOOKED_AT));
         List<String> differences = new ArrayList<>();
         List<String> remarks = new ArrayList<>();
         List<GuestNetwork.Interface> send = new ArrayList<>();
@@ -88,10 +94,11 @@ public record NetworkDrift(
         }
         for (Interface link : links) {
             if (!known.contains(link) && !link.getName().equals(LOOPBACK)) {
+                String name = GuestText.of(link.getName());
                 addresses(link).stream()
                         .filter(address -> !address.address().isLinkLocalAddress())
-                        .forEach(address -> remarks.add("the interface " + GuestText.of(link.getName()) + " with "
-                                + address + " is not declared; the agent can't remove it"));
+                        .forEach(address -> remarks.add("the interface " + name + " with " + address
+                                + " is not declared; the agent can't remove it"));
             }
         }
         boolean lost = !send.isEmpty() && !declared.routes().isEmpty();
@@ -130,7 +137,7 @@ public record NetworkDrift(
     /** Which family an address is of its text tells: agents swap the two. One that can't be read is none. */
     private static List<IpPrefix> addresses(Interface link) {
         List<IpPrefix> result = new ArrayList<>();
-        for (IPAddress address : link.getIPAddressesList()) {
+        for (IPAddress address : Iterables.limit(link.getIPAddressesList(), MOST_LOOKED_AT)) {
             prefix(address.getAddress(), address.getMask()).ifPresent(result::add);
         }
         return result;

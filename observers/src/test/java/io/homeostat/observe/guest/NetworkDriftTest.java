@@ -3,6 +3,7 @@ package io.homeostat.observe.guest;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertLinesMatch;
+import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.homeostat.desired.model.guest.GuestNetwork;
@@ -16,6 +17,7 @@ import io.homeostat.proto.kata.types.Interface;
 import io.homeostat.proto.kata.types.Route;
 import io.homeostat.proto.ttrpc.Response;
 import java.io.IOException;
+import java.time.Duration;
 import java.util.List;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
@@ -259,5 +261,24 @@ class NetworkDriftTest {
 
         assertTrue(drift.isEmpty());
         assertEquals(List.of(), drift.remarks());
+    }
+
+    /** Within the length that an answer may have. Each address once took as long as the name is. */
+    @Test
+    void aGuestThatTellsAsMuchAsItMayTakesNoTime() {
+        Interface.Builder hostile = Interface.newBuilder().setName("x".repeat(200_000));
+        for (int i = 0; i < 12_000; i++) {
+            hostile.addIPAddresses(IPAddress.newBuilder()
+                    .setAddress("10.0." + i / 250 + "." + (1 + i % 250))
+                    .setMask("24"));
+        }
+        List<Interface> links =
+                List.of(seen("eth0", 1500, "10.0.0.2/24", "fd00::2/64"), hostile.build(), hostile.build());
+
+        NetworkDrift drift = assertTimeoutPreemptively(
+                Duration.ofSeconds(30), () -> NetworkDrift.of(network(ETH0), links, TABLE));
+
+        assertTrue(drift.isEmpty());
+        assertTrue(drift.remarks().getFirst().length() < 2000);
     }
 }
