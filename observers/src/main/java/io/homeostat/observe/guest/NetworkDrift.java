@@ -1,8 +1,8 @@
 package io.homeostat.observe.guest;
 
-import com.google.common.collect.Iterables;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSetMultimap;
+import com.google.common.collect.Iterables;
 import com.google.common.collect.LinkedHashMultiset;
 import com.google.common.collect.Multiset;
 import com.google.common.net.InetAddresses;
@@ -49,8 +49,8 @@ public record NetworkDrift(
     /**
      * Compares.
      *
-     * @param links what ListInterfaces has answered
-     * @param table what ListRoutes has answered
+     * @param all what ListInterfaces has answered
+     * @param routes what ListRoutes has answered
      */
     public static NetworkDrift of(GuestNetwork declared, List<Interface> all, List<Route> routes) {
         List<Interface> links = all.subList(0, Math.min(all.size(), MOST_LOOKED_AT));
@@ -209,9 +209,12 @@ public record NetworkDrift(
         for (GuestNetwork.Route route : declared.routes()) {
             (isTold(route) ? missing : untold).add(Key.of(route));
         }
-        ImmutableSetMultimap<String, IpPrefix> networks = links.stream()
+        // As texts, which can be compared: a guest may have chosen addresses that all have the same hash.
+        ImmutableSetMultimap<String, String> networks = links.stream()
                 .collect(ImmutableSetMultimap.flatteningToImmutableSetMultimap(
-                        Interface::getName, link -> addresses(link).stream().map(IpPrefix::network)));
+                        Interface::getName,
+                        link -> addresses(link).stream()
+                                .map(address -> address.network().toString())));
         for (Route route : table) {
             Key.of(route)
                     .filter(key -> !missing.remove(key) && !untold.contains(key) && !isMadeByKernel(key, networks))
@@ -228,10 +231,10 @@ public record NetworkDrift(
     }
 
     /** The kernel makes a route to the network of each address, and to what is local to a link. */
-    private static boolean isMadeByKernel(Key key, ImmutableSetMultimap<String, IpPrefix> networks) {
+    private static boolean isMadeByKernel(Key key, ImmutableSetMultimap<String, String> networks) {
         return key instanceof Key.Direct(IpPrefix dest, String device)
                 && (dest.address().isLinkLocalAddress()
                         || dest.address().isMulticastAddress()
-                        || networks.containsEntry(device, dest));
+                        || networks.containsEntry(device, dest.toString()));
     }
 }

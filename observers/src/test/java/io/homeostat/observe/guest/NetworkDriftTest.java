@@ -275,8 +275,8 @@ class NetworkDriftTest {
         List<Interface> links =
                 List.of(seen("eth0", 1500, "10.0.0.2/24", "fd00::2/64"), hostile.build(), hostile.build());
 
-        NetworkDrift drift = assertTimeoutPreemptively(
-                Duration.ofSeconds(30), () -> NetworkDrift.of(network(ETH0), links, TABLE));
+        NetworkDrift drift =
+                assertTimeoutPreemptively(Duration.ofSeconds(30), () -> NetworkDrift.of(network(ETH0), links, TABLE));
 
         assertTrue(drift.isEmpty());
         assertTrue(drift.remarks().getFirst().length() < 2000);

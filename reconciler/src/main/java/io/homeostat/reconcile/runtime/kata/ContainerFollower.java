@@ -193,6 +193,10 @@ final class ContainerFollower implements AutoCloseable {
                         return true;
                     }
                     append(bytes.asReadOnlyByteBuffer());
+                    Duration pause = guest.outputPause(bytes.size());
+                    if (!pause.isZero()) {
+                        guest.timing().sleep(pause);
+                    }
                 } catch (StatusRuntimeException e) {
                     if (isTheEnd(GuestFailure.of(e))) {
                         return true;

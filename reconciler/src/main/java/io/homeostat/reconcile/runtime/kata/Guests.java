@@ -5,6 +5,7 @@ import io.homeostat.actuate.ActuationFailure;
 import io.homeostat.actuate.launch.LogAppends;
 import io.homeostat.desired.model.Kind;
 import io.homeostat.desired.model.guest.GuestEndpoint;
+import io.homeostat.desired.platform.TokenBucket;
 import io.homeostat.desired.state.Identity;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.observe.guest.GuestConnection;
@@ -31,6 +32,14 @@ final class Guests implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(Guests.class);
 
     private static final Duration POLL = Duration.ofMillis(100);
+
+    /** Bytes of output of the containers of a guest that are read at once, and then in a second: to print costs a guest far less. */
+    private static final long OUTPUT_AT_ONCE = 64 << 20;
+
+    private static final long OUTPUT_PER_SECOND = 8 << 20;
+
+    /** A read of less counts as one of so much. */
+    private static final int LEAST_OUTPUT = 8 << 10;
 
     private final ScheduledThreadPoolExecutor timer;
     private final InstantSource clock;
@@ -150,6 +159,10 @@ final class Guests implements AutoCloseable {
         private final GuestConnection streams;
         private final Unanswered unanswered = new Unanswered(clock, notes, kind);
 
+        /** For the bytes that all of its containers print. */
+        private final TokenBucket output = new TokenBucket(
+                OUTPUT_AT_ONCE, (double) Duration.ofSeconds(1).toNanos() / OUTPUT_PER_SECOND, timing.read());
+
         private Guest(GuestEndpoint endpoint) {
             this.endpoint = endpoint;
             this.looks = connection(endpoint);
@@ -164,6 +177,15 @@ final class Guests implements AutoCloseable {
 
         private GuestConnection connection(GuestEndpoint to) {
             return new GuestConnection(to, dialer, timer, timing::read, RandomGenerator.getDefault());
+        }
+
+        /** Counts what was read of what a container prints; returns how long to wait until more is read. */
+        Duration outputPause(int bytes) {
+            synchronized (output) {
+                output.take(Math.max(bytes, LEAST_OUTPUT));
+                long now = timing.read();
+                return output.available(now) > 0 ? Duration.ZERO : Duration.ofNanos(output.nanosUntil(1, now));
+            }
         }
 
         GuestEndpoint endpoint() {

@@ -12,6 +12,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.grpc.Status;
+import io.homeostat.desired.model.guest.GuestEndpoint;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.history.Exit;
 import io.homeostat.desired.state.history.Exit.Reason;
@@ -390,5 +391,20 @@ class ContainerFollowerTest extends ContainerTestBed {
         assertFalse(follower.awaitEnd(Duration.ofSeconds(3)));
 
         assertEquals(Duration.ofSeconds(3).toNanos(), scene.timing().read());
+    }
+
+    @Test
+    void whatAllContainersOfAGuestPrintHasOnePace() throws Exception {
+        Guests.Guest guest = containers.guests().at(GuestEndpoint.parse(KataScene.ENDPOINT));
+
+        assertEquals(Duration.ZERO, guest.outputPause((64 << 20) - (9 << 10)));
+        assertEquals(Duration.ZERO, guest.outputPause(1));
+        // What is short takes as long as 8 KiB.
+        assertFalse(guest.outputPause(1).isZero());
+        assertEquals(
+                Duration.ofSeconds(1),
+                Duration.ofSeconds(guest.outputPause(8 << 20).toSeconds()));
+        scene.timing().advance(Duration.ofSeconds(20));
+        assertEquals(Duration.ZERO, guest.outputPause(1));
     }
 }
