@@ -94,7 +94,7 @@ final class StateOwner {
     /** The directories on the way to where the walk is, the top first. */
     private final Deque<Level> levels = new ArrayDeque<>();
 
-    /** Of all levels, those that are listed and still to be walked through. */
+    /** The number of directories, of all levels, that are listed and still to be walked through. */
     private int pending;
 
     /**
@@ -484,7 +484,7 @@ final class StateOwner {
         private @Nullable DirectoryStream<Path> listing;
         private Iterator<Path> entries = Collections.emptyIterator();
 
-        /** Those in a deep one that are to be entered, once it is listed. */
+        /** The directories in a deep one that are entered once it is listed. */
         private final Deque<Path> directories = new ArrayDeque<>();
 
         private boolean isListed;

@@ -52,7 +52,7 @@ public final class OutputCopy {
     /** More than this of a source is not kept: the logs of a workload have 50 MiB. */
     static final long BACKLOG = 64 << 20;
 
-    /** That copy all that is kept of both sources, and what is in no pass by itself. */
+    /** Passes in which all that is kept of both sources is copied, with a last one for each that is not full. */
     private static final int MOST_PASSES = (int) (OutputState.SOURCES * BACKLOG / PASS) + OutputState.SOURCES;
 
     /** Between passes nobody needs one. */

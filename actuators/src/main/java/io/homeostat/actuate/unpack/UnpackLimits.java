@@ -29,7 +29,7 @@ public record UnpackLimits(long maxBytes, int maxEntries, long reserveBytes) {
 
     private static final long LEAST_ZIP_DIRECTORY = 256 << 10;
 
-    /** Of a small heap; enough for 100,000 entries. */
+    /** Bytes of memory for the directory of a zip, at most: a part of a small heap, and enough for 100,000 entries. */
     private static final long MOST_ZIP_DIRECTORY = 96L << 20;
 
     public UnpackLimits {
@@ -39,7 +39,7 @@ public record UnpackLimits(long maxBytes, int maxEntries, long reserveBytes) {
         }
     }
 
-    /** The same with at most this many entries. */
+    /** Returns these limits with at most this many entries. */
     UnpackLimits withEntries(int most) {
         return new UnpackLimits(maxBytes, Math.min(maxEntries, most), reserveBytes);
     }
@@ -115,7 +115,7 @@ public record UnpackLimits(long maxBytes, int maxEntries, long reserveBytes) {
             }
         }
 
-        /** What the directory of a zip takes, all of which is kept. */
+        /** Requires that the directory of a zip, which is kept whole, takes no more memory than it may. */
         void requireMemory(long memory) throws RefusedArchive {
             if (memory > limits.maxDirectoryMemory()) {
                 exceeded = true;

@@ -59,7 +59,7 @@ public final class Unpacker implements AutoCloseable {
     private final ImmutableList<Turns> turns;
     private final ReentrantLock large;
 
-    /** How many archives are unpacked at once of those that have so many entries at most. */
+    /** The turns of archives that have so many entries at most, of which so many are unpacked at once. */
     private record Turns(int entries, Semaphore atOnce) {}
 
     /** @param limits asked for each archive, since the configuration can change */

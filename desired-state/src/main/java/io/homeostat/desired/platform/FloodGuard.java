@@ -73,7 +73,7 @@ public final class FloodGuard extends ChannelDuplexHandler {
         return guarded(connection, PLAIN, kept, peers);
     }
 
-    /** As {@link #plain}, with TLS. */
+    /** Guards a connection with TLS that was not used yet, see {@link #plain}. */
     static <C extends Channel> C encrypted(C connection, KeptMessages kept, FloodedPeers peers) {
         return guarded(connection, ENCRYPTED, kept, peers);
     }

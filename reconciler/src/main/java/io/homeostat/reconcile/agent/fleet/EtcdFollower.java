@@ -233,7 +233,7 @@ final class EtcdFollower implements Runnable {
             return statesChanged;
         }
 
-        /** What a watch tells is bounded here, and what is listed is bounded more closely. */
+        /** Tells how rollouts stand, and bounds what is kept of that, whether it was listed or told by a watch. */
         private void tellRollouts() throws KeyValuesException {
             if (states.values().stream().mapToLong(Entry::bytes).sum() > MOST_KEPT) {
                 throw new KeyValuesException(
