@@ -7,6 +7,7 @@ import io.grpc.ManagedChannel;
 import io.grpc.StatusRuntimeException;
 import io.homeostat.desired.model.AgentConfig.ControlPlane;
 import io.homeostat.desired.platform.MetadataClient;
+import io.homeostat.desired.platform.VirtualThreads;
 import io.homeostat.proto.acs.AgentCommunicationGrpc;
 import io.homeostat.proto.acs.MessageBody;
 import io.homeostat.proto.acs.StreamAgentMessagesRequest;
@@ -44,8 +45,7 @@ public final class ControlPlaneChannel implements Channel {
     private final CountDownLatch closed = new CountDownLatch(1);
     private final CountDownLatch ended = new CountDownLatch(1);
     /** They wait most of the time, for the store or the network. */
-    private final ExecutorService threads = Executors.newThreadPerTaskExecutor(
-            Thread.ofVirtual().name("control-plane-", 0).factory());
+    private final ExecutorService threads = Executors.newThreadPerTaskExecutor(VirtualThreads.factory("control-plane-"));
 
     private volatile @Nullable Connection current;
 

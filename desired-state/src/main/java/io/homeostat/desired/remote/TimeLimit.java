@@ -2,12 +2,14 @@ package io.homeostat.desired.remote;
 
 import com.google.common.base.Stopwatch;
 import com.google.common.base.Throwables;
+import io.homeostat.desired.platform.VirtualThreads;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.Objects;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
+import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
@@ -16,6 +18,8 @@ import java.util.concurrent.TimeoutException;
  * interrupted when the time is over; the time between two pieces does not count.
  */
 final class TimeLimit {
+    private static final ThreadFactory THREADS = VirtualThreads.factory("source-");
+
     private final Duration limit;
     private long left;
 
@@ -34,7 +38,7 @@ final class TimeLimit {
     <T> T within(Callable<T> work) throws IOException, FetchFailure, InterruptedException {
         FutureTask<T> task = new FutureTask<>(work);
         Stopwatch time = Stopwatch.createStarted();
-        Thread.ofVirtual().name("fetch").start(task);
+        THREADS.newThread(task).start();
         try {
             return task.get(left, TimeUnit.NANOSECONDS);
         } catch (TimeoutException e) {

@@ -20,6 +20,7 @@ import io.homeostat.desired.model.ProgramUser;
 import io.homeostat.desired.model.Redaction;
 import io.homeostat.desired.model.WorkloadSpec;
 import io.homeostat.desired.platform.GrpcTransport;
+import io.homeostat.desired.platform.VirtualThreads;
 import io.homeostat.desired.state.Identity.ProcessIdentity;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.observe.Observation;
@@ -52,6 +53,7 @@ import java.util.Optional;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
+import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import javax.net.ssl.SSLException;
@@ -62,6 +64,8 @@ import org.jspecify.annotations.Nullable;
  * timeout, whatever the other side does. No proxy is used and no redirect followed, because the question is about this process.
  */
 public final class ProbeHealth implements InstanceHealth {
+    private static final ThreadFactory THREADS = VirtualThreads.factory("probe-");
+
     private static final int FIRST_HEALTHY = 200;
     private static final int LAST_HEALTHY = 399;
 
@@ -453,7 +457,8 @@ public final class ProbeHealth implements InstanceHealth {
      */
     private Answer within(Duration timeout, Looking looking, String question, Callable<Answer> ask) {
         FutureTask<Answer> task = new FutureTask<>(ask);
-        Thread thread = Thread.ofVirtual().name("probe").start(task);
+        Thread thread = THREADS.newThread(task);
+        thread.start();
         try {
             return task.get(timeout.toNanos(), TimeUnit.NANOSECONDS);
         } catch (TimeoutException e) {

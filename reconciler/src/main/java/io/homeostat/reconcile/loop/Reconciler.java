@@ -3,6 +3,7 @@ package io.homeostat.reconcile.loop;
 import com.github.benmanes.caffeine.cache.Ticker;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Backoff;
+import io.homeostat.desired.platform.VirtualThreads;
 import io.homeostat.desired.state.StoreException;
 import io.homeostat.reconcile.loop.PassId.PassMarks;
 import io.homeostat.reconcile.loop.PassId.Trigger;
@@ -58,8 +59,7 @@ public final class Reconciler implements AutoCloseable {
     private final ConcurrentMap<WorkloadId, Integer> broken = new ConcurrentHashMap<>();
 
     private final WorkQueue<WorkloadId> queue = new WorkQueue<>(Ticker.systemTicker());
-    private final ExecutorService workers = Executors.newThreadPerTaskExecutor(
-            Thread.ofVirtual().name("pass-", 0).factory());
+    private final ExecutorService workers = Executors.newThreadPerTaskExecutor(VirtualThreads.factory("pass-"));
 
     /**
      * @param concerns which workloads get passes; hints of others are ignored

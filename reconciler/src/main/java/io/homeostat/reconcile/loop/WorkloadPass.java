@@ -5,6 +5,7 @@ import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.model.DesiredState;
 import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.platform.VirtualThreads;
 import io.homeostat.desired.state.Event;
 import io.homeostat.desired.state.EventType;
 import io.homeostat.desired.state.Instance;
@@ -90,8 +91,7 @@ public final class WorkloadPass implements AutoCloseable {
                 clock,
                 logs,
                 listener,
-                Executors.newThreadPerTaskExecutor(
-                        Thread.ofVirtual().name("fetch-", 0).factory()));
+                Executors.newThreadPerTaskExecutor(VirtualThreads.factory("fetch-")));
     }
 
     /** @param fetching where archives are fetched; {@code Runnable::run} makes that part of the pass, as a simulation has to have it */

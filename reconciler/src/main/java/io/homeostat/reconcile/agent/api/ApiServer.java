@@ -4,6 +4,7 @@ import io.grpc.Server;
 import io.grpc.Status;
 import io.grpc.stub.ServerCallStreamObserver;
 import io.grpc.stub.StreamObserver;
+import io.homeostat.desired.platform.VirtualThreads;
 import io.homeostat.proto.agent.AgentGrpc.AgentImplBase;
 import io.homeostat.proto.agent.CommandRequest;
 import io.homeostat.proto.agent.Input;
@@ -126,8 +127,7 @@ public final class ApiServer implements AutoCloseable {
         private final Handler handler;
         private final int limit;
         private final Semaphore places;
-        private final ExecutorService threads = Executors.newThreadPerTaskExecutor(
-                Thread.ofVirtual().name("api-", 1).factory());
+        private final ExecutorService threads = Executors.newThreadPerTaskExecutor(VirtualThreads.factory("api-"));
 
         /** @param limit how many calls are answered at once */
         Service(Handler handler, int limit) {

@@ -9,6 +9,7 @@ import io.grpc.protobuf.services.HealthStatusManager;
 import io.grpc.stub.StreamObserver;
 import io.homeostat.desired.platform.FloodGuard;
 import io.homeostat.desired.platform.QuietEventLoop;
+import io.homeostat.desired.platform.VirtualThreads;
 import io.homeostat.proto.goplugin.ConnInfo;
 import io.homeostat.proto.goplugin.GRPCBrokerGrpc.GRPCBrokerImplBase;
 import io.homeostat.proto.goplugin.GRPCControllerGrpc.GRPCControllerImplBase;
@@ -34,8 +35,7 @@ final class GoPluginServer implements AutoCloseable {
     private static final String HEALTH = "plugin";
 
     private final EventLoopGroup loop = new QuietEventLoop("go-plugin");
-    private final ExecutorService calls = Executors.newThreadPerTaskExecutor(
-            Thread.ofVirtual().name("call-", 1).factory());
+    private final ExecutorService calls = Executors.newThreadPerTaskExecutor(VirtualThreads.factory("call-"));
     private final Path socket;
     private final Server server;
 
