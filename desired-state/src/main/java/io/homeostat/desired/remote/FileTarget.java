@@ -13,11 +13,16 @@ import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
+import java.nio.file.attribute.PosixFilePermission;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.Optional;
+import java.util.Set;
 
 /** A set in a file, of a web server's directory for example. Publishers on several machines are not kept apart by it. */
 public final class FileTarget implements SetTarget {
+    /** As readable as web servers need it: what is in it is not secret from those who fetch it. */
+    private static final Set<PosixFilePermission> FOR_ALL = PosixFilePermissions.fromString("rw-r--r--");
+
     private final Path file;
     private Optional<ByteString> found = Optional.empty();
 
@@ -57,13 +62,12 @@ public final class FileTarget implements SetTarget {
         try {
             Path part = NewFile.beside(file);
             try {
-                try (FileChannel out = NewFile.create(part)) {
+                try (FileChannel out = NewFile.create(part, FOR_ALL)) {
                     Channels.newOutputStream(out).write(set.bytes());
                     out.force(true);
                 }
-                // As readable as web servers need it: what is in it is not secret from those who fetch it.
-                NewFile.permit(part, PosixFilePermissions.fromString("rw-r--r--"));
                 Files.move(part, file, StandardCopyOption.ATOMIC_MOVE);
+                NewFile.warnIfClosed(file, FOR_ALL);
                 return true;
             } finally {
                 Files.deleteIfExists(part);

@@ -46,20 +46,13 @@ class NewFileTest {
     }
 
     @Test
-    void whatTakesItsPlaceIsNotOpenedToOthers() throws IOException {
-        exchange();
-
-        assertThrows(IOException.class, () -> NewFile.permit(part, PosixFilePermissions.fromString("rw-r--r--")));
-
-        assertEquals("rw-------", PosixFilePermissions.toString(Files.getPosixFilePermissions(precious)));
-    }
-
-    @Test
-    void itIsItsOwnersUntilOthersAreLetIn() throws IOException {
+    void itIsForItsOwnerUnlessItIsCreatedForOthers() throws IOException {
         NewFile.create(part).close();
         assertEquals("rw-------", PosixFilePermissions.toString(Files.getPosixFilePermissions(part)));
-        NewFile.permit(part, PosixFilePermissions.fromString("rw-r--r--"));
-        assertEquals("rw-r--r--", PosixFilePermissions.toString(Files.getPosixFilePermissions(part)));
-        assertFalse(part.equals(NewFile.beside(directory.resolve("file"))));
+
+        Path other = NewFile.beside(directory.resolve("file"));
+        assertFalse(part.equals(other));
+        NewFile.create(other, PosixFilePermissions.fromString("rw-r--r--")).close();
+        assertEquals("rw-r--r--", PosixFilePermissions.toString(Files.getPosixFilePermissions(other)));
     }
 }

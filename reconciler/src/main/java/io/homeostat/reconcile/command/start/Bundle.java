@@ -74,13 +74,13 @@ public record Bundle(
         }
     }
 
-    /** The same archive may be there already, from when its contents could be read by others; so its permissions are set anew. */
+    /** The same archive may be there already, from when its contents could be read by others; so it is replaced. */
     private void publish(Path part, Path place, BundleArchive archive) throws IOException {
         boolean isThere = Files.isRegularFile(place, LinkOption.NOFOLLOW_LINKS) && Files.mismatch(part, place) < 0;
         WholeFile file = new WholeFile(place, replaces || isThere);
         file.require();
-        NewFile.permit(part, archive.permissions());
         file.take(part);
+        NewFile.warnIfClosed(place, archive.permissions());
     }
 
     /** An archive that is written into the directory would be in itself. */

@@ -83,7 +83,8 @@ record BundleArchive(String sha256, String content, ImmutableSet<PosixFilePermis
         TreeMap<String, Seen> before = look(directory);
         before.forEach((name, seen) -> requireOrdinary(directory.resolve(name), seen));
         BundleArchive made;
-        try (FileChannel out = NewFile.create(file)) {
+        ImmutableSet<PosixFilePermission> permissions = permissions(directory, before);
+        try (FileChannel out = NewFile.create(file, permissions)) {
             HashingOutputStream archive =
                     new HashingOutputStream(Hashing.sha256(), new BufferedOutputStream(Channels.newOutputStream(out)));
             GzipCompressorOutputStream gzip = new GzipCompressorOutputStream(archive, new GzipParameters());
@@ -100,7 +101,7 @@ record BundleArchive(String sha256, String content, ImmutableSet<PosixFilePermis
             archive.flush();
             out.force(true);
             made = new BundleArchive(
-                    archive.hash().toString(), content.hash().toString(), permissions(directory, before));
+                    archive.hash().toString(), content.hash().toString(), permissions);
         }
         requireUnchanged(directory, before, look(directory));
         return made;
