@@ -27,9 +27,13 @@ import java.io.IOException;
 import java.time.InstantSource;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** Looks at the real machine: its disk, its instances with their limits, and what is known of the host. */
 public final class MachineObserver implements Observer {
+    private static final Logger LOG = LoggerFactory.getLogger(MachineObserver.class);
+
     private final ProcFs procFs;
     private final UnknownLaunches unknown;
     private final InstallationObserver installations;
@@ -60,7 +64,7 @@ public final class MachineObserver implements Observer {
     @Override
     public ObservedWorkload look(WorkloadId id, ImmutableList<Instance> remembered, Checks checks) {
         InstanceObserver observer = instances.apply(id.kind());
-        Observation<ImmutableList<ObservedInstance>> found = observer.look(id, remembered, checks);
+        Observation<ImmutableList<ObservedInstance>> found = found(observer, id, remembered, checks);
         return new ObservedWorkload(
                 id,
                 installations.examined(id),
@@ -72,6 +76,17 @@ public final class MachineObserver implements Observer {
                                 ? seen
                                 : ImmutableList.of()),
                 installations.residue(id));
+    }
+
+    /** Whatever plugins, drivers and guests answer, and however we fail on it, is a matter of their workload: others are looked at. */
+    private static Observation<ImmutableList<ObservedInstance>> found(
+            InstanceObserver observer, WorkloadId id, ImmutableList<Instance> remembered, Checks checks) {
+        try {
+            return observer.look(id, remembered, checks);
+        } catch (RuntimeException | StackOverflowError e) {
+            LOG.debug("[{}] the look broke off here", id.brief(), e);
+            return Observation.unseen(Defect.words(e));
+        }
     }
 
     @Override

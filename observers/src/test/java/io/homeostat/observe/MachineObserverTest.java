@@ -118,6 +118,36 @@ class MachineObserverTest {
         return assertInstanceOf(Running.class, liveness);
     }
 
+    @Test
+    void whatALookBreaksOnIsNotSeen() {
+        MachineObserver broken = new MachineObserver(
+                layout,
+                proc.procFs,
+                new UnknownLaunches(layout, proc.procFs),
+                kind -> new Broken(),
+                path -> new MetadataServer.Answer.Absent(),
+                () -> NOW);
+
+        Observation<ImmutableList<ObservedInstance>> seen = look(broken, Launches.instance(Launches.ID, "l1"), Checks.NONE);
+
+        assertTrue(
+                assertInstanceOf(Observation.Unseen.class, seen)
+                        .why()
+                        .startsWith("internal error, a defect of homeostat: java.lang.IllegalArgumentException: not read"
+                                + " (MachineObserverTest.java:"));
+    }
+
+    private static final class Broken implements InstanceObserver {
+        @Override
+        public Observation<ImmutableList<ObservedInstance>> look(
+                WorkloadId id, ImmutableList<Instance> instances, Checks checks) {
+            throw new IllegalArgumentException("not read");
+        }
+
+        @Override
+        public void close() {}
+    }
+
     private Path socket() {
         return layout.socket(Launches.ID, "r1");
     }

@@ -192,7 +192,8 @@ public record NetworkDrift(
         }
 
         private static String canonical(String address) {
-            return InetAddresses.isInetAddress(address)
+            // A zone would be looked up among the interfaces of this machine.
+            return InetAddresses.isInetAddress(address) && !address.contains("%")
                     ? InetAddresses.toAddrString(InetAddresses.forString(address))
                     : address;
         }

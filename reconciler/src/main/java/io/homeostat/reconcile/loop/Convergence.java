@@ -5,6 +5,7 @@ import com.google.common.collect.ImmutableSet;
 import com.google.common.collect.ImmutableSortedMap;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.StoreException;
+import io.homeostat.observe.Defect;
 import io.homeostat.reconcile.plan.Situation;
 import io.homeostat.reconcile.plan.Step;
 import io.homeostat.reconcile.plan.WorkloadPlan;
@@ -154,7 +155,7 @@ public final class Convergence implements PassListener {
     public void broken(WorkloadId id, Throwable problem) {
         // What the store refuses, a full disk for one, may soon be over; a defect is not, and whoever waits shall hear
         // of it.
-        String what = PassListener.internalError(problem);
+        String what = Defect.words(problem);
         put(id, problem instanceof StoreException ? new Progress.UnderWay(what) : new Progress.Stuck(what));
         delegate.broken(id, problem);
     }

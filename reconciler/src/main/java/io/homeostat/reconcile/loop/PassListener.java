@@ -5,7 +5,6 @@ import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.reconcile.plan.Situation;
 import io.homeostat.reconcile.plan.Step;
 import io.homeostat.reconcile.plan.WorkloadPlan;
-import java.util.Arrays;
 import java.util.Set;
 
 /** Hears what passes do, on the thread of the pass. */
@@ -32,15 +31,4 @@ public interface PassListener {
 
     /** A pass failed with an unexpected exception; another one follows later. */
     default void broken(WorkloadId id, Throwable problem) {}
-
-    /** For people: that this is nobody's mistake but ours, what was thrown, and where, without its stack. */
-    static String internalError(Throwable problem) {
-        String where = Arrays.stream(problem.getStackTrace())
-                .filter(frame -> frame.getClassName().startsWith("io.homeostat."))
-                .findFirst()
-                .map(frame -> " (" + frame.getFileName() + ":" + frame.getLineNumber() + ")")
-                .orElse("");
-        String what = problem.toString().lines().findFirst().orElse("");
-        return "internal error, a defect of homeostat: " + what + where;
-    }
 }

@@ -5,6 +5,7 @@ import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Backoff;
 import io.homeostat.desired.platform.VirtualThreads;
 import io.homeostat.desired.state.StoreException;
+import io.homeostat.observe.Defect;
 import io.homeostat.reconcile.loop.PassId.PassMarks;
 import io.homeostat.reconcile.loop.PassId.Trigger;
 import io.homeostat.reconcile.loop.WorkQueue.Taken;
@@ -185,7 +186,7 @@ public final class Reconciler implements AutoCloseable {
         // A full disk, usually, or a defect of ours.
         String what = problem instanceof StoreException
                 ? String.valueOf(problem.getMessage())
-                : PassListener.internalError(problem) + "; --log-level debug shows the stack";
+                : Defect.words(problem) + "; --log-level debug shows the stack";
         LOG.error("{}; the pass is repeated in {} s", what, pause.toSeconds());
         LOG.debug("the pass broke off here", problem);
     }

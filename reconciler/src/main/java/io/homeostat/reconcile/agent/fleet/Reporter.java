@@ -7,7 +7,7 @@ import io.homeostat.desired.fleet.MachineReport;
 import io.homeostat.desired.platform.Backoff;
 import io.homeostat.desired.remote.FetchFailure;
 import io.homeostat.desired.state.RecordCodec;
-import io.homeostat.reconcile.loop.PassListener;
+import io.homeostat.observe.Defect;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
@@ -119,7 +119,7 @@ abstract class Reporter implements AutoCloseable {
                 return;
             } catch (RuntimeException e) {
                 failures++;
-                problem = "this machine can't report to its fleet: " + PassListener.internalError(e);
+                problem = "this machine can't report to its fleet: " + Defect.words(e);
                 LOG.error("{}", problem, e);
             }
             try {

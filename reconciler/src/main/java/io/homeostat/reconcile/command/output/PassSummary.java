@@ -8,6 +8,7 @@ import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.Instance.Phase;
 import io.homeostat.desired.state.StoreException;
 import io.homeostat.desired.state.history.Reason;
+import io.homeostat.observe.Defect;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.ObservedInstance;
 import io.homeostat.observe.ObservedInstance.Liveness;
@@ -309,7 +310,7 @@ public final class PassSummary implements PassListener {
         if (problem instanceof StoreException) {
             display.under(id, problem.getMessage() + "; tried again soon");
         } else {
-            fail(id, PassListener.internalError(problem));
+            fail(id, Defect.words(problem));
         }
     }
 
