@@ -193,10 +193,7 @@ final class ContainerFollower implements AutoCloseable {
                         return true;
                     }
                     append(bytes.asReadOnlyByteBuffer());
-                    Duration pause = guest.outputPause(bytes.size());
-                    if (!pause.isZero()) {
-                        guest.timing().sleep(pause);
-                    }
+                    guest.awaitOutputTurn(bytes.size());
                 } catch (StatusRuntimeException e) {
                     if (isTheEnd(GuestFailure.of(e))) {
                         return true;

@@ -43,10 +43,11 @@ final class GuestLogs implements AutoCloseable {
     }
 
     /** Begins to read, unless somebody does already. A guest on this machine has no such port. */
-    void follow(Instance instance, GuestEndpoint endpoint) {
-        Optional<GuestEndpoint> port = endpoint.withPort(GuestEndpoint.LOG_PORT);
+    void follow(Instance instance, Guests.Guest guest) {
+        Optional<GuestEndpoint> port = guest.endpoint().withPort(GuestEndpoint.LOG_PORT);
         if (port.isPresent()) {
-            readers.computeIfAbsent(instance.launchId(), _ -> Reader.start(instance.workload(), port.get(), this));
+            readers.computeIfAbsent(
+                    instance.launchId(), _ -> Reader.start(instance.workload(), guest, port.get(), this));
         }
     }
 
@@ -64,20 +65,22 @@ final class GuestLogs implements AutoCloseable {
 
     private static final class Reader implements AutoCloseable {
         private final WorkloadId id;
+        private final Guests.Guest guest;
         private final GuestEndpoint endpoint;
         private final GuestLogs all;
         private @Nullable Wire wire;
         private @Nullable Thread thread;
         private boolean closed;
 
-        private Reader(WorkloadId id, GuestEndpoint endpoint, GuestLogs all) {
+        private Reader(WorkloadId id, Guests.Guest guest, GuestEndpoint endpoint, GuestLogs all) {
             this.id = id;
+            this.guest = guest;
             this.endpoint = endpoint;
             this.all = all;
         }
 
-        static Reader start(WorkloadId id, GuestEndpoint endpoint, GuestLogs all) {
-            Reader reader = new Reader(id, endpoint, all);
+        static Reader start(WorkloadId id, Guests.Guest guest, GuestEndpoint endpoint, GuestLogs all) {
+            Reader reader = new Reader(id, guest, endpoint, all);
             synchronized (reader) {
                 // Whoever waits in vsock pins the carrier of a virtual thread.
                 reader.thread = Thread.ofPlatform()
@@ -98,8 +101,10 @@ final class GuestLogs implements AutoCloseable {
                             return;
                         }
                         while (connected.read(buffer.clear()) >= 0) {
-                            all.logs.append(id, buffer.flip());
+                            int read = buffer.flip().remaining();
+                            all.logs.append(id, buffer);
                             failures = 0;
+                            guest.awaitOutputTurn(read);
                         }
                     } catch (IOException e) {
                         LOG.debug("[{}] {}", id.brief(), e.getMessage());

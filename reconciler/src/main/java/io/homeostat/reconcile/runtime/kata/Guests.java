@@ -33,7 +33,7 @@ final class Guests implements AutoCloseable {
 
     private static final Duration POLL = Duration.ofMillis(100);
 
-    /** Bytes of output of the containers of a guest that are read at once, and then in a second: to print costs a guest far less. */
+    /** Bytes of a log, or of output of the containers of a guest, that are read at once, and then in a second: to print costs a guest far less. */
     private static final long OUTPUT_AT_ONCE = 64 << 20;
 
     private static final long OUTPUT_PER_SECOND = 8 << 20;
@@ -159,7 +159,7 @@ final class Guests implements AutoCloseable {
         private final GuestConnection streams;
         private final Unanswered unanswered = new Unanswered(clock, notes, kind);
 
-        /** For the bytes that all of its containers print. */
+        /** For the bytes that its agent logs, or all of its containers print. */
         private final TokenBucket output = new TokenBucket(
                 OUTPUT_AT_ONCE, (double) Duration.ofSeconds(1).toNanos() / OUTPUT_PER_SECOND, timing.read());
 
@@ -179,10 +179,25 @@ final class Guests implements AutoCloseable {
             return new GuestConnection(to, dialer, timer, timing::read, RandomGenerator.getDefault());
         }
 
-        /** Counts what was read of what a container prints; returns how long to wait until more is read. */
+        /** Counts what was read of what it logs or prints, and waits until more may be read. */
+        void awaitOutputTurn(int bytes) throws InterruptedException {
+            Duration pause = outputPause(bytes);
+            while (!pause.isZero()) {
+                timing.sleep(pause);
+                pause = outputPause();
+            }
+        }
+
+        /** Counts what was read; returns how long to wait until more is read. */
         Duration outputPause(int bytes) {
             synchronized (output) {
                 output.take(Math.max(bytes, LEAST_OUTPUT));
+                return outputPause();
+            }
+        }
+
+        private Duration outputPause() {
+            synchronized (output) {
                 long now = timing.read();
                 return output.available(now) > 0 ? Duration.ZERO : Duration.ofNanos(output.nanosUntil(1, now));
             }

@@ -549,8 +549,7 @@ final class SandboxRuntime implements KindRuntime, Configurable {
     }
 
     private void followLog(Instance instance) {
-        Guests.identity(instance)
-                .ifPresent(identity -> guests.logs().follow(instance, GuestEndpoint.parse(identity.endpoint())));
+        Guests.identity(instance).ifPresent(identity -> guests.logs().follow(instance, guests.of(identity)));
     }
 
     private void writeLoss(Instance instance) {

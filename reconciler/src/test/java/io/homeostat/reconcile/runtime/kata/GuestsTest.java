@@ -170,7 +170,7 @@ class GuestsTest extends KataTestBed {
     private Instance followed() throws Exception {
         Instance instance = scene.launched(
                 KataScene.sandbox(), SANDBOX_LAUNCH, new Identity.Sandbox("vsock://3:1024", 0, true, KataScene.BOOT));
-        guests.logs().follow(instance, MACHINE);
+        guests.logs().follow(instance, guests.at(MACHINE));
         eventually().until(() -> memory.logs().size() == 1);
         return instance;
     }
@@ -181,11 +181,25 @@ class GuestsTest extends KataTestBed {
         memory.printLog("one\n");
         eventually().until(() -> scene.log(GUEST).equals("one\n"));
 
-        guests.logs().follow(instance, MACHINE);
+        guests.logs().follow(instance, guests.at(MACHINE));
         memory.printLog("two\n");
 
         eventually().until(() -> scene.log(GUEST).equals("one\ntwo\n"));
         assertEquals(1, memory.logs().size(), "it is read once");
+    }
+
+    @Test
+    void whatAnAgentLogsHasAPace() throws Exception {
+        followed();
+        while (guests.at(MACHINE).outputPause(64 << 20).isZero()) {}
+        memory.printLog("one\n");
+        eventually().until(() -> scene.log(GUEST).equals("one\n"));
+
+        memory.printLog("two\n");
+        assertFalse(scene.log(GUEST).contains("two"));
+        scene.timing().advance(Duration.ofMinutes(1));
+
+        eventually().until(() -> scene.log(GUEST).equals("one\ntwo\n"));
     }
 
     @Test
@@ -204,7 +218,7 @@ class GuestsTest extends KataTestBed {
         memory.vanish(Reason.REFUSED);
         Instance instance = scene.launched(
                 KataScene.sandbox(), SANDBOX_LAUNCH, new Identity.Sandbox("vsock://3:1024", 0, true, KataScene.BOOT));
-        guests.logs().follow(instance, MACHINE);
+        guests.logs().follow(instance, guests.at(MACHINE));
 
         memory.listen();
 
@@ -242,7 +256,7 @@ class GuestsTest extends KataTestBed {
 
     @Test
     void anAgentOfThisMachineHasNoSuchLog() throws Exception {
-        guests.logs().follow(scene.runningSandbox(), AT);
+        guests.logs().follow(scene.runningSandbox(), guest);
 
         assertEquals(0, memory.logs().size());
     }
