@@ -33,6 +33,9 @@ public final class Libc {
     private static final long OPENAT2 = 437;
 
     /** EFD_CLOEXEC | EFD_NONBLOCK, eventfd(2). */
+    /** waitpid(2). */
+    private static final int WNOHANG = 1;
+
     private static final int EVENTFD_FLAGS = 02000000 | 04000;
 
     /** O_RDONLY | O_CLOEXEC, open(2). */
@@ -98,6 +101,12 @@ public final class Libc {
 
     static int kill(long pid, int signal) {
         return (int) result(errno -> (int) Processes.KILL.invokeExact(errno, (int) pid, signal));
+    }
+
+    /** Collects a child that has ended, if it has, waitpid(2) with WNOHANG; how it ended is not told. */
+    static int collect(long pid) {
+        return (int)
+                result(errno -> (int) Processes.WAITPID.invokeExact(errno, (int) pid, MemorySegment.NULL, WNOHANG));
     }
 
     /** A descriptor that {@link #notify} makes readable and {@link #drain} unreadable again, closed on exec. */
@@ -520,6 +529,8 @@ public final class Libc {
                 FunctionDescriptor.of(JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_LONG),
                 Linker.Option.firstVariadicArg(1));
         static final MethodHandle KILL = function("kill", FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_INT));
+        static final MethodHandle WAITPID =
+                function("waitpid", FunctionDescriptor.of(JAVA_INT, JAVA_INT, ADDRESS, JAVA_INT));
     }
 
     private static final class SignalActions {

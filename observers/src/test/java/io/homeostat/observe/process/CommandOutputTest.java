@@ -4,8 +4,11 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -84,6 +87,27 @@ class CommandOutputTest {
         assertTrue(child.isAlive());
         child.destroyForcibly();
         assertThrows(IOException.class, () -> process.getInputStream().available());
+    }
+
+    /** So the JVM is told of each of its signals, as if it had ended by it. */
+    private static final String TRACED_BY_ITS_PARENT =
+            """
+            import ctypes, os, signal
+            ctypes.CDLL(None).ptrace(0, 0, 0, 0)
+            os.kill(os.getpid(), signal.SIGSTOP)
+            """;
+
+    @Test
+    void whatHasItselfTracedByUsHasNotEnded() throws Exception {
+        assumeTrue(Files.isExecutable(Path.of("/usr/bin/python3")), "python3 calls ptrace(2) here");
+        Process process = new ProcessBuilder("/usr/bin/python3", "-c", TRACED_BY_ITS_PARENT).start();
+        CommandOutput output = new CommandOutput();
+        process.waitFor();
+
+        assertFalse(output.awaitEnd(process, Duration.ofMillis(50)));
+        output.kill(process);
+
+        assertTrue(new ProcFs().stat(process.pid()).isEmpty());
     }
 
     @Test
