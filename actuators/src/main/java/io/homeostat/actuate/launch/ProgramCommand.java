@@ -28,15 +28,18 @@ public final class ProgramCommand {
     private final LaunchRequest program;
     private final Probe.Exec exec;
     private final ImmutableList<String> command;
+    private final ImmutableList<String> leaving;
 
     /**
      * Prepares a run.
      *
      * @param exec the command's first word is searched along the PATH that it runs with
+     * @param leaving what precedes it, {@link io.homeostat.observe.limits.AgentGroup#leaving}
      */
-    public ProgramCommand(LaunchRequest program, Probe.Exec exec) {
+    public ProgramCommand(LaunchRequest program, Probe.Exec exec, ImmutableList<String> leaving) {
         this.program = program;
         this.exec = exec;
+        this.leaving = leaving;
         this.command = exec.command();
     }
 
@@ -61,7 +64,7 @@ public final class ProgramCommand {
                             false);
                 }
             } finally {
-                CommandOutput.kill(process);
+                output.kill(process);
             }
             if (process.exitValue() != 0) {
                 throw new ActuationFailure(
@@ -96,6 +99,7 @@ public final class ProgramCommand {
             throw new ActuationFailure(FailureCause.Kind.USER, what + " is not run as root: " + refused.get(), false);
         }
         ProcessBuilder builder = new ProcessBuilder(ImmutableList.<String>builder()
+                        .addAll(leaving)
                         .addAll(LaunchCommand.withoutIgnoredSignals())
                         // Out of our session: at its terminal, another user could type what root's shell reads.
                         .add(LaunchCommand.tool("setsid"))

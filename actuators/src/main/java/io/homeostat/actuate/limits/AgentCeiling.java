@@ -14,7 +14,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Bounds what the agent itself takes, with the commands that it runs: a control group of its own, in which neither workloads nor their
+ * Bounds what the agent itself takes, with its hooks: a control group of its own, in which neither workloads nor their
  * keepers are. A ceiling that cannot be held is a result, and keeps the agent from nothing.
  */
 public final class AgentCeiling {

@@ -490,7 +490,7 @@ public record AgentConfig(
             Duration cacheAge,
 
             @Doc(
-                    "The memory of the agent itself, with the commands of probes and hooks; beyond it the kernel ends one of them; if that is the agent, systemd starts it again. Needs systemd and control groups of version 2.")
+                    "The memory of the agent itself, with its hooks; beyond it the kernel ends one of them; if that is the agent, systemd starts it again. Needs systemd and control groups of version 2.")
             @Default("512Mi")
             @Range(min = 128 << 20)
             Size memory,

@@ -2,6 +2,7 @@ package io.homeostat.observe.limits;
 
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
+import com.google.common.collect.Iterables;
 import io.homeostat.desired.model.Lifecycle.Limits;
 import io.homeostat.observe.limits.CgroupHierarchy.Version;
 import java.io.IOException;
@@ -26,6 +27,8 @@ public record AgentGroup(CgroupHierarchy unit, Path group) {
      * passes controllers down.
      */
     public static final String OPTION = "HOMEOSTAT_OWN_GROUP";
+
+    private static final String LEAVING = "{ echo 0 >\"$1\"; } 2>/dev/null; shift; exec \"$@\"";
 
     /**
      * Where this process may be bounded; empty when nothing is delegated to it, or systemd could not start it again there.
@@ -67,6 +70,26 @@ public record AgentGroup(CgroupHierarchy unit, Path group) {
                 Files.exists(own.resolve("memory.max")) ? LimitFiles.memory(Version.V2, own) : null,
                 Files.exists(own.resolve("cpu.max")) ? LimitFiles.cpu(Version.V2, own) : null,
                 false));
+    }
+
+    /**
+     * What precedes a command that a workload's user can influence: it leaves our group for that of the keepers, or that user could take so
+     * much memory that the kernel ends us. Empty when we have no group of our own. Who can't leave it runs in it.
+     */
+    public static ImmutableList<String> leaving(CgroupLayout layout) {
+        return leaving(layout, Path.of("/sys/fs/cgroup"), Path.of("/proc"));
+    }
+
+    static ImmutableList<String> leaving(CgroupLayout layout, Path root, Path proc) {
+        if (!CgroupLayout.isUnified(root)
+                || CgroupLayout.own(root, proc.resolve("self"))
+                        .filter(AgentGroup::isOne)
+                        .isEmpty()) {
+            return ImmutableList.of();
+        }
+        Path keepers = Iterables.getOnlyElement(layout.hierarchies()).keepers();
+        return ImmutableList.of(
+                "/bin/sh", "-c", LEAVING, "homeostat", keepers.resolve("cgroup.procs").toString());
     }
 
     private static boolean isOne(Path group) {

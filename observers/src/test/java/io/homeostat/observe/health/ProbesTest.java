@@ -467,7 +467,7 @@ class ProbesTest {
     void aHostIsLookedUpOnceAndWithinTheTimeout() throws Exception {
         AtomicInteger lookups = new AtomicInteger();
         CountDownLatch never = new CountDownLatch(1);
-        ProbeHealth one = new ProbeHealth(() -> NOW, OWNERS, new Names() {
+        ProbeHealth one = new ProbeHealth(() -> NOW, OWNERS, ImmutableList::of, new Names() {
             @Override
             public InetAddress host(String name) throws UnknownHostException {
                 if (lookups.incrementAndGet() == 1) {
@@ -510,7 +510,7 @@ class ProbesTest {
     @Test
     void execLooksUpItsUserOnce() {
         AtomicInteger lookups = new AtomicInteger();
-        ProbeHealth one = new ProbeHealth(() -> NOW, OWNERS, new Names() {
+        ProbeHealth one = new ProbeHealth(() -> NOW, OWNERS, ImmutableList::of, new Names() {
             @Override
             public InetAddress host(String name) throws UnknownHostException {
                 throw new UnknownHostException(name);

@@ -3,6 +3,7 @@ package io.homeostat.observe.limits;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.model.Lifecycle.Limits;
 import io.homeostat.desired.model.schema.Size;
@@ -99,6 +100,43 @@ class AgentGroupTest {
                 AgentGroup.limits(temp.resolve("cgroup"), temp.resolve("proc/self")));
         found(UNIT, true);
         assertEquals(Optional.empty(), AgentGroup.limits(temp.resolve("cgroup"), temp.resolve("proc/self")));
+    }
+
+    @Test
+    void commandsOfWorkloadsLeaveItForTheGroupOfTheKeepers() throws Exception {
+        machineOfVersion2();
+        found(UNIT + "/agent", true);
+        Path keepers = temp.resolve("cgroup").resolve(UNIT).resolve("keepers");
+
+        assertEquals("runs", said(leaving()), "also where it can't leave");
+        Files.createDirectories(keepers);
+        assertEquals("runs", said(leaving()));
+
+        assertEquals("0\n", Files.readString(keepers.resolve("cgroup.procs")));
+    }
+
+    @Test
+    void whoHasNoGroupOfItsOwnLeavesNone() throws IOException {
+        machineOfVersion2();
+        found(UNIT, true);
+
+        assertEquals(List.of(), leaving());
+    }
+
+    private List<String> leaving() {
+        Path root = temp.resolve("cgroup");
+        Path proc = temp.resolve("proc");
+        return AgentGroup.leaving(CgroupLayout.detect(root, proc, "homeostat"), root, proc);
+    }
+
+    private static String said(List<String> prefix) throws Exception {
+        Process process = new ProcessBuilder(ImmutableList.<String>builder()
+                        .addAll(prefix)
+                        .add("/bin/echo", "runs")
+                        .build())
+                .redirectErrorStream(true)
+                .start();
+        return new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8).strip();
     }
 
     private void machineOfVersion2() throws IOException {

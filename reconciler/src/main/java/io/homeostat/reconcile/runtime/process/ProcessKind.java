@@ -13,6 +13,7 @@ import io.homeostat.observe.ProcessInstances;
 import io.homeostat.observe.ProcessInstances.InstanceHealth;
 import io.homeostat.observe.files.FileContent.Use;
 import io.homeostat.observe.health.ProbeHealth;
+import io.homeostat.observe.limits.AgentGroup;
 import io.homeostat.observe.limits.LimitObserver;
 import io.homeostat.observe.process.PortOwners;
 import io.homeostat.observe.process.ProcessTree.Extent;
@@ -43,7 +44,7 @@ public final class ProcessKind implements RuntimeProvider {
     public Access open(Machine machine) {
         PortOwners owners = new PortOwners(machine.layout(), machine.procFs(), new LimitObserver(machine.cgroups()));
         return new Access(
-                observer(machine, Extent.TREE, new MaskedHealth(new ProbeHealth(machine.clock(), owners))),
+                observer(machine, Extent.TREE, new MaskedHealth(new ProbeHealth(machine.clock(), owners, () -> AgentGroup.leaving(machine.cgroups())))),
                 () -> new ProcessRuntime(machine, ProcessProtocol.NONE, Extent.TREE));
     }
 

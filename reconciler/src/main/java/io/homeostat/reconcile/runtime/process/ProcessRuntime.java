@@ -50,7 +50,7 @@ public final class ProcessRuntime implements KindRuntime, Reloadable, Limitable,
         this.layout = machine.layout();
         this.launched = machine.launched();
         this.limits = new LimitSteps(layout, machine.procFs(), machine.cgroups(), extent);
-        this.reloads = new ReloadSteps(machine.procFs());
+        this.reloads = new ReloadSteps(machine.procFs(), machine.cgroups());
         this.launcher = new Launcher(layout, machine.procFs(), protocol, machine.keepers());
         this.launches = new LaunchDirectories(layout, machine.procFs());
         this.stopper = new Stopper(layout, machine.procFs(), protocol, limits.groups(), extent);

@@ -9,6 +9,8 @@ import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.Identity.ProcessIdentity;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.history.FailureCause;
+import io.homeostat.observe.limits.AgentGroup;
+import io.homeostat.observe.limits.CgroupLayout;
 import io.homeostat.observe.process.ProcFs;
 import io.homeostat.reconcile.plan.Step;
 import io.homeostat.reconcile.record.Outcome;
@@ -21,8 +23,10 @@ import java.util.Objects;
 final class ReloadSteps {
     private final ProcFs procFs;
     private final Signals signals;
+    private final CgroupLayout cgroups;
 
-    ReloadSteps(ProcFs procFs) {
+    ReloadSteps(ProcFs procFs, CgroupLayout cgroups) {
+        this.cgroups = cgroups;
         this.procFs = procFs;
         this.signals = new Signals(procFs);
     }
@@ -68,7 +72,7 @@ final class ReloadSteps {
     Outcome run(Step.Reload step, LaunchRequest program) throws ActuationFailure, InterruptedException {
         Probe.Exec exec = Objects.requireNonNull(step.how().exec());
         try {
-            new ProgramCommand(program, exec)
+            new ProgramCommand(program, exec, AgentGroup.leaving(cgroups))
                     .run(step.declared().lifecycle().health().timeout());
             return Outcome.done("told by " + exec.command().getFirst());
         } catch (ActuationFailure e) {
