@@ -6,8 +6,8 @@ import java.nio.channels.WritableByteChannel;
 
 /** A reusable buffer of bytes that one thread hands to another. */
 public final class Chunk {
-    /** Large enough to make system calls and hand-overs cheap by comparison, small enough for a small heap. */
-    public static final int BYTES = 256 << 10;
+    /** Large enough to make system calls and hand-overs cheap by comparison, small enough for a hundred downloads in a small heap. */
+    public static final int BYTES = 64 << 10;
 
     /** Marks the end of a queue of chunks. */
     public static final Chunk END = new Chunk(0);

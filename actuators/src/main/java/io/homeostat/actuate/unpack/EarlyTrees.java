@@ -34,7 +34,7 @@ import org.slf4j.LoggerFactory;
 final class EarlyTrees implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(EarlyTrees.class);
 
-    /** Each takes 2.5 MB of the heap, and more with its entries, until it is taken, and a hundred may be downloaded at once. */
+    /** Each takes 0.7 MB of the heap, and more with its entries, until it is taken, and a hundred may be downloaded at once. */
     static final int AT_ONCE = 4;
 
     /** Nobody vouches for an archive that is arriving. One with more entries, of which each takes some 500 bytes, is unpacked later. */

@@ -13,6 +13,7 @@ import java.io.InputStream;
 import java.io.InterruptedIOException;
 import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.BlockingQueue;
+import java.util.function.LongSupplier;
 import org.apache.commons.compress.archivers.tar.TarArchiveEntry;
 import org.apache.commons.compress.archivers.tar.TarArchiveInputStream;
 import org.apache.commons.compress.archivers.tar.TarConstants;
@@ -21,7 +22,7 @@ import org.jspecify.annotations.Nullable;
 
 /** Unpacks a tar, compressed or not, in one pass. */
 final class TarReader {
-    private static final int INPUT_BUFFER = 256 << 10;
+    private static final int INPUT_BUFFER = 64 << 10;
 
     private TarReader() {}
 
@@ -54,7 +55,7 @@ final class TarReader {
 
     private static void read(InputStream content, StagedTree tree, UnpackBudget budget)
             throws IOException, RefusedArchive, InterruptedException {
-        TarStream stream = new TarStream(content, budget.maxStreamBytes());
+        TarStream stream = new TarStream(content, budget::maxStreamBytes);
         try {
             read(stream, tree);
         } catch (IOException | RuntimeException | StackOverflowError | OutOfMemoryError e) {
@@ -190,7 +191,7 @@ final class TarReader {
         /** Of an entry with all its headers. Parsed, short records take twenty times as much, and several archives are read at once. */
         private static final long MAX_HEADER_BYTES = 256 << 10;
 
-        private final long maxBytes;
+        private final LongSupplier maxBytes;
         private long bytes;
         private boolean inHeader;
         private boolean ending;
@@ -198,7 +199,8 @@ final class TarReader {
         private long headerStart;
         private boolean headerHasContent;
 
-        TarStream(InputStream in, long maxBytes) {
+        /** @param maxBytes how many may have been read so far */
+        TarStream(InputStream in, LongSupplier maxBytes) {
             super(in);
             this.maxBytes = maxBytes;
         }
@@ -275,8 +277,9 @@ final class TarReader {
         private void account(byte[] data, int offset, int count) throws IOException {
             long start = bytes;
             bytes += count;
-            if (bytes > maxBytes) {
-                throw new DamagedArchive("it is longer than " + maxBytes + " bytes when it is decompressed");
+            if (bytes > maxBytes.getAsLong()) {
+                throw new DamagedArchive("it has too much beside the content of its files before byte " + bytes
+                        + ", such as zeros after its end; pack it again");
             }
             if (inHeader) {
                 if (!ending && bytes - headerStart > MAX_HEADER_BYTES) {

@@ -54,6 +54,11 @@ public record UnpackLimits(long maxBytes, int maxEntries, long reserveBytes) {
 
     /** Counts what is unpacked against the limits. */
     static final class UnpackBudget {
+        /** Bytes of a tar that are no content: for each entry, on average, and at least. */
+        private static final long OTHER_BYTES_OF_ENTRY = 4 << 10;
+
+        private static final long OTHER_BYTES = 16 << 20;
+
         /** Bytes that are written without looking how many are free. */
         static final long LOOK_EVERY = 16L << 20;
 
@@ -157,9 +162,9 @@ public record UnpackLimits(long maxBytes, int maxEntries, long reserveBytes) {
             }
         }
 
-        /** The maximum length of a tar, with headers and padding. */
+        /** The most that may have been read of a tar so far: content of its files, and headers and padding, which nothing else bounds. */
         long maxStreamBytes() {
-            return limits.maxBytes() + limits.maxEntries() * 4096L;
+            return bytes + entries * OTHER_BYTES_OF_ENTRY + OTHER_BYTES;
         }
     }
 }

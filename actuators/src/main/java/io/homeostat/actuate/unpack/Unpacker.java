@@ -38,7 +38,7 @@ import org.slf4j.LoggerFactory;
  */
 public final class Unpacker implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(Unpacker.class);
-    /** An archive with so many entries takes less than half a megabyte. */
+    /** An archive with so many entries takes about a megabyte, most of it for buffers. */
     private static final int FEW_ENTRIES = 250;
 
     private static final int FEW_AT_ONCE = 40;

@@ -3,6 +3,7 @@ package io.homeostat.actuate.unpack;
 import io.homeostat.observe.install.InstallationMarker;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.Random;
 import org.apache.commons.compress.archivers.tar.TarArchiveEntry;
 import org.apache.commons.compress.archivers.tar.TarConstants;
@@ -188,6 +189,15 @@ final class RefusedArchiveTest extends RefusalTestBed {
 
         refused(tar().file("bomb", 0644, zeros).tarGz(), words);
         refused(zip().file("bomb", 0644, zeros).zip(), words);
+    }
+
+    @Test
+    void zerosWithoutEndAfterTheEnd() throws Exception {
+        byte[] tar = tar().file("f", "content").tar();
+
+        refused(
+                TarBuilder.gzip(Arrays.copyOf(tar, tar.length + (17 << 20))),
+                "it has too much beside the content of its files before byte ");
     }
 
     @Test
