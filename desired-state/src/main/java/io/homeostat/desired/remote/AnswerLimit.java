@@ -4,33 +4,58 @@ import java.io.FilterInputStream;
 import java.io.IOException;
 import java.io.InputStream;
 
-/**
- * Limit of what an answer of a git server has beside objects: names of branches and tags, progress and other messages, all of which JGit
- * keeps in memory. For one answer at a time, read by one thread.
- */
+/** Limits of what the answers of a git server have that takes memory. For one answer at a time, read by one thread. */
 final class AnswerLimit {
-    private long most;
+    private Most most;
     private long left;
     private boolean exceeded;
 
-    /** @param most bytes of an answer that are not of objects */
-    AnswerLimit(long most) {
+    AnswerLimit(Most most) {
         this.most = most;
     }
 
-    /** Sets what the answers after this one may have. */
-    void raise(long next) {
-        most = next;
+    /**
+     * What there may be.
+     *
+     * @param beside bytes that are not of objects: names of branches and tags, progress and other messages, all of which JGit keeps in memory
+     * @param size bytes of an object, and of all documents of a set
+     * @param objects in a pack, of which JGit and {@link PackCheck} keep some 150 bytes each
+     * @param kept bytes of objects that are kept at once
+     */
+    record Most(long beside, long size, int objects, long kept) {
+        /** What may be read while others read large sets. */
+        static final Most SMALL = new Most(LargeSetLock.SMALL, LargeSetLock.SMALL, 20_000, 8L << 20);
+
+        static final Most LARGE = new Most(SetFetcher.MAX_BYTES, SetFetcher.MAX_BYTES, 500_000, 64L << 20);
+
+        /** For who trusts the server. */
+        static final Most ANY = new Most(Long.MAX_VALUE, Long.MAX_VALUE, Integer.MAX_VALUE, Long.MAX_VALUE);
     }
 
-    /** Returns whether an answer had more than it may have. */
+    /** What there may be now. */
+    Most most() {
+        return most;
+    }
+
+    /** Sets what the answers after this one may have. */
+    void raise(Most next) {
+        most = next;
+        exceeded = false;
+    }
+
+    /** Notes that there was more than there may be. */
+    void exceed() {
+        exceeded = true;
+    }
+
+    /** Returns whether there was more than there may be. */
     boolean isExceeded() {
         return exceeded;
     }
 
     /** Begins with another answer, and counts what is read of it. */
     InputStream counted(InputStream answer) {
-        left = most;
+        left = most.beside();
         return new FilterInputStream(answer) {
             @Override
             public int read() throws IOException {
@@ -56,8 +81,8 @@ final class AnswerLimit {
     private void count(int bytes) throws IOException {
         left -= bytes;
         if (left < 0) {
-            exceeded = true;
-            throw new IOException("the server sends more than " + most
+            exceed();
+            throw new IOException("the server sends more than " + most.beside()
                     + " bytes beside objects, such as names of branches and tags; use a repository with fewer");
         }
     }

@@ -10,6 +10,7 @@ import com.google.protobuf.UnsafeByteOperations;
 import io.homeostat.desired.fleet.SetFile;
 import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.model.Redaction;
+import io.homeostat.desired.remote.AnswerLimit.Most;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.InterruptedIOException;
@@ -23,6 +24,7 @@ import java.time.Instant;
 import java.util.Collection;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.Callable;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.eclipse.jgit.api.Git;
@@ -121,30 +123,27 @@ public final class GitFetcher implements SetFetcher {
         // Closed here: an interruption ends nothing where JGit catches it, such as while it waits for a process.
         try (Attempt attempt = new Attempt(keys)) {
             TimeLimit time = new TimeLimit(limit);
-            ObjectId there = newest(attempt, time);
-            if (known.equals(Optional.of(there.name()))) {
-                return new Fetched.NotModified();
-            }
-            // How much a commit has is known when it was fetched.
-            large.acquire();
-            attempt.limit.raise(MAX_BYTES);
-            return time.within(attempt::run);
+            ObjectId there = done(attempt, time, attempt::newest);
+            return known.equals(Optional.of(there.name()))
+                    ? new Fetched.NotModified()
+                    : done(attempt, time, attempt::run);
         } catch (IOException e) {
             throw new FetchFailure("it could not be fetched: " + reason(e), e);
         }
     }
 
-    /** Asks again for names of branches and tags that take more memory than a small set. */
-    private ObjectId newest(Attempt attempt, TimeLimit time) throws FetchFailure, IOException, InterruptedException {
+    /** How much memory an answer takes is known when it has come: one that takes more than a small set is asked for again. */
+    private <T> T done(Attempt attempt, TimeLimit time, Callable<T> work)
+            throws FetchFailure, IOException, InterruptedException {
         try {
-            return time.within(attempt::newest);
-        } catch (FetchFailure e) {
-            if (!attempt.limit.isExceeded()) {
+            return time.within(work);
+        } catch (FetchFailure | IOException e) {
+            if (!attempt.limit.isExceeded() || attempt.limit.most().equals(Most.LARGE)) {
                 throw e;
             }
             large.acquire();
-            attempt.limit.raise(MAX_BYTES);
-            return time.within(attempt::newest);
+            attempt.limit.raise(Most.LARGE);
+            return time.within(work);
         }
     }
 
@@ -186,7 +185,7 @@ public final class GitFetcher implements SetFetcher {
     /** One look at the repository. */
     private final class Attempt implements AutoCloseable {
         private final ImmutableSet<ByteString> keys;
-        private final AnswerLimit limit = new AnswerLimit(LargeSetLock.SMALL);
+        private final AnswerLimit limit = new AnswerLimit(Most.SMALL);
         private final HttpClient client;
         private final @Nullable CredentialsProvider login;
 
@@ -340,7 +339,8 @@ public final class GitFetcher implements SetFetcher {
                     if (!isLink && (SetFile.isDocument(path) || path.equals(SetFile.ENVELOPE_PATH))) {
                         ObjectLoader content = repository.open(tree.getObjectId(0));
                         size += content.getSize() + path.length();
-                        if (size > MAX_BYTES) {
+                        if (size > limit.most().size()) {
+                            requireLarge();
                             return new Fetched.Refused(
                                     version, "it has more than 16 MiB, which is the most that a set may have");
                         }
@@ -349,6 +349,14 @@ public final class GitFetcher implements SetFetcher {
                 }
             }
             return new Fetched.Tree(version, files.buildOrThrow(), "");
+        }
+
+        /** @throws IOException when there may be more, the next time */
+        private void requireLarge() throws IOException {
+            limit.exceed();
+            if (!limit.most().equals(Most.LARGE)) {
+                throw new IOException("it is no small set");
+            }
         }
 
         /** The files and directories in the configured directory; null when it is not there. */
@@ -425,7 +433,7 @@ public final class GitFetcher implements SetFetcher {
                 @Override
                 public PackParser newPackParser(InputStream in) throws IOException {
                     PackParser parser = super.newPackParser(new PackCheck(in, limit));
-                    parser.setMaxObjectSizeLimit(MAX_BYTES);
+                    parser.setMaxObjectSizeLimit(limit.most().size());
                     return parser;
                 }
             };

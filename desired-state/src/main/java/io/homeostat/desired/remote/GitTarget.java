@@ -8,6 +8,7 @@ import com.google.protobuf.ByteString;
 import io.homeostat.desired.fleet.SetFile;
 import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.model.Redaction;
+import io.homeostat.desired.remote.AnswerLimit.Most;
 import io.homeostat.desired.remote.SetFetcher.Fetched;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -287,7 +288,7 @@ public final class GitTarget implements SetTarget {
             client = connecting;
             return command.setTimeout(SILENCE_SECONDS)
                     .setTransportConfigCallback(transport ->
-                            GitConnections.use(transport, connecting, new AnswerLimit(Long.MAX_VALUE), login));
+                            GitConnections.use(transport, connecting, new AnswerLimit(Most.ANY), login));
         } catch (IOException e) {
             throw new FetchFailure(String.valueOf(e.getMessage()), e);
         }

@@ -15,12 +15,6 @@ import org.eclipse.jgit.errors.TooLargeObjectInPackException;
  * as long as there are more deltas to it: so some bytes can stand for many large objects that are kept at once.
  */
 final class PackCheck extends FilterInputStream {
-    /** JGit and this class keep some 150 bytes of each. */
-    static final int MAX_OBJECTS = 500_000;
-
-    /** The most bytes of objects that are kept at once. */
-    static final long MAX_KEPT = 64L << 20;
-
     private static final int HEAD = 12;
     private static final int OFFSET_DELTA = 6;
     private static final int REFERENCE_DELTA = 7;
@@ -70,7 +64,7 @@ final class PackCheck extends FilterInputStream {
         END
     }
 
-    /** @param limit is told what is of objects */
+    /** @param limit is told what is of objects, and when there is more than there may be */
     PackCheck(InputStream pack, AnswerLimit limit) {
         super(pack);
         this.limit = limit;
@@ -154,8 +148,10 @@ final class PackCheck extends FilterInputStream {
     }
 
     private void begin(long announced) throws IOException {
-        if (announced > MAX_OBJECTS) {
-            throw new IOException("it has " + announced + " objects, and at most " + MAX_OBJECTS
+        if (announced > limit.most().objects()) {
+            limit.exceed();
+            throw new IOException("it has " + announced + " objects, and at most "
+                    + limit.most().objects()
                     + " are fetched; keep documents in a repository of their own");
         }
         starts = new long[(int) announced];
@@ -245,15 +241,17 @@ final class PackCheck extends FilterInputStream {
                 most = Math.max(most, kept[base] + sizes[base] + sizes[i]);
             }
         }
-        if (most > MAX_KEPT) {
-            throw new IOException("putting its objects together takes more than " + MAX_KEPT
-                    + " bytes of memory; keep documents in a repository without large files");
+        if (most > limit.most().kept()) {
+            limit.exceed();
+            throw new IOException("putting its objects together takes more than "
+                    + limit.most().kept() + " bytes of memory; keep documents in a repository without large files");
         }
     }
 
-    private static void requireSmall(long size) throws IOException {
-        if (size < 0 || size > SetFetcher.MAX_BYTES) {
-            throw new TooLargeObjectInPackException(size, SetFetcher.MAX_BYTES);
+    private void requireSmall(long size) throws IOException {
+        if (size < 0 || size > limit.most().size()) {
+            limit.exceed();
+            throw new TooLargeObjectInPackException(size, limit.most().size());
         }
     }
 

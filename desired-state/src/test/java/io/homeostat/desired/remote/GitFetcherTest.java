@@ -18,6 +18,7 @@ import io.homeostat.controlplane.TestAuthority;
 import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.model.AgentConfig.Tls;
 import io.homeostat.desired.platform.TrustedPath;
+import io.homeostat.desired.remote.AnswerLimit.Most;
 import io.homeostat.desired.remote.SetFetcher.Fetched;
 import java.io.IOException;
 import java.net.InetAddress;
@@ -471,7 +472,7 @@ final class GitFetcherTest {
     void aRedirectToALinkLocalAddressIsNotFollowed() throws Exception {
         try (HttpClient client = HttpClients.open(null, "")) {
             GitConnections connections =
-                    new GitConnections(new URIish("https://git.example.com/repo"), client, new AnswerLimit(0));
+                    new GitConnections(new URIish("https://git.example.com/repo"), client, new AnswerLimit(Most.LARGE));
 
             IOException refused = assertThrows(
                     IOException.class,
@@ -480,7 +481,7 @@ final class GitFetcherTest {
             assertTrue(String.valueOf(refused.getMessage()).contains("link-local address"), refused.getMessage());
             assertEquals(
                     "GET",
-                    new GitConnections(new URIish("http://169.254.1.1/repo"), client, new AnswerLimit(0))
+                    new GitConnections(new URIish("http://169.254.1.1/repo"), client, new AnswerLimit(Most.LARGE))
                             .create(URI.create("http://169.254.1.1/repo").toURL())
                             .getRequestMethod());
         }

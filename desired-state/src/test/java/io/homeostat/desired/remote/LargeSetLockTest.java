@@ -3,6 +3,7 @@ package io.homeostat.desired.remote;
 import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -135,17 +136,20 @@ final class LargeSetLockTest {
         assertEquals(LARGE, length(fetch("/large")));
     }
 
+    private static void commit(Git git, String file, String content) throws Exception {
+        Files.writeString(git.getRepository().getWorkTree().toPath().resolve(file), content);
+        git.add().addFilepattern(".").call();
+        git.commit().setMessage(file).setSign(false).call();
+    }
+
     @Test
-    void aRepositoryIsFetchedWhenNothingLargeIsRead(@TempDir Path directory) throws Exception {
+    void aLargeRepositoryIsFetchedWhenNothingLargeIsRead(@TempDir Path directory) throws Exception {
         Path repository = directory.resolve("repository");
-        String known;
         try (Git git = Git.init()
                 .setDirectory(repository.toFile())
                 .setInitialBranch("main")
                 .call()) {
-            Files.writeString(repository.resolve("web.yaml"), "kind: Process\n");
-            git.add().addFilepattern(".").call();
-            known = git.commit().setMessage("web").setSign(false).call().name();
+            commit(git, "web.yaml", "kind: Process\n");
         }
         GitFetcher fetcher = new GitFetcher(
                 new AgentConfig.Git(
@@ -161,7 +165,11 @@ final class LargeSetLockTest {
                 large);
         holdALargeSet();
 
-        assertEquals(new Fetched.NotModified(), fetcher.fetch(Optional.of(known)));
+        assertInstanceOf(Fetched.Tree.class, fetcher.fetch(Optional.empty()));
+        try (Git git = Git.open(repository.toFile())) {
+            // Short while it is packed.
+            commit(git, "more.yaml", "#".repeat(LARGE));
+        }
         Future<Fetched> fetched = threads.submit(() -> {
             try {
                 return fetcher.fetch(Optional.empty());

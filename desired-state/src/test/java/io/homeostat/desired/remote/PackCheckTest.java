@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.homeostat.desired.remote.AnswerLimit.Most;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
@@ -29,7 +30,7 @@ final class PackCheckTest {
 
     @Test
     void moreObjectsThanAnyRepositoryOfDocumentsHasAreNotAwaited() throws Exception {
-        count = PackCheck.MAX_OBJECTS;
+        count = Most.LARGE.objects();
         assertArrayEquals(Arrays.copyOf(pack(), 12), read(Arrays.copyOf(pack(), 12)));
         count++;
         assertEquals(
@@ -127,7 +128,7 @@ final class PackCheckTest {
         new Random(1).nextBytes(noise);
         begin(Constants.OBJ_BLOB, noise.length);
         packed(noise);
-        AnswerLimit limit = new AnswerLimit(1000);
+        AnswerLimit limit = new AnswerLimit(new Most(1000, 2000, 1, 1000));
 
         assertArrayEquals(pack(), readByBytes(new PackCheck(limit.counted(new ByteArrayInputStream(pack())), limit)));
         assertThrows(
@@ -141,13 +142,13 @@ final class PackCheckTest {
     }
 
     private static byte[] read(byte[] pack) throws IOException {
-        try (InputStream in = new PackCheck(new ByteArrayInputStream(pack), new AnswerLimit(0))) {
+        try (InputStream in = new PackCheck(new ByteArrayInputStream(pack), new AnswerLimit(Most.LARGE))) {
             return in.readAllBytes();
         }
     }
 
     private static byte[] readByBytes(byte[] pack) throws IOException {
-        return readByBytes(new PackCheck(new ByteArrayInputStream(pack), new AnswerLimit(0)));
+        return readByBytes(new PackCheck(new ByteArrayInputStream(pack), new AnswerLimit(Most.LARGE)));
     }
 
     private static byte[] readByBytes(PackCheck pack) throws IOException {
