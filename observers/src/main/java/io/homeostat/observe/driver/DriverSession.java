@@ -122,7 +122,7 @@ public final class DriverSession implements AutoCloseable {
     private static final long LAST_SECOND = 253_402_300_799L;
 
     /** Bytes of a schema, which is in memory as long as its driver runs; Nomad's largest has some 20 KB. */
-    private static final int LONGEST_SCHEMA = 256 << 10;
+    private static final int LONGEST_SCHEMA = 64 << 10;
 
     /** Bytes of a handle, which is in memory as long as its task runs, beside what it says of the task. Those of Nomad's drivers are far smaller. */
     private static final int LONGEST_HANDLE = 64 << 10;
@@ -183,7 +183,9 @@ public final class DriverSession implements AutoCloseable {
 
     private volatile @Nullable Thread reader;
     private volatile @Nullable DriverCapabilities capabilities;
-    private volatile @Nullable Spec taskSchema;
+    private final ReentrantLock schemaLock = new ReentrantLock();
+
+    private @Nullable Spec taskSchema;
     private volatile @Nullable Info plugin;
     private volatile @Nullable String expectedName;
 
@@ -391,19 +393,24 @@ public final class DriverSession implements AutoCloseable {
                 .getSpec();
     }
 
-    /** What its tasks are configured with. */
+    /** What its tasks are configured with. It is asked for once, however many want to know at the same time: read, it takes far more memory. */
     public Spec taskSchema(Duration timeout) throws DriverFailure, InterruptedException {
-        Spec known = taskSchema;
-        if (known == null) {
-            known = call(
-                            "TaskConfigSchema",
-                            timeout,
-                            driver.withMaxInboundMessageSize(LONGEST_SCHEMA),
-                            stub -> stub.taskConfigSchema(TaskConfigSchemaRequest.getDefaultInstance()))
-                    .getSpec();
-            taskSchema = known;
+        schemaLock.lockInterruptibly();
+        try {
+            Spec known = taskSchema;
+            if (known == null) {
+                known = call(
+                                "TaskConfigSchema",
+                                timeout,
+                                driver.withMaxInboundMessageSize(LONGEST_SCHEMA),
+                                stub -> stub.taskConfigSchema(TaskConfigSchemaRequest.getDefaultInstance()))
+                        .getSpec();
+                taskSchema = known;
+            }
+            return known;
+        } finally {
+            schemaLock.unlock();
         }
-        return known;
     }
 
     public DriverCapabilities capabilities(Duration timeout) throws DriverFailure, InterruptedException {

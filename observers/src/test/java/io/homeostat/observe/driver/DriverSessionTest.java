@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -32,13 +33,19 @@ import io.homeostat.proto.nomad.driver.ExitResult;
 import io.homeostat.proto.nomad.driver.FingerprintResponse;
 import io.homeostat.proto.nomad.driver.FingerprintResponse.HealthState;
 import io.homeostat.proto.nomad.driver.WaitTaskResponse;
+import io.homeostat.proto.nomad.hclspec.Spec;
 import io.homeostat.proto.nomad.structs.Attribute;
 import io.homeostat.proto.nomad.structs.RecoverableError;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.Collections;
 import java.util.List;
 import java.util.Objects;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.awaitility.Awaitility;
@@ -459,6 +466,20 @@ class DriverSessionTest {
             assertEquals(FakeDriver.SCHEMA, session.taskSchema(LONG));
 
             assertEquals(List.of("Capabilities", "TaskConfigSchema"), driver.calls());
+        }
+    }
+
+    @Test
+    void manyWhoWantItsSchemaAtTheSameTimeAskOnce() throws Exception {
+        try (DriverSession session = session();
+                ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
+            List<Callable<Spec>> asking = Collections.nCopies(50, () -> session.taskSchema(LONG));
+            Spec schema = threads.invokeAll(asking).getFirst().get();
+
+            for (Future<Spec> one : threads.invokeAll(asking)) {
+                assertSame(schema, one.get());
+            }
+            assertEquals(List.of("TaskConfigSchema"), driver.calls());
         }
     }
 

@@ -35,15 +35,21 @@ final class ConvertedConfigs {
      */
     ByteString of(TaskSpec spec, DriverSession session, Duration timeout) throws DriverFailure, InterruptedException {
         Spec schema = session.taskSchema(timeout);
+        Converted converted = converted(spec, schema);
+        return switch (converted) {
+            case Converted.Fits fits -> fits.bytes();
+            case Converted.Refused refused -> throw new DriverFailure(refused.why());
+        };
+    }
+
+    /** One at a time: with a large schema this takes megabytes. */
+    private synchronized Converted converted(TaskSpec spec, Spec schema) {
         Converted converted = known.getIfPresent(spec);
         if (converted == null || !converted.schema().equals(schema)) {
             converted = convert(spec, schema);
             known.put(spec, converted);
         }
-        return switch (converted) {
-            case Converted.Fits fits -> fits.bytes();
-            case Converted.Refused refused -> throw new DriverFailure(refused.why());
-        };
+        return converted;
     }
 
     private static Converted convert(TaskSpec spec, Spec schema) {
