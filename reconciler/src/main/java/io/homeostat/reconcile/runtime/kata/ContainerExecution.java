@@ -42,6 +42,9 @@ final class ContainerExecution implements Execution {
     private static final Duration TIMEOUT = Duration.ofSeconds(5);
     private static final Duration LONGEST = Duration.ofDays(1);
 
+    /** How long the end of a command that nobody waits for any more is waited for. */
+    private static final Duration FORGETTING = Duration.ofMinutes(1);
+
     /** For what an agent does at once, unless it hangs. */
     private static final Duration SOON = Duration.ofSeconds(5);
 
@@ -196,6 +199,7 @@ final class ContainerExecution implements Execution {
                     return;
                 }
                 heard.put(new Told.Heard(new Event.Output(bytes, isError)));
+                guest.awaitOutputTurn(bytes.size());
             }
         } catch (StatusRuntimeException e) {
             GuestFailure failure = GuestFailure.of(e);
@@ -214,15 +218,17 @@ final class ContainerExecution implements Execution {
             if (!terminal) {
                 errors.join();
             }
-            heard.put(end());
+            if (!Thread.currentThread().isInterrupted()) {
+                heard.put(end(agent()));
+            }
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }
     }
 
-    private Told end() {
+    private Told end(AgentServiceBlockingStub agent) {
         try {
-            int status = agent().waitProcess(WaitProcessRequest.newBuilder()
+            int status = agent.waitProcess(WaitProcessRequest.newBuilder()
                             .setContainerId(container)
                             .setExecId(id)
                             .build())
@@ -337,14 +343,14 @@ final class ContainerExecution implements Execution {
         Thread _ = Thread.ofVirtual().name("end of " + id).start(this::close);
     }
 
-    /** Its end is waited for, so that its agent forgets it. */
+    /** Its end is waited for, so that its agent forgets it; not for ever, as one that hangs may be asked again and again. */
     @Override
     public void close() {
         threads.forEach(Thread::interrupt);
         if (!over) {
             kill();
             Thread _ = Thread.ofVirtual().name("end of " + id).start(() -> {
-                Told _ = end();
+                Told _ = end(within(FORGETTING));
             });
         }
     }

@@ -13,6 +13,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.google.common.collect.ImmutableList;
 import com.google.protobuf.ByteString;
 import io.grpc.Status;
+import io.homeostat.desired.model.guest.GuestEndpoint;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.history.FailureCause;
 import io.homeostat.observe.guest.UnreachableGuest.Reason;
@@ -85,6 +86,21 @@ class ContainerExecutionTest extends ContainerTestBed {
         command().exit(3);
 
         assertEquals(new Event.Ended(3), execution.next());
+    }
+
+    @Test
+    void whatItPrintsHasThePaceOfItsGuest() throws Exception {
+        Guests.Guest all = containers.guests().at(GuestEndpoint.parse(KataScene.ENDPOINT));
+        while (all.outputPause(64 << 20).isZero()) {}
+        ContainerExecution execution = begin(PLAIN);
+        command().print("a");
+        assertEquals(output("a", false), execution.next());
+
+        command().print("b");
+        assertEquals(Optional.empty(), execution.next(Duration.ofMillis(50)));
+        scene.timing().advance(Duration.ofMinutes(1));
+
+        assertEquals(output("b", false), execution.next());
     }
 
     @ParameterizedTest
@@ -227,6 +243,17 @@ class ContainerExecutionTest extends ContainerTestBed {
         assertEquals(APP_LAUNCH, request.getContainerId());
         eventually().until(() -> guest.count("WaitProcess") >= 1);
         eventually().until(() -> scene.app().process(id) == null);
+    }
+
+    @Test
+    void theEndOfACommandThatIsClosedIsNotAwaitedForEver() throws Exception {
+        ContainerExecution execution = begin(PLAIN);
+        eventually().until(() -> guest.count("ReadStdout") == 1);
+
+        execution.close();
+
+        eventually().until(() -> guest.count("WaitProcess") == 1);
+        assertTrue(scene.timing().timeouts().contains(Duration.ofMinutes(1)));
     }
 
     @Test

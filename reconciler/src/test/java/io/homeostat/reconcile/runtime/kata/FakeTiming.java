@@ -2,8 +2,10 @@ package io.homeostat.reconcile.runtime.kata;
 
 import java.time.Duration;
 import java.util.ArrayDeque;
+import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
@@ -23,11 +25,17 @@ final class FakeTiming implements GuestTiming {
     private final Thread owner = Thread.currentThread();
     private final AtomicLong now = new AtomicLong();
     private final Queue<Runnable> atSleeps = new ArrayDeque<>();
+    private final List<Duration> timeouts = new CopyOnWriteArrayList<>();
     private volatile boolean passes;
 
     /** Lets sleeps of this thread, and waits that end without a result, take their time. */
     void pass() {
         passes = true;
+    }
+
+    /** Those that calls were to have. */
+    List<Duration> timeouts() {
+        return timeouts;
     }
 
     void advance(Duration duration) {
@@ -65,6 +73,7 @@ final class FakeTiming implements GuestTiming {
     /** Long enough for a machine that is busy: no test waits for a call that is not answered. */
     @Override
     public Duration callTimeout(Duration timeout) {
+        timeouts.add(timeout);
         return Duration.ofMinutes(10);
     }
 
