@@ -1,9 +1,21 @@
 package io.homeostat.desired.platform;
 
+import static java.lang.foreign.ValueLayout.ADDRESS;
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+
 import java.io.IOException;
+import java.lang.foreign.Arena;
+import java.lang.foreign.FunctionDescriptor;
+import java.lang.foreign.Linker;
+import java.lang.invoke.MethodHandle;
 import java.nio.channels.FileChannel;
+import java.nio.file.AccessDeniedException;
+import java.nio.file.FileAlreadyExistsException;
+import java.nio.file.FileSystemException;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.PosixFilePermission;
 import java.nio.file.attribute.PosixFilePermissions;
@@ -13,45 +25,142 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Files that are written under another name before they get their own. They may be in a directory of another user, who can put anything
- * into their place at any time: so each is created and written by one descriptor, and no link is followed.
+ * A file that is written under another name before it gets its own. It may be in a directory of another user, who can put anything into the
+ * place of all that is named on the way there, at any time: so the directory is opened once, and all is done in what was opened.
  */
-public final class NewFile {
+public final class NewFile implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(NewFile.class);
 
-    private NewFile() {}
+    /** For who creates it alone. */
+    public static final Set<PosixFilePermission> OURS = PosixFilePermissions.fromString("rw-------");
 
-    /** A name in the same directory that nothing has. */
-    public static Path beside(Path file) {
-        return file.resolveSibling("." + file.getFileName() + "." + UUID.randomUUID() + ".part");
+    /** O_PATH | O_DIRECTORY | O_CLOEXEC, open(2). */
+    private static final int DIRECTORY = 010000000 | 0200000 | 02000000;
+
+    private static final MethodHandle OPEN = function("open", FunctionDescriptor.of(JAVA_INT, ADDRESS, JAVA_INT));
+    private static final MethodHandle CLOSE = function("close", FunctionDescriptor.of(JAVA_INT, JAVA_INT));
+
+    private final int descriptor;
+    private final Path part;
+    private Path file;
+    private Path place;
+
+    private NewFile(Path file, int descriptor) {
+        this.file = file;
+        this.descriptor = descriptor;
+        Path directory = Path.of("/proc/self/fd", Integer.toString(descriptor));
+        this.part = directory.resolve("." + file.getFileName() + "." + UUID.randomUUID() + ".part");
+        this.place = directory.resolve(file.getFileName());
     }
 
     /**
-     * Creates a file for its owner alone, and opens it for writing.
+     * Opens the directory of a file.
      *
-     * @throws java.nio.file.FileAlreadyExistsException when something has this name
+     * @throws IOException when there is none, or a link of another user leads root to it
      */
-    public static FileChannel create(Path file) throws IOException {
-        return create(file, PosixFilePermissions.fromString("rw-------"));
+    public static NewFile of(Path file) throws IOException {
+        Path directory = file.toAbsolutePath().normalize().getParent();
+        int opened;
+        try (Arena arena = Arena.ofConfined()) {
+            opened = (int) OPEN.invokeExact(arena.allocateFrom(directory.toString()), DIRECTORY);
+        } catch (RuntimeException | Error e) {
+            throw e;
+        } catch (Throwable e) {
+            throw new AssertionError("a foreign function threw what it does not declare", e);
+        }
+        if (opened < 0) {
+            // Says why.
+            Files.newDirectoryStream(directory).close();
+            throw new NoSuchFileException(directory.toString());
+        }
+        NewFile result = new NewFile(file, opened);
+        boolean trusted = false;
+        try {
+            Path real = Files.readSymbolicLink(result.place.getParent());
+            trusted = real.equals(directory)
+                    || !TrustedPath.isRoot()
+                    || TrustedPath.objectionOfRoot(directory).isEmpty();
+            if (!trusted) {
+                throw new FileSystemException(
+                        directory.toString(),
+                        null,
+                        "it is " + real + ", by a link that others can change; if that is right, name it so");
+            }
+            return result;
+        } finally {
+            if (!trusted) {
+                result.close();
+            }
+        }
+    }
+
+    /** Has it get another name in its directory than the one that it was made for. */
+    public void rename(String name) {
+        file = file.resolveSibling(name);
+        place = place.resolveSibling(name);
+    }
+
+    /** Where it is written. */
+    public Path part() {
+        return part;
+    }
+
+    /** The directory that it gets its name in, as long as this is open. */
+    public Path directory() {
+        return place.getParent();
     }
 
     /**
-     * Creates a file, and opens it for writing. Who else may read it is said here and never changed: by its name, whatever has taken its
-     * place would be opened to others.
+     * Creates it, and opens it for writing. Who else may read it is said here and never changed: by its name, whatever has taken its place
+     * would be opened to others.
      *
      * @param permissions what the umask leaves of them
-     * @throws java.nio.file.FileAlreadyExistsException when something has this name
      */
-    public static FileChannel create(Path file, Set<PosixFilePermission> permissions) throws IOException {
-        return FileChannel.open(
-                file,
-                Set.of(StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE),
-                PosixFilePermissions.asFileAttribute(permissions));
+    public FileChannel create(Set<PosixFilePermission> permissions) throws IOException {
+        try {
+            return FileChannel.open(
+                    part,
+                    Set.of(StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE),
+                    PosixFilePermissions.asFileAttribute(permissions));
+        } catch (FileSystemException e) {
+            throw named(e);
+        }
     }
 
-    /** Warns when the umask has kept others from a file that was created for them. */
-    public static void warnIfClosed(Path file, Set<PosixFilePermission> permissions) throws IOException {
-        Set<PosixFilePermission> left = Files.getPosixFilePermissions(file);
+    /** Gives it its name, in the place of what may have it. */
+    public void replace() throws IOException {
+        try {
+            Files.move(part, place, StandardCopyOption.ATOMIC_MOVE);
+        } catch (FileSystemException e) {
+            throw named(e);
+        }
+    }
+
+    /**
+     * Gives it its name.
+     *
+     * @throws FileAlreadyExistsException when something has it
+     */
+    public void add() throws IOException {
+        try {
+            Files.createLink(place, part);
+            Files.delete(part);
+        } catch (FileAlreadyExistsException e) {
+            throw named(e);
+        } catch (FileSystemException e) {
+            // Not every file system has links, such as those of memory cards.
+            LOG.debug("{} is renamed", file, e);
+            try {
+                Files.move(part, place);
+            } catch (FileSystemException failed) {
+                throw named(failed);
+            }
+        }
+    }
+
+    /** Warns when the umask has kept others from it, for whom it was created. */
+    public void warnIfClosed(Set<PosixFilePermission> permissions) throws IOException {
+        Set<PosixFilePermission> left = Files.getPosixFilePermissions(place);
         if (!left.containsAll(permissions)) {
             LOG.warn(
                     "{} has the permissions {} instead of {}, because of the umask; chmod it, or set umask 022",
@@ -59,5 +168,39 @@ public final class NewFile {
                     PosixFilePermissions.toString(left),
                     PosixFilePermissions.toString(permissions));
         }
+    }
+
+    /** By the name that people know. */
+    private FileSystemException named(FileSystemException e) {
+        FileSystemException named =
+                switch (e) {
+                    case FileAlreadyExistsException _ -> new FileAlreadyExistsException(file.toString());
+                    case NoSuchFileException _ -> new NoSuchFileException(file.toString());
+                    case AccessDeniedException _ -> new AccessDeniedException(file.toString());
+                    default -> new FileSystemException(file.toString(), null, e.getReason());
+                };
+        named.initCause(e);
+        return named;
+    }
+
+    /** Deletes what has not got its name. */
+    @Override
+    public void close() throws IOException {
+        try {
+            Files.deleteIfExists(part);
+        } finally {
+            try {
+                int _ = (int) CLOSE.invokeExact(descriptor);
+            } catch (RuntimeException | Error e) {
+                throw e;
+            } catch (Throwable e) {
+                throw new AssertionError("a foreign function threw what it does not declare", e);
+            }
+        }
+    }
+
+    private static MethodHandle function(String name, FunctionDescriptor type) {
+        return Linker.nativeLinker()
+                .downcallHandle(Linker.nativeLinker().defaultLookup().findOrThrow(name), type);
     }
 }

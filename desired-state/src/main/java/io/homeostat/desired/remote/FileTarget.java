@@ -12,7 +12,6 @@ import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
 import java.nio.file.attribute.PosixFilePermission;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.Optional;
@@ -45,6 +44,9 @@ public final class FileTarget implements SetTarget {
         if (Files.isDirectory(file)) {
             throw new FetchFailure("it is a directory; name a file in it, such as " + file.resolve("set.json"));
         }
+        if (Files.exists(file) && !Files.isRegularFile(file)) {
+            throw new FetchFailure("it is no regular file; remove it, or name another");
+        }
         try (InputStream in = Files.newInputStream(file)) {
             return Optional.of(ByteString.copyFrom(in.readNBytes(SetFetcher.MAX_BYTES + 1)));
         } catch (NoSuchFileException e) {
@@ -59,19 +61,14 @@ public final class FileTarget implements SetTarget {
         if (!content().equals(found)) {
             return false;
         }
-        try {
-            Path part = NewFile.beside(file);
-            try {
-                try (FileChannel out = NewFile.create(part, FOR_ALL)) {
-                    Channels.newOutputStream(out).write(set.bytes());
-                    out.force(true);
-                }
-                Files.move(part, file, StandardCopyOption.ATOMIC_MOVE);
-                NewFile.warnIfClosed(file, FOR_ALL);
-                return true;
-            } finally {
-                Files.deleteIfExists(part);
+        try (NewFile written = NewFile.of(file)) {
+            try (FileChannel out = written.create(FOR_ALL)) {
+                Channels.newOutputStream(out).write(set.bytes());
+                out.force(true);
             }
+            written.replace();
+            written.warnIfClosed(FOR_ALL);
+            return true;
         } catch (IOException e) {
             throw new FetchFailure("it can't be written: " + IoReason.withFile(e), e);
         }

@@ -92,15 +92,11 @@ record DiagnosticsFile(Invocation typed) {
     }
 
     private void write(Path whole) throws IOException, InterruptedException {
-        Path part = whole.resolveSibling(whole.getFileName() + ".part");
-        OutputStream created = Channels.newOutputStream(NewFile.create(part));
-        try {
-            try (OutputStream out = created) {
+        try (NewFile file = NewFile.of(whole)) {
+            try (OutputStream out = Channels.newOutputStream(file.create(NewFile.OURS))) {
                 collect(out);
             }
-            Files.move(part, whole);
-        } finally {
-            Files.deleteIfExists(part);
+            file.add();
         }
     }
 

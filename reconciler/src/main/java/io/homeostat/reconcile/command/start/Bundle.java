@@ -51,36 +51,33 @@ public record Bundle(
         requireApart();
         document.require();
         Optional<SigningKey> signer = key.isPresent() ? Optional.of(read(key.get())) : Optional.empty();
-        try {
-            Path part = NewFile.beside(target.resolve(name));
-            try {
-                BundleArchive archive = BundleArchive.write(directory, part);
-                String revised = revision.orElseGet(() -> archive.content().substring(0, REVISION_DIGITS));
-                ArchiveInspection seen =
-                        ArchiveInspection.of(part.toString(), "an archive of " + directory, entryPoint, temporary);
-                if (!seen.sha256().equals(archive.sha256())) {
-                    throw new CommandFailure(part + " was changed by somebody else; try again");
-                }
-                Optional<String> signature = signer.map(with -> with.sign(archive.sha256()));
-                Path place = target.resolve(archiveName(revised));
-                publish(part, place, archive);
-                document.write(document(revised, archive.sha256(), signature).text(format, target));
-                return new Made(place, document.path(), archive.sha256(), revised, signature);
-            } finally {
-                Files.deleteIfExists(part);
+        try (NewFile file = NewFile.of(target.resolve(name))) {
+            BundleArchive archive = BundleArchive.write(directory, file);
+            String revised = revision.orElseGet(() -> archive.content().substring(0, REVISION_DIGITS));
+            ArchiveInspection seen =
+                    ArchiveInspection.of(file.part().toString(), "an archive of " + directory, entryPoint, temporary);
+            if (!seen.sha256().equals(archive.sha256())) {
+                throw new CommandFailure("the archive in " + target + " was changed by somebody else; try again");
             }
+            Optional<String> signature = signer.map(with -> with.sign(archive.sha256()));
+            Path place = target.resolve(archiveName(revised));
+            publish(file, place, archive);
+            document.write(document(revised, archive.sha256(), signature).text(format, target));
+            return new Made(place, document.path(), archive.sha256(), revised, signature);
         } catch (IOException e) {
             throw new CommandFailure("cannot bundle " + directory + ": " + e, e);
         }
     }
 
     /** The same archive may be there already, from when its contents could be read by others; so it is replaced. */
-    private void publish(Path part, Path place, BundleArchive archive) throws IOException {
-        boolean isThere = Files.isRegularFile(place, LinkOption.NOFOLLOW_LINKS) && Files.mismatch(part, place) < 0;
-        WholeFile file = new WholeFile(place, replaces || isThere);
-        file.require();
-        file.take(part);
-        NewFile.warnIfClosed(place, archive.permissions());
+    private void publish(NewFile file, Path place, BundleArchive archive) throws IOException {
+        boolean isThere =
+                Files.isRegularFile(place, LinkOption.NOFOLLOW_LINKS) && Files.mismatch(file.part(), place) < 0;
+        WholeFile whole = new WholeFile(place, replaces || isThere);
+        whole.require();
+        file.rename(String.valueOf(place.getFileName()));
+        whole.take(file);
+        file.warnIfClosed(archive.permissions());
     }
 
     /** An archive that is written into the directory would be in itself. */

@@ -79,12 +79,12 @@ record BundleArchive(String sha256, String content, ImmutableSet<PosixFilePermis
      * @param file to be created
      * @throws CommandFailure when something in the directory can't be in an archive, or it changes meanwhile
      */
-    static BundleArchive write(Path directory, Path file) throws IOException {
+    static BundleArchive write(Path directory, NewFile file) throws IOException {
         TreeMap<String, Seen> before = look(directory);
         before.forEach((name, seen) -> requireOrdinary(directory.resolve(name), seen));
         BundleArchive made;
         ImmutableSet<PosixFilePermission> permissions = permissions(directory, before);
-        try (FileChannel out = NewFile.create(file, permissions)) {
+        try (FileChannel out = file.create(permissions)) {
             HashingOutputStream archive =
                     new HashingOutputStream(Hashing.sha256(), new BufferedOutputStream(Channels.newOutputStream(out)));
             GzipCompressorOutputStream gzip = new GzipCompressorOutputStream(archive, new GzipParameters());

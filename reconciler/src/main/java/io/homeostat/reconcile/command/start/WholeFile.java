@@ -11,7 +11,6 @@ import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
 import java.util.Objects;
 
 /** A file that is there as a whole or not at all, also after a power failure, and takes the place of another one only when it may. */
@@ -36,40 +35,29 @@ public record WholeFile(Path path, boolean replaces) {
 
     /** Writes a text for its owner alone: it may contain secrets. */
     public void write(String text) {
-        try {
-            Path part = NewFile.beside(path);
-            try {
-                try (FileChannel out = NewFile.create(part)) {
-                    Channels.newOutputStream(out).write(text.getBytes(StandardCharsets.UTF_8));
-                    out.force(true);
-                }
-                take(part);
-            } finally {
-                Files.deleteIfExists(part);
+        try (NewFile file = NewFile.of(path)) {
+            try (FileChannel out = file.create(NewFile.OURS)) {
+                Channels.newOutputStream(out).write(text.getBytes(StandardCharsets.UTF_8));
+                out.force(true);
             }
+            take(file);
         } catch (IOException e) {
             throw new CommandFailure("cannot write " + path + ": " + CommandFailure.reason(e), e);
         }
     }
 
-    /** Gives a file that is in the same directory, and on the disk, this name. */
-    void take(Path part) throws IOException {
-        if (replaces) {
-            Files.move(part, path, StandardCopyOption.ATOMIC_MOVE);
-        } else {
-            link(part);
-        }
-        SecureDirectories.sync(directory());
-    }
-
-    /** Unlike a rename, this never replaces what somebody has put there meanwhile. */
-    private void link(Path part) throws IOException {
+    /** Gives a file its name that is on the disk. */
+    void take(NewFile file) throws IOException {
         try {
-            Files.createLink(path, part);
+            if (replaces) {
+                file.replace();
+            } else {
+                file.add();
+            }
         } catch (FileAlreadyExistsException e) {
             throw there();
         }
-        Files.delete(part);
+        SecureDirectories.sync(file.directory());
     }
 
     private CommandFailure there() {

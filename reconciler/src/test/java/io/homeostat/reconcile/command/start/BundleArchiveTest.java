@@ -2,6 +2,7 @@ package io.homeostat.reconcile.command.start;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import io.homeostat.desired.platform.NewFile;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -42,8 +43,10 @@ class BundleArchiveTest {
     }
 
     private String permissions(Path packed) throws Exception {
-        return PosixFilePermissions.toString(
-                BundleArchive.write(packed, directory.resolve("archive")).permissions());
+        try (NewFile archive = NewFile.of(directory.resolve("archive"))) {
+            return PosixFilePermissions.toString(
+                    BundleArchive.write(packed, archive).permissions());
+        }
     }
 
     private static Path mode(Path path, String permissions) throws IOException {
