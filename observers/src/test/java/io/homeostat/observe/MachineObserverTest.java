@@ -128,13 +128,13 @@ class MachineObserverTest {
                 path -> new MetadataServer.Answer.Absent(),
                 () -> NOW);
 
-        Observation<ImmutableList<ObservedInstance>> seen = look(broken, Launches.instance(Launches.ID, "l1"), Checks.NONE);
+        Observation<ImmutableList<ObservedInstance>> seen =
+                look(broken, Launches.instance(Launches.ID, "l1"), Checks.NONE);
 
-        assertTrue(
-                assertInstanceOf(Observation.Unseen.class, seen)
-                        .why()
-                        .startsWith("internal error, a defect of homeostat: java.lang.IllegalArgumentException: not read"
-                                + " (MachineObserverTest.java:"));
+        assertTrue(assertInstanceOf(Observation.Unseen.class, seen)
+                .why()
+                .startsWith("internal error, a defect of homeostat: java.lang.IllegalArgumentException: not read"
+                        + " (MachineObserverTest.java:"));
     }
 
     private static final class Broken implements InstanceObserver {

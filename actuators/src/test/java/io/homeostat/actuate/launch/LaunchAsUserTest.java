@@ -149,7 +149,8 @@ class LaunchAsUserTest {
 
         new ProgramCommand(
                         program,
-                        new Probe.Exec(ImmutableList.of("sh", "-c", "umask > " + done + "; ulimit -n >> " + done)), ImmutableList.of())
+                        new Probe.Exec(ImmutableList.of("sh", "-c", "umask > " + done + "; ulimit -n >> " + done)),
+                        ImmutableList.of())
                 .run(Duration.ofMinutes(1));
 
         assertEquals(List.of("0027", "100"), Files.readAllLines(done));
@@ -186,7 +187,8 @@ class LaunchAsUserTest {
                         new Probe.Exec(
                                 ImmutableList.of(
                                         "sh", "-c", "(id -u; pwd; umask; tr '\\0' '\\n' < /proc/$$/environ) > " + done),
-                                true), ImmutableList.of())
+                                true),
+                        ImmutableList.of())
                 .run(Duration.ofMinutes(1));
 
         List<String> said = Files.readAllLines(done);
@@ -210,7 +212,8 @@ class LaunchAsUserTest {
         ProgramCommand command = new ProgramCommand(
                 program,
                 new Probe.Exec(ImmutableList.of(
-                        "sh", "-c", "echo $$ $(cut -d ' ' -f 6 /proc/$$/stat) > " + done + "; exit 4")), ImmutableList.of());
+                        "sh", "-c", "echo $$ $(cut -d ' ' -f 6 /proc/$$/stat) > " + done + "; exit 4")),
+                ImmutableList.of());
 
         ActuationFailure failure = assertThrows(ActuationFailure.class, () -> command.run(Duration.ofMinutes(1)));
 
@@ -230,7 +233,9 @@ class LaunchAsUserTest {
         LaunchRequest program = new LaunchRequest(
                 bed.instance(TestBed.PROCESS), installed("exit 0"), ImmutableList.of(), ImmutableMap.of(), USER);
         ProgramCommand command = new ProgramCommand(
-                program, new Probe.Exec(ImmutableList.of("sh", "-c", "sleep 1000 & echo $! $$ > " + pids + "; wait")), ImmutableList.of());
+                program,
+                new Probe.Exec(ImmutableList.of("sh", "-c", "sleep 1000 & echo $! $$ > " + pids + "; wait")),
+                ImmutableList.of());
 
         Thread running = Thread.ofVirtual()
                 .start(() -> assertThrows(InterruptedException.class, () -> command.run(Duration.ofMinutes(1))));

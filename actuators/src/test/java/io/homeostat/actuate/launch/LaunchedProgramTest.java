@@ -203,7 +203,10 @@ class LaunchedProgramTest {
                 null,
                 new ProcessSettings(directory.toString(), null, null, null, null, null, null));
 
-        new ProgramCommand(program, new Probe.Exec(ImmutableList.of("./reload", "-c", "echo done > '" + done + "'")), ImmutableList.of())
+        new ProgramCommand(
+                        program,
+                        new Probe.Exec(ImmutableList.of("./reload", "-c", "echo done > '" + done + "'")),
+                        ImmutableList.of())
                 .run(Duration.ofMinutes(1));
 
         assertEquals("done\n", Files.readString(done));

@@ -45,7 +45,8 @@ public final class ControlPlaneChannel implements Channel {
     private final CountDownLatch closed = new CountDownLatch(1);
     private final CountDownLatch ended = new CountDownLatch(1);
     /** They wait most of the time, for the store or the network. */
-    private final ExecutorService threads = Executors.newThreadPerTaskExecutor(VirtualThreads.factory("control-plane-"));
+    private final ExecutorService threads =
+            Executors.newThreadPerTaskExecutor(VirtualThreads.factory("control-plane-"));
 
     private volatile @Nullable Connection current;
 

@@ -10,6 +10,7 @@ import java.lang.foreign.Linker;
 import java.lang.invoke.MethodHandle;
 import java.nio.channels.FileChannel;
 import java.nio.file.AccessDeniedException;
+import java.nio.file.DirectoryStream;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.FileSystemException;
 import java.nio.file.Files;
@@ -19,6 +20,7 @@ import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.PosixFilePermission;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.util.Objects;
 import java.util.Set;
 import java.util.UUID;
 import org.slf4j.Logger;
@@ -41,6 +43,7 @@ public final class NewFile implements AutoCloseable {
     private static final MethodHandle CLOSE = function("close", FunctionDescriptor.of(JAVA_INT, JAVA_INT));
 
     private final int descriptor;
+    private final Path directory;
     private final Path part;
     private Path file;
     private Path place;
@@ -48,7 +51,7 @@ public final class NewFile implements AutoCloseable {
     private NewFile(Path file, int descriptor) {
         this.file = file;
         this.descriptor = descriptor;
-        Path directory = Path.of("/proc/self/fd", Integer.toString(descriptor));
+        this.directory = Path.of("/proc/self/fd", Integer.toString(descriptor));
         this.part = directory.resolve("." + file.getFileName() + "." + UUID.randomUUID() + ".part");
         this.place = directory.resolve(file.getFileName());
     }
@@ -59,7 +62,8 @@ public final class NewFile implements AutoCloseable {
      * @throws IOException when there is none, or a link of another user leads root to it
      */
     public static NewFile of(Path file) throws IOException {
-        Path directory = file.toAbsolutePath().normalize().getParent();
+        Path directory =
+                Objects.requireNonNull(file.toAbsolutePath().normalize().getParent(), "a file");
         int opened;
         try (Arena arena = Arena.ofConfined()) {
             opened = (int) OPEN.invokeExact(arena.allocateFrom(directory.toString()), DIRECTORY);
@@ -69,14 +73,15 @@ public final class NewFile implements AutoCloseable {
             throw new AssertionError("a foreign function threw what it does not declare", e);
         }
         if (opened < 0) {
-            // Says why.
-            Files.newDirectoryStream(directory).close();
-            throw new NoSuchFileException(directory.toString());
+            // This says why.
+            try (DirectoryStream<Path> _ = Files.newDirectoryStream(directory)) {
+                throw new NoSuchFileException(directory.toString());
+            }
         }
         NewFile result = new NewFile(file, opened);
         boolean trusted = false;
         try {
-            Path real = Files.readSymbolicLink(result.place.getParent());
+            Path real = Files.readSymbolicLink(result.directory);
             trusted = real.equals(directory)
                     || !TrustedPath.isRoot()
                     || TrustedPath.objectionOfRoot(directory).isEmpty();
@@ -107,7 +112,7 @@ public final class NewFile implements AutoCloseable {
 
     /** The directory that it gets its name in, as long as this is open. */
     public Path directory() {
-        return place.getParent();
+        return directory;
     }
 
     /**
@@ -172,13 +177,12 @@ public final class NewFile implements AutoCloseable {
 
     /** By the name that people know. */
     private FileSystemException named(FileSystemException e) {
-        FileSystemException named =
-                switch (e) {
-                    case FileAlreadyExistsException _ -> new FileAlreadyExistsException(file.toString());
-                    case NoSuchFileException _ -> new NoSuchFileException(file.toString());
-                    case AccessDeniedException _ -> new AccessDeniedException(file.toString());
-                    default -> new FileSystemException(file.toString(), null, e.getReason());
-                };
+        FileSystemException named = switch (e) {
+            case FileAlreadyExistsException _ -> new FileAlreadyExistsException(file.toString());
+            case NoSuchFileException _ -> new NoSuchFileException(file.toString());
+            case AccessDeniedException _ -> new AccessDeniedException(file.toString());
+            default -> new FileSystemException(file.toString(), null, e.getReason());
+        };
         named.initCause(e);
         return named;
     }
@@ -189,13 +193,17 @@ public final class NewFile implements AutoCloseable {
         try {
             Files.deleteIfExists(part);
         } finally {
-            try {
-                int _ = (int) CLOSE.invokeExact(descriptor);
-            } catch (RuntimeException | Error e) {
-                throw e;
-            } catch (Throwable e) {
-                throw new AssertionError("a foreign function threw what it does not declare", e);
-            }
+            close(descriptor);
+        }
+    }
+
+    private static void close(int descriptor) {
+        try {
+            int _ = (int) CLOSE.invokeExact(descriptor);
+        } catch (RuntimeException | Error e) {
+            throw e;
+        } catch (Throwable e) {
+            throw new AssertionError("a foreign function threw what it does not declare", e);
         }
     }
 

@@ -287,8 +287,8 @@ public final class GitTarget implements SetTarget {
             HttpClient connecting = client == null ? HttpClients.open(config.tls(), SETTING + ".tls") : client;
             client = connecting;
             return command.setTimeout(SILENCE_SECONDS)
-                    .setTransportConfigCallback(transport ->
-                            GitConnections.use(transport, connecting, new AnswerLimit(Most.ANY), login));
+                    .setTransportConfigCallback(
+                            transport -> GitConnections.use(transport, connecting, new AnswerLimit(Most.ANY), login));
         } catch (IOException e) {
             throw new FetchFailure(String.valueOf(e.getMessage()), e);
         }

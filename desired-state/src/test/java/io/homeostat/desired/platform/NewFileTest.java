@@ -119,8 +119,9 @@ class NewFileTest {
         NewFile.of(link.resolve("file")).close();
         Files.setAttribute(home, "unix:uid", 65_534);
 
-        FileSystemException refused =
-                assertThrows(FileSystemException.class, () -> NewFile.of(link.resolve("file")).close());
+        FileSystemException refused = assertThrows(
+                FileSystemException.class,
+                () -> NewFile.of(link.resolve("file")).close());
 
         assertEquals(
                 "it is " + elsewhere.toRealPath() + ", by a link that others can change; if that is right, name it so",
@@ -129,6 +130,8 @@ class NewFileTest {
 
     @Test
     void whyADirectoryCanNotBeOpenedIsSaid() {
-        assertThrows(NoSuchFileException.class, () -> NewFile.of(root.resolve("none/file")).close());
+        assertThrows(
+                NoSuchFileException.class,
+                () -> NewFile.of(root.resolve("none/file")).close());
     }
 }

@@ -25,7 +25,8 @@ class VirtualThreadsTest {
         begun.await();
         assertTrue(VirtualThreads.running().contains(thread));
         assertEquals("of-test-0", thread.getName());
-        assertTrue(Arrays.stream(thread.getStackTrace()).anyMatch(frame -> frame.getMethodName().equals("waitFor")));
+        assertTrue(Arrays.stream(thread.getStackTrace())
+                .anyMatch(frame -> frame.getMethodName().equals("waitFor")));
 
         end.countDown();
         thread.join();

@@ -89,7 +89,11 @@ public record AgentGroup(CgroupHierarchy unit, Path group) {
         }
         Path keepers = Iterables.getOnlyElement(layout.hierarchies()).keepers();
         return ImmutableList.of(
-                "/bin/sh", "-c", LEAVING, "homeostat", keepers.resolve("cgroup.procs").toString());
+                "/bin/sh",
+                "-c",
+                LEAVING,
+                "homeostat",
+                keepers.resolve("cgroup.procs").toString());
     }
 
     private static boolean isOne(Path group) {

@@ -33,10 +33,10 @@ public final class Libc {
     private static final long OPENAT2 = 437;
 
     /** EFD_CLOEXEC | EFD_NONBLOCK, eventfd(2). */
+    private static final int EVENTFD_FLAGS = 02000000 | 04000;
+
     /** waitpid(2). */
     private static final int WNOHANG = 1;
-
-    private static final int EVENTFD_FLAGS = 02000000 | 04000;
 
     /** O_RDONLY | O_CLOEXEC, open(2). */
     private static final int READ_ONLY = 02000000;

@@ -115,11 +115,16 @@ class NetworkDriftTest {
 
     @Test
     void aZoneIsNotLookedUpOnThisMachine() {
-        Route told = Route.newBuilder().setGateway("fe80::1%nosuch").setDevice("eth0").build();
+        Route told = Route.newBuilder()
+                .setGateway("fe80::1%nosuch")
+                .setDevice("eth0")
+                .build();
 
         assertEquals(
                 "a route by fe80::1%nosuch on eth0 is not declared; the agent can't remove it, a new boot of the guest does",
-                NetworkDrift.of(network(ETH0), List.of(), List.of(told)).remarks().getLast());
+                NetworkDrift.of(network(ETH0), List.of(), List.of(told))
+                        .remarks()
+                        .getLast());
     }
 
     @Test

@@ -90,8 +90,7 @@ class CommandOutputTest {
     }
 
     /** So the JVM is told of each of its signals, as if it had ended by it. */
-    private static final String TRACED_BY_ITS_PARENT =
-            """
+    private static final String TRACED_BY_ITS_PARENT = """
             import ctypes, os, signal
             ctypes.CDLL(None).ptrace(0, 0, 0, 0)
             os.kill(os.getpid(), signal.SIGSTOP)

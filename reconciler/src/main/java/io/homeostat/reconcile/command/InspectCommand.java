@@ -34,8 +34,14 @@ public record InspectCommand() implements Command {
     }
 
     private static void write(StringBuilder text, Thread thread, StackTraceElement[] frames) {
-        text.append('#').append(thread.threadId()).append(" \"").append(thread.getName()).append('"');
-        text.append(thread.isVirtual() ? " virtual " : " ").append(thread.getState()).append('\n');
+        text.append('#')
+                .append(thread.threadId())
+                .append(" \"")
+                .append(thread.getName())
+                .append('"');
+        text.append(thread.isVirtual() ? " virtual " : " ")
+                .append(thread.getState())
+                .append('\n');
         for (StackTraceElement frame : frames) {
             text.append("    at ").append(frame).append('\n');
         }

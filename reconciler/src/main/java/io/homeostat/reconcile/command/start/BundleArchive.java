@@ -100,8 +100,7 @@ record BundleArchive(String sha256, String content, ImmutableSet<PosixFilePermis
             gzip.finish();
             archive.flush();
             out.force(true);
-            made = new BundleArchive(
-                    archive.hash().toString(), content.hash().toString(), permissions);
+            made = new BundleArchive(archive.hash().toString(), content.hash().toString(), permissions);
         }
         requireUnchanged(directory, before, look(directory));
         return made;

@@ -44,7 +44,11 @@ public final class ProcessKind implements RuntimeProvider {
     public Access open(Machine machine) {
         PortOwners owners = new PortOwners(machine.layout(), machine.procFs(), new LimitObserver(machine.cgroups()));
         return new Access(
-                observer(machine, Extent.TREE, new MaskedHealth(new ProbeHealth(machine.clock(), owners, () -> AgentGroup.leaving(machine.cgroups())))),
+                observer(
+                        machine,
+                        Extent.TREE,
+                        new MaskedHealth(
+                                new ProbeHealth(machine.clock(), owners, () -> AgentGroup.leaving(machine.cgroups())))),
                 () -> new ProcessRuntime(machine, ProcessProtocol.NONE, Extent.TREE));
     }
 
