@@ -167,7 +167,7 @@ public final class Launcher {
         return account;
     }
 
-    private void prepareState(WorkloadId id, @Nullable Account account) throws IOException {
+    private void prepareState(WorkloadId id, @Nullable Account account) throws IOException, InterruptedException {
         Path state = layout.workloadState(id);
         SecureDirectories.create(state, SecureDirectories.OURS);
         if (Account.ourUid() == 0) {

@@ -7,6 +7,7 @@ import io.homeostat.actuate.LocalDisk;
 import io.homeostat.actuate.SecureDirectories;
 import io.homeostat.desired.model.VisibleText;
 import io.homeostat.desired.platform.AccessList;
+import io.homeostat.desired.yaml.IoReason;
 import io.homeostat.observe.process.Account;
 import io.homeostat.observe.process.PinnedFile;
 import java.io.IOException;
@@ -41,7 +42,7 @@ import org.jspecify.annotations.Nullable;
  * former one finds nothing by a name in there any more.
  *
  * <p>A file that the former user has open can be linked by them from anywhere, as long as it is theirs, or they may read and write it:
- * linkat(2) of /proc/self/fd/N. So it is nobody's at first ({@link #IN_BETWEEN}), and writable by its owner alone; nobody without privileges
+ * linkat(2) of /proc/self/fd/N. So it is nobody's at first ({@link UnusedUser}), and writable by its owner alone; nobody without privileges
  * can link it any more, provided that fs.protected_hardlinks is 1. If it has no other name then, the new user gets it; else it goes back.
  *
  * <p>A change may end half-way, as when we are killed or the new user's quota is full, and the next one may be to yet another user, or back
@@ -61,6 +62,8 @@ final class StateOwner {
     /** Longer than any path that a program can use as a whole, PATH_MAX. */
     private static final int LONGEST_NAMED = 4096;
 
+    private static final String OTHER_NAMES = "has other names";
+
     private static final int PERMISSIONS = 07777;
 
     /** An access control list grants nothing beyond the permissions of the group. */
@@ -72,9 +75,6 @@ final class StateOwner {
      */
     private static final int CHANGING_HANDS = 01700;
 
-    /** The number that no user has: (uid_t) -1 of 16 bits, reserved since. What belongs to it was left so by somebody who was killed. */
-    private static final int IN_BETWEEN = 65_535;
-
     private static final int CHANGED_BY_OTHERS = 0022;
 
     private final int uid;
@@ -82,6 +82,7 @@ final class StateOwner {
     private final Limits limits;
     private final Runnable between;
     private final Attributes attributes;
+    private final UnusedUser unused;
     private final Disk disk = new LocalDisk();
 
     private int entries;
@@ -90,6 +91,9 @@ final class StateOwner {
 
     /** The users whose files and directories change hands. */
     private final SortedSet<Integer> formers = new TreeSet<>();
+
+    /** The number of nobody. A file that belongs to it was left so by a change that was killed. */
+    private int inBetween;
 
     /** The directories on the way to where the walk is, the top first. */
     private final Deque<Level> levels = new ArrayDeque<>();
@@ -112,8 +116,8 @@ final class StateOwner {
         void set(Path file, String attribute, int value) throws IOException;
     }
 
-    private StateOwner(int uid, int gid) {
-        this(uid, gid, USUAL, () -> {}, Files::setAttribute);
+    private StateOwner(int uid, int gid) throws IOException {
+        this(uid, gid, USUAL, () -> {}, Files::setAttribute, UnusedUser.ofThisMachine());
     }
 
     /**
@@ -121,16 +125,17 @@ final class StateOwner {
      *
      * @param between called when a file has been looked at, before its owner is changed or it is removed
      */
-    StateOwner(int uid, int gid, Limits limits, Runnable between, Attributes attributes) {
+    StateOwner(int uid, int gid, Limits limits, Runnable between, Attributes attributes, UnusedUser unused) {
         this.uid = uid;
         this.gid = gid;
         this.limits = limits;
         this.between = between;
         this.attributes = attributes;
+        this.unused = unused;
     }
 
     /** @param account null for root */
-    static StateOwner of(@Nullable Account account) {
+    static StateOwner of(@Nullable Account account) throws IOException {
         return account == null ? new StateOwner(0, 0) : new StateOwner(account.uid(), account.gid());
     }
 
@@ -140,7 +145,7 @@ final class StateOwner {
      * @param note where root alone can write; there as long as a change is not complete
      * @return what of the contents the former user has left and stays as it is, for people; empty when nothing does
      */
-    Optional<String> own(Path directory, Path note) throws IOException {
+    Optional<String> own(Path directory, Path note) throws IOException, InterruptedException {
         try (PinnedFile pinned = PinnedFile.of(directory)) {
             PinnedFile.Facts facts = pinned.facts();
             if (owner(facts) == uid && !isChangingHands(facts)) {
@@ -149,6 +154,7 @@ final class StateOwner {
                 return Optional.empty();
             }
             checkDirectory(directory, facts);
+            prepare(directory, owner(facts));
             noteOwners(facts, note);
             changeHands(pinned, directory, facts);
             // Before the note is gone, also where that is on another disk.
@@ -158,11 +164,21 @@ final class StateOwner {
         return leftAlone == 0
                 ? Optional.empty()
                 : Optional.of(
-                        "not given to user " + uid + ", because they are links, have other names, are no files, are"
-                                + " nested too deeply or can't be looked at or given away: "
-                                + Joiner.on(", ").join(named)
+                        "not given to user " + uid + ": " + Joiner.on(", ").join(named)
                                 + (leftAlone > named.size() ? " and " + (leftAlone - named.size()) + " more" : "")
-                                + "; remove what is not known");
+                                + "; remove what is not known, and give away by hand what is (chown -h)");
+    }
+
+    /** Finds out, before anything is taken, that all of it can change hands. */
+    private void prepare(Path directory, int former) throws IOException, InterruptedException {
+        try {
+            unused.checkMapped(uid, gid);
+            // A directory that is taken has the former user's number as its group.
+            unused.checkMapped(former, former);
+            inBetween = unused.find(former, uid);
+        } catch (IOException e) {
+            throw new IOException(directory + " can't be given to user " + uid + ": " + e.getMessage(), e);
+        }
     }
 
     /** Notes, durably, who may own something in a directory until all of it is the user's. */
@@ -173,6 +189,8 @@ final class StateOwner {
         }
         formers.add(owner(directory));
         formers.add(uid);
+        // Another number may be nobody's next time.
+        formers.add(inBetween);
         disk.makeDirectories(note.resolveSibling(""));
         disk.write(note, Joiner.on('\n').join(formers).getBytes(StandardCharsets.UTF_8));
         formers.remove(uid);
@@ -316,7 +334,7 @@ final class StateOwner {
                 throw e;
             }
             pending -= level.directories.size();
-            leave(null);
+            leave(null, IoReason.of(e));
             return true;
         }
     }
@@ -373,7 +391,7 @@ final class StateOwner {
         try (PinnedFile pinned = PinnedFile.of(level.directory.path().resolve(name))) {
             PinnedFile.Facts facts = pinned.facts();
             boolean isDirectory = facts.basic().isDirectory();
-            if (!(isDirectory ? directoryChangesHands(facts, level) : fileChangesHands(facts, level))) {
+            if (!(isDirectory ? directoryChangesHands(facts, level) : isFormer(facts.uid(), level))) {
                 return;
             }
             if (isDirectory && later && pending + levels.size() < limits.remembered) {
@@ -387,16 +405,19 @@ final class StateOwner {
             } else if (isDirectory) {
                 take(pinned, owner(facts));
                 entries--;
-                leave(name);
-            } else if (!ownFile(pinned, facts, facts.uid() == IN_BETWEEN ? level.former : facts.uid())) {
-                entries--;
-                leave(name);
+                leave(name, "is nested too deeply, or beside too many others");
+            } else {
+                String left = ownFile(pinned, facts, facts.uid() == inBetween ? level.former : facts.uid());
+                if (left != null) {
+                    entries--;
+                    leave(name, left);
+                }
             }
         } catch (NoSuchFileException e) {
             // Removed by somebody else meanwhile.
         } catch (FileSystemException e) {
             // Something that keeps root out may be mounted there.
-            leave(name);
+            leave(name, IoReason.of(e));
         }
     }
 
@@ -408,23 +429,22 @@ final class StateOwner {
                 || (isTaken(directory) && owner != 0);
     }
 
-    private boolean fileChangesHands(PinnedFile.Facts file, Level in) {
-        return isFormer(file.uid(), in) || file.uid() == IN_BETWEEN;
-    }
-
     /** Returns true also for who had the directory in which something is, when a change has left that half-way. */
     private boolean isFormer(int user, Level in) {
         return user != uid && (user == in.former || formers.contains(user));
     }
 
-    /** Returns false when it stays the former user's. */
-    private boolean ownFile(PinnedFile file, PinnedFile.Facts found, int former) throws IOException {
-        if (!found.basic().isRegularFile() || (found.uid() != IN_BETWEEN && found.names() != 1)) {
-            return false;
+    /** Returns why it stays the former user's; null when it does not. */
+    private @Nullable String ownFile(PinnedFile file, PinnedFile.Facts found, int former) throws IOException {
+        if (!found.basic().isRegularFile()) {
+            return "is no regular file";
+        }
+        if (found.uid() != inBetween && found.names() != 1) {
+            return OTHER_NAMES;
         }
         between.run();
         // Another owner also takes setuid and setgid from it.
-        set(file, "uid", IN_BETWEEN);
+        set(file, "uid", inBetween);
         PinnedFile.Facts facts = file.facts();
         int permissions = facts.mode() & PERMISSIONS;
         if ((permissions & CHANGED_BY_OTHERS) != 0) {
@@ -447,16 +467,20 @@ final class StateOwner {
                 set(file, "uid", former);
             }
         }
-        return given;
+        return given ? null : OTHER_NAMES;
     }
 
-    /** @param name in the directory where the walk is; null for that itself */
-    private void leave(@Nullable Path name) {
+    /**
+     * @param name in the directory where the walk is; null for that itself
+     * @param why for people
+     */
+    private void leave(@Nullable Path name, String why) {
         leftAlone++;
         if (named.size() < MOST_NAMED) {
             String where = VisibleText.lines(name == null ? where() : where() + "/" + name)
                     .replace('\n', '?');
-            named.add(where.length() > LONGEST_NAMED ? where.substring(0, LONGEST_NAMED) + "..." : where);
+            named.add((where.length() > LONGEST_NAMED ? where.substring(0, LONGEST_NAMED) + "..." : where) + " (" + why
+                    + ")");
         }
     }
 

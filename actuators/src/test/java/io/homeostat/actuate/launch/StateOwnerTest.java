@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.homeostat.actuate.ForeignMount;
 import io.homeostat.actuate.HostileTree;
+import io.homeostat.desired.platform.MappedNumbers;
 import io.homeostat.observe.process.Account;
 import io.homeostat.observe.process.PinnedFile;
 import java.io.IOException;
@@ -39,6 +40,8 @@ class StateOwnerTest {
     private static final int FORMER = 1001;
     private static final int USER = 1002;
     private static final int GROUP = 1003;
+    private static final String FEW = "0 100000 2000";
+    private static final int LAST = 1999;
     private static final StateOwner.Limits LIMITS = new StateOwner.Limits(1000, 100);
 
     @TempDir
@@ -68,12 +71,17 @@ class StateOwnerTest {
     }
 
     private static StateOwner owner(Runnable between) {
-        return new StateOwner(USER, GROUP, LIMITS, between, Files::setAttribute);
+        return new StateOwner(USER, GROUP, LIMITS, between, Files::setAttribute, many());
     }
 
     private static StateOwner owner(int mostEntries) {
         return new StateOwner(
-                USER, GROUP, new StateOwner.Limits(mostEntries, LIMITS.remembered()), () -> {}, Files::setAttribute);
+                USER,
+                GROUP,
+                new StateOwner.Limits(mostEntries, LIMITS.remembered()),
+                () -> {},
+                Files::setAttribute,
+                many());
     }
 
     private static Object uid(Path path) throws IOException {
@@ -105,7 +113,7 @@ class StateOwnerTest {
     void whatItsUserGrantsToOthersStaysSo() throws Exception {
         assertEquals(
                 Optional.empty(),
-                new StateOwner(FORMER, GROUP, LIMITS, () -> {}, Files::setAttribute).own(state, note));
+                new StateOwner(FORMER, GROUP, LIMITS, () -> {}, Files::setAttribute, many()).own(state, note));
 
         assertEquals("rwxrwxrwx", PosixFilePermissions.toString(Files.getPosixFilePermissions(state)));
     }
@@ -221,6 +229,112 @@ class StateOwnerTest {
         assertEquals(FORMER + " 777", facts(name));
     }
 
+    /** As under podman --userns=auto, from whichever step a kill makes it begin again. */
+    @Test
+    void whereFewNumbersAreMappedAllOfItChangesHandsToo() throws Exception {
+        List<Path> all = makeMore();
+        for (int step = 0; !attempt(amongFew(USER, killedAt(step))); step++) {
+            assertTrue(attempt(amongFew(FORMER, Files::setAttribute)), "back from step " + step);
+            for (Path each : all) {
+                assertEquals(FORMER, uid(each), each.toString());
+            }
+        }
+        for (Path each : all) {
+            assertEquals(USER, uid(each), each.toString());
+        }
+    }
+
+    @Test
+    void whereFewNumbersAreMappedAFileWithAnotherNameGoesBackAfterAKill() throws Exception {
+        int step = 0;
+        while (!uid(file).equals(LAST)) {
+            assertFalse(attempt(amongFew(USER, killedAt(step))));
+            step++;
+        }
+        Path name = Files.createLink(temp.resolve("name"), file);
+
+        String left = amongFew(USER, Files::setAttribute).own(state, note).orElseThrow();
+
+        assertTrue(left.contains(file + " (has other names)"), left);
+        assertEquals(FORMER, uid(name));
+    }
+
+    @Test
+    void whereEachNumberIsSomebodysNothingIsTaken() throws Exception {
+        StateOwner owner = new StateOwner(
+                USER,
+                GROUP,
+                LIMITS,
+                () -> {},
+                refusing(LAST),
+                new UnusedUser(MappedNumbers.parse(FEW), MappedNumbers.parse(FEW), number -> true));
+
+        IOException failure = assertThrows(IOException.class, () -> owner.own(state, note));
+
+        assertTrue(String.valueOf(failure.getMessage()).contains("map more"), failure.getMessage());
+        assertEquals(FORMER + " 777", facts(state));
+        assertTrue(Files.notExists(note));
+    }
+
+    @ParameterizedTest
+    @CsvSource({"2000, 1003, user 2000", "1002, 2000, group 2000"})
+    void nothingIsTakenForAUserWithoutANumberHere(int uid, int gid, String named) throws Exception {
+        StateOwner owner = new StateOwner(uid, gid, LIMITS, () -> {}, refusing(LAST), few());
+
+        IOException failure = assertThrows(IOException.class, () -> owner.own(state, note));
+
+        assertTrue(String.valueOf(failure.getMessage()).contains(named + " is not mapped"), failure.getMessage());
+        assertEquals(FORMER + " 777", facts(state));
+    }
+
+    @Test
+    void whyAFileStaysIsTold() throws Exception {
+        StateOwner.Attributes full = quota(USER, 0);
+
+        String left = owner(USER, (path, attribute, value) -> {
+                    if (Files.isDirectory(path)) {
+                        Files.setAttribute(path, attribute, value);
+                    } else {
+                        full.set(path, attribute, value);
+                    }
+                })
+                .own(state, note)
+                .orElseThrow();
+
+        assertTrue(left.contains(file + " (Disk quota exceeded)"), left);
+    }
+
+    private static StateOwner amongFew(int user, StateOwner.Attributes attributes) {
+        return new StateOwner(
+                user,
+                user,
+                LIMITS,
+                () -> {},
+                (path, attribute, value) -> {
+                    refusing(LAST).set(path, attribute, value);
+                    attributes.set(path, attribute, value);
+                },
+                few());
+    }
+
+    private static UnusedUser many() {
+        MappedNumbers all = MappedNumbers.parse("0 0 4294967295");
+        return new UnusedUser(all, all, number -> true);
+    }
+
+    private static UnusedUser few() {
+        return new UnusedUser(MappedNumbers.parse(FEW), MappedNumbers.parse(FEW), number -> number != LAST);
+    }
+
+    /** The kernel in a namespace with this last number. */
+    private static StateOwner.Attributes refusing(int last) {
+        return (path, attribute, value) -> {
+            if (!attribute.equals("unix:mode") && value > last) {
+                throw new FileSystemException(path.toString(), null, "Invalid argument");
+            }
+        };
+    }
+
     /** It was nobody's when we were killed. */
     @Test
     void aFileOfNobodyThatHasAnotherNameGoesBack() throws Exception {
@@ -259,7 +373,8 @@ class StateOwnerTest {
         Files.setAttribute(state, "unix:gid", FORMER);
         Files.setPosixFilePermissions(state, PosixFilePermissions.fromString("rwxr-x---"));
 
-        assertEquals(Optional.empty(), new StateOwner(0, 0, LIMITS, () -> {}, Files::setAttribute).own(state, note));
+        assertEquals(
+                Optional.empty(), new StateOwner(0, 0, LIMITS, () -> {}, Files::setAttribute, many()).own(state, note));
 
         assertEquals("rwxr-x---", PosixFilePermissions.toString(Files.getPosixFilePermissions(state)));
         assertEquals(FORMER, Files.getAttribute(state, "unix:gid"));
@@ -319,7 +434,8 @@ class StateOwnerTest {
             theirs(each);
         }
         assertThrows(IOException.class, () -> owner(5).own(state, note));
-        StateOwner back = new StateOwner(FORMER, FORMER, new StateOwner.Limits(5, 5), () -> {}, Files::setAttribute);
+        StateOwner back =
+                new StateOwner(FORMER, FORMER, new StateOwner.Limits(5, 5), () -> {}, Files::setAttribute, many());
         assertEquals(Optional.empty(), back.own(state, note));
         assertGivenBack(all, "more than can be given");
     }
@@ -372,8 +488,8 @@ class StateOwnerTest {
             all.add(directory);
         }
 
-        StateOwner owner =
-                new StateOwner(USER, GROUP, new StateOwner.Limits(10_000, levels + 10), () -> {}, Files::setAttribute);
+        StateOwner owner = new StateOwner(
+                USER, GROUP, new StateOwner.Limits(10_000, levels + 10), () -> {}, Files::setAttribute, many());
         assertEquals(Optional.empty(), onSmallStack(() -> owner.own(state, note)));
 
         assertGiven();
@@ -488,11 +604,15 @@ class StateOwnerTest {
     }
 
     private static StateOwner owner(int user, StateOwner.Attributes attributes) {
-        return new StateOwner(user, user, LIMITS, () -> {}, attributes);
+        return new StateOwner(user, user, LIMITS, () -> {}, attributes, many());
     }
 
     private boolean attempt(int user, StateOwner.Attributes attributes) {
-        return isComplete(() -> owner(user, attributes).own(state, note));
+        return attempt(owner(user, attributes));
+    }
+
+    private boolean attempt(StateOwner owner) {
+        return isComplete(() -> owner.own(state, note));
     }
 
     private static boolean isComplete(Callable<Optional<String>> own) {
@@ -571,7 +691,7 @@ class StateOwnerTest {
         return Stream.concat(Stream.of(state, inner, file), made.stream()).toList();
     }
 
-    private void assertGivenBack(List<Path> all, String after) throws IOException {
+    private void assertGivenBack(List<Path> all, String after) throws Exception {
         assertEquals(Optional.empty(), owner(FORMER, Files::setAttribute).own(state, note), after);
         for (Path each : all) {
             assertEquals(FORMER, uid(each), () -> each + " " + after);

@@ -49,7 +49,6 @@ public final class TrustedPath {
     private static final String LOOK = "look at what is in it, then ";
 
     private static final Splitter FIELDS = Splitter.on(':');
-    private static final Splitter BLANKS = Splitter.on(' ').omitEmptyStrings();
 
     /** Has no objection to any path. */
     public static final TrustedPath ANY = new TrustedPath(new OnlyOurs(), ImmutableSet.of(0L), ImmutableSet.of());
@@ -170,16 +169,11 @@ public final class TrustedPath {
      * The owner, in a user namespace, of all that belongs to nobody in it, as whom nobody in it can act. Empty where the namespace has a user
      * with that number, as most have: nobody.
      *
-     * @param map user_namespaces(7), of this process
+     * @param map the numbers of users in the namespace
      * @param overflow as whose it is shown
      */
-    static Optional<Long> unmappedUid(String map, long overflow) {
-        return map.lines()
-                        .map(BLANKS::splitToList)
-                        .anyMatch(range -> Long.parseLong(range.getFirst()) <= overflow
-                                && overflow < Long.parseLong(range.getFirst()) + Long.parseLong(range.getLast()))
-                ? Optional.empty()
-                : Optional.of(overflow);
+    static Optional<Long> unmappedUid(MappedNumbers map, long overflow) {
+        return map.contains(overflow) ? Optional.empty() : Optional.of(overflow);
     }
 
     /**
@@ -484,8 +478,7 @@ public final class TrustedPath {
         static Optional<Long> unmappedUid() {
             try {
                 return TrustedPath.unmappedUid(
-                        Files.readString(Path.of("/proc/self/uid_map")),
-                        Sysctl.number(Path.of("/proc/sys/kernel/overflowuid")));
+                        MappedNumbers.users(), Sysctl.number(Path.of("/proc/sys/kernel/overflowuid")));
             } catch (IOException e) {
                 return Optional.empty();
             }

@@ -378,7 +378,7 @@ class TrustedPathTest {
     void nobodyIsTrustedOnlyWhereNobodyCanBeHim(String map, boolean trusted) {
         assertEquals(
                 trusted ? Optional.of(65534L) : Optional.empty(),
-                TrustedPath.unmappedUid(map.replace('|', '\n') + "\n", 65534));
+                TrustedPath.unmappedUid(MappedNumbers.parse(map.replace('|', '\n') + "\n"), 65534));
     }
 
     private TrustedPath trusted() {
