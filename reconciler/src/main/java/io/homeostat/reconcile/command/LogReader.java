@@ -26,6 +26,9 @@ final class LogReader implements AutoCloseable {
     /** A log that is rotated at each look must not keep us for ever. */
     private static final int MOST_LOOKS = 10;
 
+    /** Of what comes after the beginning, so much may be read: who writes on must not keep us for ever. */
+    private static final long MOST_MORE = 1 << 20;
+
     private final Path path;
     private final LogTimes times;
     private final Runnable opened;
@@ -38,6 +41,9 @@ final class LogReader implements AutoCloseable {
     private final LogLineStream splitter = new LogLineStream(text -> lines.add(new Line(now(), text)));
     private Instant time = Instant.EPOCH;
     private boolean isFollowing;
+
+    /** How much of the current file is still read. */
+    private long unread;
 
     LogReader(Path path, LogTimes times) {
         this(path, times, () -> {});
@@ -97,6 +103,8 @@ final class LogReader implements AutoCloseable {
             }
             files.addFirst(file);
         }
+        Place begun = current.place();
+        unread = MOST_MORE + (begun == null ? 0 : begun.size() - begun.position());
         return any;
     }
 
@@ -169,8 +177,9 @@ final class LogReader implements AutoCloseable {
     void copyTo(OutputStream out) {
         try {
             while (!files.isEmpty()) {
-                files.getFirst().copyTo(out);
-                done(files.removeFirst());
+                LogFile file = files.removeFirst();
+                var _ = file.copyTo(out, file.equals(current) ? unread : Long.MAX_VALUE);
+                done(file);
             }
         } catch (IOException e) {
             throw unreadable(e);
@@ -194,7 +203,8 @@ final class LogReader implements AutoCloseable {
         while (lines.isEmpty() && !files.isEmpty()) {
             LogFile file = files.getFirst();
             Place place = file.place();
-            if (place == null || file.copyTo(new Timed(place), 1) != LogFile.Copied.ENOUGH) {
+            boolean isRead = place == null || (file.equals(current) && unread <= 0);
+            if (isRead || file.copyTo(new Timed(place, file.equals(current)), 1) != LogFile.Copied.ENOUGH) {
                 done(files.removeFirst());
                 if (files.isEmpty() && !mayGoOn) {
                     splitter.flush();
@@ -227,15 +237,18 @@ final class LogReader implements AutoCloseable {
     /** With what has been written since. */
     void goOn() {
         isFollowing = true;
+        unread = Long.MAX_VALUE;
         files.add(current);
     }
 
     /** Takes lines apart, and gives them the times of the places where they end. */
     private final class Timed extends OutputStream {
         private final ImmutableList<Span> spans;
+        private final boolean isCurrent;
         private long position;
 
-        Timed(Place place) {
+        Timed(Place place, boolean isCurrent) {
+            this.isCurrent = isCurrent;
             this.position = place.position();
             // What comes later is read soon after it is written.
             this.spans = isFollowing
@@ -250,6 +263,7 @@ final class LogReader implements AutoCloseable {
 
         @Override
         public void write(byte[] bytes, int offset, int length) {
+            unread -= isCurrent ? length : 0;
             int at = offset;
             for (Span span : spans) {
                 int piece = (int) Math.min(span.end() - position, offset + length - at);

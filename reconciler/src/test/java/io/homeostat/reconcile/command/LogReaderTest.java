@@ -64,6 +64,20 @@ class LogReaderTest {
     }
 
     @Test
+    void whoWritesOnIsNotReadForEver() throws IOException {
+        try (LogReader reader = new LogReader(path, LogTimes.NONE)) {
+            assertTrue(reader.begin(Instant.EPOCH, OptionalInt.empty()));
+            int read = 0;
+            for (; reader.hasNext(false) && read < 1000; read++) {
+                LogReader.Line _ = reader.take();
+                Files.writeString(path, "x".repeat(70_000) + "\n", StandardOpenOption.APPEND);
+            }
+
+            assertTrue(read < 100, () -> "more than was there");
+        }
+    }
+
+    @Test
     void theSameByTheLine() {
         try (LogReader reader = new LogReader(path, LogTimes.NONE)) {
             assertTrue(reader.begin(Instant.EPOCH, OptionalInt.empty()));
