@@ -9,11 +9,9 @@ import java.nio.file.DirectoryNotEmptyException;
 import java.nio.file.DirectoryStream;
 import java.nio.file.FileSystemException;
 import java.nio.file.Files;
-import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
-import java.nio.file.attribute.BasicFileAttributes;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
@@ -93,10 +91,7 @@ public final class HostileTree {
     /** Also when it can't be looked at: something may be mounted there that keeps even root out. */
     private static boolean mayBeDirectory(Path tree) {
         try {
-            return Files.readAttributes(tree, BasicFileAttributes.class, LinkOption.NOFOLLOW_LINKS)
-                    .isDirectory();
-        } catch (NoSuchFileException e) {
-            return false;
+            return PinnedFile.isDirectory(tree);
         } catch (IOException e) {
             return true;
         }

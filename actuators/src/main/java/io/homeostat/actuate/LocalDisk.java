@@ -1,13 +1,13 @@
 package io.homeostat.actuate;
 
 import io.homeostat.observe.process.Libc;
+import io.homeostat.observe.process.PinnedFile;
 import java.io.IOException;
 import java.nio.channels.FileChannel;
 import java.nio.file.AtomicMoveNotSupportedException;
 import java.nio.file.DirectoryNotEmptyException;
 import java.nio.file.FileSystemException;
 import java.nio.file.Files;
-import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
@@ -49,8 +49,7 @@ public final class LocalDisk implements Disk {
 
     @Override
     public void deleteTree(Path path) throws IOException {
-        // What can't be looked at is there.
-        if (!Files.notExists(path, LinkOption.NOFOLLOW_LINKS)) {
+        if (PinnedFile.exists(path)) {
             HostileTree.delete(path);
             syncDirectory(path.toAbsolutePath().getParent());
         }

@@ -22,6 +22,17 @@ public final class ForeignMount implements AutoCloseable {
 
     /** Mounts one of nobody's. Skips the test where that is not possible. */
     public static ForeignMount at(Path directory) throws IOException {
+        ForeignMount mount = mount(directory, "");
+        assertThrows(AccessDeniedException.class, () -> Files.getLastModifiedTime(directory));
+        return mount;
+    }
+
+    /** As {@link #at}, but it lets everybody in, and keeps whoever looks at it waiting until it is closed. */
+    public static ForeignMount silent(Path directory) throws IOException {
+        return mount(directory, ",allow_other");
+    }
+
+    private static ForeignMount mount(Path directory, String options) throws IOException {
         assumeTrue(Account.ourUid() == 0, "only root mounts in the name of others");
         int device = Libc.open("/dev/fuse");
         assumeTrue(device >= 0, "there is no FUSE here");
@@ -30,13 +41,13 @@ public final class ForeignMount implements AutoCloseable {
                 directory.toString(),
                 "fuse",
                 0,
-                "fd=" + device + ",rootmode=40000,user_id=65534,group_id=65534");
+                "fd=" + device + ",rootmode=" + (Files.isDirectory(directory) ? "40000" : "100000")
+                        + ",user_id=65534,group_id=65534" + options);
         ForeignMount mount = new ForeignMount(directory, device);
         if (mounted < 0) {
             int _ = Libc.close(device);
         }
         assumeTrue(mounted == 0, "nothing can be mounted here");
-        assertThrows(AccessDeniedException.class, () -> Files.getLastModifiedTime(directory));
         return mount;
     }
 

@@ -20,6 +20,7 @@ import io.homeostat.observe.process.LaunchDirectory;
 import io.homeostat.observe.process.LaunchDirectory.Born;
 import io.homeostat.observe.process.LaunchDirectory.LaunchMarks;
 import io.homeostat.observe.process.ProcFs;
+import io.homeostat.observe.process.UserMounts;
 import java.io.IOException;
 import java.nio.channels.ClosedByInterruptException;
 import java.nio.charset.StandardCharsets;
@@ -89,6 +90,7 @@ public final class Launcher {
             if (born.isPresent()) {
                 return born.get().identity();
             }
+            UserMounts.check(layout, id);
             // Before anything can fail: what was logged earlier explains no failure of this launch.
             logEnds.note(id);
             check(request);

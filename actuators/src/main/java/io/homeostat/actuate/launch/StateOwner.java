@@ -10,6 +10,7 @@ import io.homeostat.desired.platform.AccessList;
 import io.homeostat.desired.yaml.IoReason;
 import io.homeostat.observe.process.Account;
 import io.homeostat.observe.process.PinnedFile;
+import io.homeostat.observe.process.UserMounts;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.DirectoryIteratorException;
@@ -85,6 +86,9 @@ final class StateOwner {
     private final UnusedUser unused;
     private final Disk disk = new LocalDisk();
 
+    /** Read when nobody can mount anything over the entries of the top any more. */
+    private UserMounts mounts = UserMounts.NONE;
+
     private int entries;
     private int leftAlone;
     private final List<String> named = new ArrayList<>();
@@ -147,6 +151,7 @@ final class StateOwner {
      */
     Optional<String> own(Path directory, Path note) throws IOException, InterruptedException {
         try (PinnedFile pinned = PinnedFile.of(directory)) {
+            UserMounts.now().check(pinned);
             PinnedFile.Facts facts = pinned.facts();
             if (owner(facts) == uid && !isChangingHands(facts)) {
                 // Of a change that was complete when we were killed.
@@ -286,6 +291,7 @@ final class StateOwner {
     private void changeHands(PinnedFile top, Path where, PinnedFile.Facts facts) throws IOException {
         try {
             enter(top, where, facts);
+            mounts = UserMounts.now();
             while (!levels.isEmpty()) {
                 Level level = levels.getLast();
                 if (isDone(level)) {
@@ -389,6 +395,7 @@ final class StateOwner {
      */
     private void ownEntry(Level level, Path name, boolean later) throws IOException {
         try (PinnedFile pinned = PinnedFile.of(level.directory.path().resolve(name))) {
+            mounts.check(pinned);
             PinnedFile.Facts facts = pinned.facts();
             boolean isDirectory = facts.basic().isDirectory();
             if (!(isDirectory ? directoryChangesHands(facts, level) : isFormer(facts.uid(), level))) {
@@ -416,7 +423,7 @@ final class StateOwner {
         } catch (NoSuchFileException e) {
             // Removed by somebody else meanwhile.
         } catch (FileSystemException e) {
-            // Something that keeps root out may be mounted there.
+            // Something that a user has mounted, for one.
             leave(name, IoReason.of(e));
         }
     }

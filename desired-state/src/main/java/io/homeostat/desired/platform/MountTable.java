@@ -61,7 +61,7 @@ public record MountTable(ImmutableList<Mount> mounts) {
         }
 
         /** The user whose program says what is on it and whose that is, fuse(4); empty of what the kernel itself reads. */
-        Optional<Long> mounter() {
+        public Optional<Long> mounter() {
             return fileSystemOptions.stream()
                     .filter(option -> type.startsWith(USER_SPACE) && option.startsWith(MOUNTER))
                     .map(option -> Longs.tryParse(option.substring(MOUNTER.length())))
@@ -122,14 +122,25 @@ public record MountTable(ImmutableList<Mount> mounts) {
      * @param file like /proc/self/mountinfo
      */
     static Optional<Long> mounter(long device, Path file) throws IOException {
+        return ofUsers(file).stream()
+                .filter(mount -> mount.device() == device)
+                .flatMap(mount -> mount.mounter().stream())
+                .findFirst();
+    }
+
+    /**
+     * The mounts that have a {@link Mount#mounter}.
+     *
+     * @param file like /proc/self/mountinfo
+     */
+    public static ImmutableList<Mount> ofUsers(Path file) throws IOException {
         return parse(lines(file).stream()
                         .filter(line -> line.contains(USER_SPACE))
                         .toList())
                 .mounts
                 .stream()
-                .filter(mount -> mount.device() == device)
-                .flatMap(mount -> mount.mounter().stream())
-                .findFirst();
+                .filter(mount -> mount.mounter().isPresent())
+                .collect(ImmutableList.toImmutableList());
     }
 
     private static List<String> lines(Path file) throws IOException {

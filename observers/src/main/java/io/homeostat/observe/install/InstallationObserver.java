@@ -9,6 +9,7 @@ import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.yaml.IoReason;
 import io.homeostat.observe.Observation;
+import io.homeostat.observe.process.PinnedFile;
 import java.io.IOException;
 import java.nio.file.DirectoryIteratorException;
 import java.nio.file.DirectoryStream;
@@ -138,7 +139,9 @@ public final class InstallationObserver {
         return look(
                 "what is left of " + id,
                 layout.machineDirectory(),
-                () -> exists(layout.staging(id)) || exists(layout.workloadState(id)) || exists(layout.launches(id)));
+                () -> PinnedFile.exists(layout.staging(id))
+                        || PinnedFile.exists(layout.workloadState(id))
+                        || PinnedFile.exists(layout.launches(id)));
     }
 
     /** Every workload of which anything is on disk. */
@@ -213,10 +216,7 @@ public final class InstallationObserver {
     private void addNamed(Kind kind, Path directory, ImmutableSortedSet.Builder<WorkloadId> found) throws IOException {
         for (String name : names.in(directory)) {
             Optional<WorkloadId> id = Layout.workload(kind, name);
-            if (id.isPresent()
-                    && attributes(directory.resolve(name))
-                            .map(BasicFileAttributes::isDirectory)
-                            .orElse(false)) {
+            if (id.isPresent() && PinnedFile.isDirectory(directory.resolve(name))) {
                 found.add(id.get());
             }
         }
@@ -224,10 +224,6 @@ public final class InstallationObserver {
 
     private static boolean isRegularFile(Path path) throws IOException {
         return attributes(path).map(BasicFileAttributes::isRegularFile).orElse(false);
-    }
-
-    private static boolean exists(Path path) throws IOException {
-        return attributes(path).isPresent();
     }
 
     private static Optional<BasicFileAttributes> attributes(Path path) throws IOException {

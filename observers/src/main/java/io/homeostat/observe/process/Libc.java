@@ -384,9 +384,18 @@ public final class Libc {
 
     /** Takes what is mounted at a directory away at once, whoever uses it, umount2(2). A link at the end of its name is not followed. */
     public static int detach(String directory) {
+        return detach(directory, Mounts.DETACH | Mounts.NO_LINK);
+    }
+
+    /** As {@link #detach}, of the very mount whose root is open, whatever its name leads to by now. */
+    static int detachOpen(int descriptor) {
+        return detach("/proc/self/fd/" + descriptor, Mounts.DETACH);
+    }
+
+    private static int detach(String directory, int flags) {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment name = arena.allocateFrom(directory);
-            return (int) result(errno -> (int) Mounts.UMOUNT2.invokeExact(errno, name, Mounts.DETACH));
+            return (int) result(errno -> (int) Mounts.UMOUNT2.invokeExact(errno, name, flags));
         }
     }
 
@@ -605,8 +614,11 @@ public final class Libc {
     }
 
     private static final class Mounts {
-        /** MNT_DETACH | UMOUNT_NOFOLLOW. */
-        static final int DETACH = 2 | 8;
+        /** MNT_DETACH. */
+        static final int DETACH = 2;
+
+        /** UMOUNT_NOFOLLOW. */
+        static final int NO_LINK = 8;
 
         static final long LONGEST = 1024;
 

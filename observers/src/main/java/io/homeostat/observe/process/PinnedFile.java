@@ -28,9 +28,12 @@ public final class PinnedFile implements AutoCloseable {
     private static final int O_NONBLOCK = 04000;
     private static final int O_CLOEXEC = 02000000;
     private static final int O_PATH = 010000000;
-    private static final int O_NOFOLLOW = System.getProperty("os.arch", "").equals("aarch64") ? 0100000 : 0400000;
+    private static final boolean IS_ARM = System.getProperty("os.arch", "").equals("aarch64");
+    private static final int O_NOFOLLOW = IS_ARM ? 0100000 : 0400000;
+    private static final int O_DIRECTORY = IS_ARM ? 040000 : 0200000;
 
     private static final int OWNERS_ALONE = 0600;
+    private static final String MOUNT = "mnt_id:";
 
     private static final int ENOENT = 2;
     private static final int EACCES = 13;
@@ -65,6 +68,39 @@ public final class PinnedFile implements AutoCloseable {
      */
     public static PinnedFile of(Path file) throws IOException {
         return new PinnedFile(open(file, O_PATH | O_NOFOLLOW | O_CLOEXEC));
+    }
+
+    /**
+     * As {@link #of}, but what a symlink leads to, for places to which nobody else can lead it.
+     *
+     * @throws NoSuchFileException when nothing has this name, or a link leads nowhere
+     */
+    public static PinnedFile ofTarget(Path file) throws IOException {
+        return new PinnedFile(open(file, O_PATH | O_CLOEXEC));
+    }
+
+    /** Whether anything has this name, also a link that leads nowhere. As {@link #isDirectory}, it asks nobody. */
+    public static boolean exists(Path file) throws IOException {
+        return has(file, 0);
+    }
+
+    /**
+     * Whether a directory has this name, and not only a link to one. Whoever has mounted something there is not asked, fuse(4): that could
+     * take for ever, or be refused even to root.
+     *
+     * @throws IOException when the directory above can't be looked at
+     */
+    public static boolean isDirectory(Path file) throws IOException {
+        return has(file, O_DIRECTORY);
+    }
+
+    private static boolean has(Path file, int flags) throws IOException {
+        int opened = Libc.open(file.toString(), O_PATH | O_NOFOLLOW | O_CLOEXEC | flags, OWNERS_ALONE);
+        if (opened == -ENOENT || (opened == -ENOTDIR && flags == O_DIRECTORY)) {
+            return false;
+        }
+        int _ = Libc.close(checked(opened, file.toString()));
+        return true;
     }
 
     /**
@@ -184,6 +220,21 @@ public final class PinnedFile implements AutoCloseable {
     /** A path to the open file, valid while this is open. */
     public Path path() {
         return Path.of("/proc/self/fd/" + number);
+    }
+
+    /** The id of the mount that it is on, as in {@link io.homeostat.desired.platform.MountTable}, proc_pid_fdinfo(5). Asks nobody who serves that. */
+    public String mount() throws IOException {
+        Path facts = Path.of("/proc/self/fdinfo/" + number);
+        return Files.readAllLines(facts).stream()
+                .filter(line -> line.startsWith(MOUNT))
+                .map(line -> line.substring(MOUNT.length()).strip())
+                .findFirst()
+                .orElseThrow(() -> new FileSystemException(facts.toString(), null, "has no " + MOUNT));
+    }
+
+    /** Takes the mount away at once whose root it is, whoever uses that. Returns 0, or a negated error number. */
+    public int detach() {
+        return Libc.detachOpen(number);
     }
 
     @Override

@@ -68,6 +68,7 @@ public final class ProcessObserver {
     /** Looks at the launches of one workload, oldest first, without asking a running process whether it listens or is healthy. */
     public Observation<ImmutableList<ObservedInstance>> look(WorkloadId id, ImmutableList<Instance> instances) {
         try {
+            UserMounts.check(layout, id);
             String bootId = procFs.bootId();
             List<ObservedInstance> seen = new ArrayList<>();
             for (Instance instance : instances) {

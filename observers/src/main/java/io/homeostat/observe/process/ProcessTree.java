@@ -13,8 +13,6 @@ import io.homeostat.observe.process.LaunchDirectory.Recorded;
 import io.homeostat.observe.process.ProcFs.ProcessKey;
 import io.homeostat.observe.process.ProcFs.Stat;
 import java.io.IOException;
-import java.nio.file.Files;
-import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.ArrayDeque;
@@ -212,8 +210,10 @@ public final class ProcessTree {
 
     /** Whose the launch is: its workload's state directory was given to that user before it began, and nobody but root can give it away. */
     private int user() throws IOException {
-        try {
-            return (int) Files.getAttribute(layout.workloadState(id), "unix:uid", LinkOption.NOFOLLOW_LINKS);
+        try (PinnedFile state = PinnedFile.of(layout.workloadState(id))) {
+            // Another user's program would name whom it likes.
+            UserMounts.now().check(state);
+            return state.facts().uid();
         } catch (NoSuchFileException e) {
             return Account.ourUid();
         }

@@ -10,6 +10,7 @@ import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.state.StateReader;
 import io.homeostat.desired.state.StoreException;
 import io.homeostat.observe.process.UnixDatagram;
+import io.homeostat.observe.process.UserMounts;
 import io.homeostat.reconcile.command.LogFile;
 import io.homeostat.reconcile.command.LogLineStream;
 import io.homeostat.reconcile.command.LogsCommand;
@@ -135,6 +136,7 @@ final class JournalForwarding implements AutoCloseable {
         Set<WorkloadId> later = new HashSet<>();
         for (Map.Entry<Path, WorkloadId> log : logs.entrySet()) {
             try {
+                UserMounts.check(layout, log.getValue());
                 Forwarded forwarded = open.get(log.getKey());
                 if (forwarded == null) {
                     forwarded = begun(log.getKey(), log.getValue());

@@ -16,6 +16,7 @@ import io.homeostat.desired.state.history.Attempts.Failures;
 import io.homeostat.desired.state.history.Exit;
 import io.homeostat.desired.state.history.WorkloadHistory;
 import io.homeostat.observe.process.ProcFs;
+import io.homeostat.observe.process.UserMounts;
 import io.homeostat.proto.agent.CommandRequest;
 import io.homeostat.proto.agent.LogsRequest;
 import io.homeostat.reconcile.command.environment.AgentFile;
@@ -126,6 +127,14 @@ public record LogsCommand(Selection selection, Instant since, OptionalInt tail, 
         boolean mattersWhen = (timestamps || !since.equals(Instant.EPOCH)) && !isNoting(workspace);
         try {
             for (WorkloadId id : workloads) {
+                Optional<String> hidden = hidden(id, workspace.layout());
+                if (hidden.isPresent() && workloads.size() == 1) {
+                    throw new CommandFailure(hidden.get());
+                }
+                if (hidden.isPresent()) {
+                    console.say(hidden.get());
+                    continue;
+                }
                 boolean any = false;
                 for (Path path : files(id, workspace.layout())) {
                     LogTimes times =
@@ -299,6 +308,16 @@ public record LogsCommand(Selection selection, Instant since, OptionalInt tail, 
         Path log = layout.log(id);
         String errors = id.kind().errorLog();
         return errors == null ? ImmutableList.of(log) : ImmutableList.of(log, log.resolveSibling(errors));
+    }
+
+    /** Why the logs of a workload are not looked at; others are. */
+    private static Optional<String> hidden(WorkloadId id, Layout layout) {
+        try {
+            UserMounts.check(layout, id);
+            return Optional.empty();
+        } catch (IOException e) {
+            return Optional.of("cannot read the log of " + id + ": " + CommandFailure.reason(e));
+        }
     }
 
     private static ImmutableSortedSet<WorkloadId> declared(Workspace workspace) {

@@ -10,6 +10,7 @@ import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.observe.process.LaunchDirectory;
 import io.homeostat.observe.process.PinnedFile;
+import io.homeostat.observe.process.UserMounts;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.ClosedByInterruptException;
@@ -52,12 +53,28 @@ public final class LogFiles implements LogTails {
     /** The last lines of what was written since the last launch: older ones explain nothing of how that went. */
     @Override
     public String lastLines(WorkloadId id) {
-        return joined(linesOf(id, sinceLaunch(id, layout.log(id))), lastErrors(id), obstacle(id));
+        String hidden = hidden(id);
+        return hidden.isEmpty()
+                ? joined(linesOf(id, sinceLaunch(id, layout.log(id))), lastErrors(id), obstacle(id))
+                : joined(hidden, obstacle(id));
     }
 
     /** The last lines whatever launch wrote them. */
     public String newestLines(WorkloadId id) {
-        return joined(linesOf(id, LogEnds.newest(layout.log(id))), lastErrors(id), obstacle(id));
+        String hidden = hidden(id);
+        return hidden.isEmpty()
+                ? joined(linesOf(id, LogEnds.newest(layout.log(id))), lastErrors(id), obstacle(id))
+                : joined(hidden, obstacle(id));
+    }
+
+    /** Why its logs are not looked at; empty when they are. */
+    private String hidden(WorkloadId id) {
+        try {
+            UserMounts.check(layout, id);
+            return "";
+        } catch (IOException e) {
+            return "homeostat: its log can't be read: " + e.getMessage();
+        }
     }
 
     private static String joined(String... lines) {

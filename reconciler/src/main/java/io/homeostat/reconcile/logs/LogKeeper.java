@@ -6,6 +6,7 @@ import io.homeostat.actuate.launch.LogTurns;
 import io.homeostat.desired.model.Kind;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.state.history.FailureCause;
+import io.homeostat.observe.process.UserMounts;
 import java.io.IOException;
 import java.nio.file.DirectoryIteratorException;
 import java.nio.file.DirectoryStream;
@@ -21,6 +22,7 @@ import java.util.HashSet;
 import java.util.Map;
 import java.util.OptionalLong;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -56,8 +58,15 @@ public final class LogKeeper {
      */
     public synchronized void keep(long bytesPerWorkload) {
         Set<Path> seen = new HashSet<>();
+        UserMounts mounts = mounts();
+        if (mounts == null) {
+            return;
+        }
         for (Kind kind : Kind.all()) {
             for (Path state : states(layout.workloadStates(kind), seen)) {
+                if (isHidden(kind, state, mounts, seen)) {
+                    continue;
+                }
                 String errorLog = kind.errorLog();
                 long ofErrors = bytesPerWorkload / 5;
                 long errors = errorLog != null && keep(kind, state, errorLog, ofErrors, seen) ? ofErrors : 0;
@@ -67,6 +76,31 @@ public final class LogKeeper {
         told.keySet().retainAll(seen);
         overflowing.retainAll(seen);
         indexer.retain(seen);
+    }
+
+    /** Nothing is looked at of what a user may have mounted something over. */
+    private @Nullable UserMounts mounts() {
+        try {
+            return UserMounts.now();
+        } catch (IOException e) {
+            LOG.warn("no log was looked at, and each may grow: {}", e.getMessage());
+            return null;
+        }
+    }
+
+    private boolean isHidden(Kind kind, Path state, UserMounts mounts, Set<Path> seen) {
+        seen.add(state);
+        try {
+            mounts.check(kind, state);
+            told.remove(state);
+            return false;
+        } catch (IOException e) {
+            tell(
+                    state,
+                    ActuationFailure.causeOf(e, FailureCause.Kind.INPUT_OUTPUT),
+                    "the logs in " + state + " can't be seen and may grow: " + e.getMessage());
+            return true;
+        }
     }
 
     /** Returns whether there is one. */

@@ -3,6 +3,7 @@ package io.homeostat.reconcile.loop;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
 import io.homeostat.actuate.ActuationFailure;
+import io.homeostat.actuate.StateMounts;
 import io.homeostat.actuate.archive.ArrivingArchive;
 import io.homeostat.actuate.archive.SignatureCheck;
 import io.homeostat.actuate.archive.SignatureCheck.SignaturePolicy;
@@ -63,6 +64,7 @@ public final class MachineSteps implements StepExecutor, AutoCloseable {
     private final Activator activator;
     private final GarbageCollector garbage;
     private final Remover remover;
+    private final StateMounts mounts;
 
     /**
      * @param runtimes used, not closed
@@ -86,6 +88,7 @@ public final class MachineSteps implements StepExecutor, AutoCloseable {
         this.activator = new Activator(layout);
         this.garbage = new GarbageCollector(layout);
         this.remover = new Remover(layout);
+        this.mounts = new StateMounts(layout);
     }
 
     @Override
@@ -212,6 +215,11 @@ public final class MachineSteps implements StepExecutor, AutoCloseable {
                     instance.workload(),
                     e.getMessage());
         }
+    }
+
+    @Override
+    public void clearSight(WorkloadId id) {
+        mounts.clear(id);
     }
 
     @Override

@@ -16,6 +16,12 @@ public interface StepExecutor {
     Outcome execute(Step step, ObservedWorkload seen);
 
     /**
+     * Takes away what users have put between us and a workload that is to be looked at. What can't be taken away, the look tells. Does nothing
+     * by default, for executors without a machine.
+     */
+    default void clearSight(WorkloadId id) {}
+
+    /**
      * Removes what ended instances of a workload have left behind, and forgets those instances. What can't be removed now stays for the
      * next call. Does nothing by default, for executors of which no kind leaves anything.
      */

@@ -79,6 +79,11 @@ public final class Turns {
         }
 
         @Override
+        public void clearSight(WorkloadId id) {
+            executor.clearSight(id);
+        }
+
+        @Override
         public void destroyEnded(WorkloadId id) {
             try {
                 turns.within(id, PATIENCE, () -> {

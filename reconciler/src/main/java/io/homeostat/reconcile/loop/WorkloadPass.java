@@ -277,6 +277,7 @@ public final class WorkloadPass implements AutoCloseable {
             // An archive that can't be seen is fetched again; the fetch then says what is wrong with the directory.
             case Observation.Unseen<ImmutableSet<String>>(String why) -> ImmutableSet.of();
         };
+        executor.clearSight(id);
         // One state for all that is asked of it: it may be replaced during the look.
         DesiredState wanted = desired.now();
         return situations.look(

@@ -12,6 +12,7 @@ import io.homeostat.desired.state.history.WorkloadHistory;
 import io.homeostat.desired.state.history.WorkloadHistory.FailedRevision;
 import io.homeostat.desired.state.sqlite.StateStores;
 import io.homeostat.observe.process.ProcFs;
+import io.homeostat.observe.process.UserMounts;
 import io.homeostat.reconcile.command.Command;
 import io.homeostat.reconcile.command.DocumentTexts;
 import io.homeostat.reconcile.command.EventsCommand;
@@ -152,6 +153,12 @@ public final class DiagnosticsBundle {
     }
 
     private void logs(WorkloadId id) throws IOException, InterruptedException {
+        try {
+            UserMounts.check(layout, id);
+        } catch (IOException e) {
+            archive.note("logs/" + name(id), CommandFailure.reason(e));
+            return;
+        }
         Path log = layout.log(id);
         log(id, log);
         String errors = id.kind().errorLog();

@@ -7,9 +7,9 @@ import io.homeostat.desired.state.Instance;
 import io.homeostat.observe.driver.DriverFailure;
 import io.homeostat.observe.driver.DriverSession;
 import io.homeostat.observe.goplugin.Handshake;
+import io.homeostat.observe.process.PinnedFile;
 import io.homeostat.reconcile.runtime.Machine;
 import java.io.IOException;
-import java.nio.file.Files;
 import java.time.Duration;
 import java.util.Comparator;
 import java.util.Optional;
@@ -68,8 +68,7 @@ public final class RunningDrivers {
         Optional<Instance> running = started(launches);
         if (running.isEmpty()) {
             // Between two launches of an upgrade nothing is remembered of it but its directory.
-            throw absent(
-                    driver, !launches.isEmpty() || Files.exists(machine.layout().workloadState(driver)));
+            throw absent(driver, !launches.isEmpty() || hasState(driver));
         }
         try {
             ProcessIdentity process = running.get().process();
@@ -90,6 +89,15 @@ public final class RunningDrivers {
                 throw new InterruptedException("a look at " + driver + " was interrupted");
             }
             throw silent(driver, e.toString());
+        }
+    }
+
+    private boolean hasState(WorkloadId driver) {
+        try {
+            return PinnedFile.exists(machine.layout().workloadState(driver));
+        } catch (IOException e) {
+            // Its own pass says why that can't be seen.
+            return true;
         }
     }
 
