@@ -133,6 +133,16 @@ public final class Libc {
         return (int) result(errno -> (int) Events.POLL.invokeExact(errno, descriptors, count, -1));
     }
 
+    /** Whether a file like /proc/self/mountinfo has changed since it was opened, or this was asked, proc_pid_mountinfo(5); 0 when it has not. */
+    static int hasChanged(int descriptor) {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment one = arena.allocate(Vsock.POLL_SIZE, JAVA_INT.byteAlignment());
+            one.set(JAVA_INT, 0, descriptor);
+            one.set(JAVA_SHORT, Vsock.POLL_EVENTS, Vsock.POLLPRI);
+            return (int) result(errno -> (int) Events.POLL.invokeExact(errno, one, 1L, 0));
+        }
+    }
+
     /** A socket for local datagrams, closed on exec. */
     static int datagramSocket() {
         return (int) result(errno -> (int) Datagrams.SOCKET.invokeExact(errno, AF_UNIX, DATAGRAMS, 0));
@@ -581,6 +591,7 @@ public final class Libc {
         static final long POLL_SIZE = 8;
         static final long POLL_EVENTS = 4;
         static final short POLLIN = 1;
+        static final short POLLPRI = 2;
         static final short POLLOUT = 4;
 
         static final MethodHandle CONNECT =

@@ -24,6 +24,8 @@ public final class UserMounts {
     /** None of them. */
     public static final UserMounts NONE = new UserMounts(ImmutableList.of());
 
+    private static final Newest NEWEST = new Newest();
+
     private static final Path TABLE = Path.of("/proc/self/mountinfo");
 
     private final ImmutableList<Mount> mounts;
@@ -32,9 +34,29 @@ public final class UserMounts {
         this.mounts = mounts;
     }
 
-    /** Reads which there are. */
+    /** Those that there are. */
     public static UserMounts now() throws IOException {
-        return in(TABLE, Account.ourUid());
+        return NEWEST.read();
+    }
+
+    /** Reads the table only when it has changed: it may be long, and is asked for at every look. */
+    private static final class Newest {
+        private int descriptor = -1;
+        private boolean known;
+        private UserMounts mounts = NONE;
+
+        synchronized UserMounts read() throws IOException {
+            if (descriptor < 0) {
+                descriptor = Libc.open(TABLE.toString());
+            }
+            // First, so that what changes while it is read is noticed the next time.
+            known &= Libc.hasChanged(descriptor) == 0;
+            if (!known) {
+                mounts = in(TABLE, Account.ourUid());
+                known = true;
+            }
+            return mounts;
+        }
     }
 
     static UserMounts in(Path table, long ourUid) throws IOException {
