@@ -28,18 +28,18 @@ public final class ProgramCommand {
     private final LaunchRequest program;
     private final Probe.Exec exec;
     private final ImmutableList<String> command;
-    private final ImmutableList<String> leaving;
+    private final ImmutableList<String> apart;
 
     /**
      * Prepares a run.
      *
      * @param exec the command's first word is searched along the PATH that it runs with
-     * @param leaving what precedes it, {@link io.homeostat.observe.limits.AgentGroup#leaving}
+     * @param apart what precedes it, {@link io.homeostat.observe.limits.AgentGroup#apart}
      */
-    public ProgramCommand(LaunchRequest program, Probe.Exec exec, ImmutableList<String> leaving) {
+    public ProgramCommand(LaunchRequest program, Probe.Exec exec, ImmutableList<String> apart) {
         this.program = program;
         this.exec = exec;
-        this.leaving = leaving;
+        this.apart = apart;
         this.command = exec.command();
     }
 
@@ -64,7 +64,7 @@ public final class ProgramCommand {
                             false);
                 }
             } finally {
-                output.kill(process);
+                CommandOutput.kill(process);
             }
             if (process.exitValue() != 0) {
                 throw new ActuationFailure(
@@ -99,7 +99,7 @@ public final class ProgramCommand {
             throw new ActuationFailure(FailureCause.Kind.USER, what + " is not run as root: " + refused.get(), false);
         }
         ProcessBuilder builder = new ProcessBuilder(ImmutableList.<String>builder()
-                        .addAll(leaving)
+                        .addAll(apart)
                         .addAll(LaunchCommand.withoutIgnoredSignals())
                         // Out of our session: at its terminal, another user could type what root's shell reads.
                         .add(LaunchCommand.tool("setsid"))

@@ -28,6 +28,8 @@ import io.homeostat.observe.ObservedInstance.Liveness.Running;
 import io.homeostat.observe.ProcessInstances.InstanceHealth;
 import io.homeostat.observe.files.UserRights;
 import io.homeostat.observe.health.Health.Verdict;
+import io.homeostat.observe.limits.AgentGroup;
+import io.homeostat.observe.limits.CgroupLayout;
 import io.homeostat.observe.process.Account;
 import io.homeostat.observe.process.CommandOutput;
 import io.homeostat.observe.process.Executables;
@@ -59,15 +61,12 @@ import java.util.concurrent.TimeoutException;
 import java.util.function.Supplier;
 import javax.net.ssl.SSLException;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * Health by the declared probe, in one of four ways; without one, a running process is healthy. A probe never takes longer than its
  * timeout, whatever the other side does. No proxy is used and no redirect followed, because the question is about this process.
  */
 public final class ProbeHealth implements InstanceHealth {
-    private static final Logger LOG = LoggerFactory.getLogger(ProbeHealth.class);
     private static final ThreadFactory THREADS = VirtualThreads.factory("probe-");
 
     private static final int FIRST_HEALTHY = 200;
@@ -83,27 +82,27 @@ public final class ProbeHealth implements InstanceHealth {
     private final GrpcTransport transport;
     private final InstantSource clock;
     private final PortOwners owners;
-    private final Supplier<ImmutableList<String>> leaving;
+    private final Supplier<ImmutableList<String>> apart;
     private final Names names;
     private volatile @Nullable Account ours;
 
     /** @param owners know whose answer it was */
     public ProbeHealth(InstantSource clock, PortOwners owners) {
-        this(clock, owners, ImmutableList::of);
+        this(clock, owners, () -> AgentGroup.apart(CgroupLayout.NONE));
     }
 
     /**
      * Asks by commands, too.
      *
      * @param owners know whose answer it was
-     * @param leaving what precedes a command, {@link io.homeostat.observe.limits.AgentGroup#leaving}
+     * @param apart what precedes a command, {@link AgentGroup#apart}
      */
-    public ProbeHealth(InstantSource clock, PortOwners owners, Supplier<ImmutableList<String>> leaving) {
-        this(clock, owners, leaving, SystemNames.INSTANCE);
+    public ProbeHealth(InstantSource clock, PortOwners owners, Supplier<ImmutableList<String>> apart) {
+        this(clock, owners, apart, SystemNames.INSTANCE);
     }
 
-    ProbeHealth(InstantSource clock, PortOwners owners, Supplier<ImmutableList<String>> leaving, Names names) {
-        this.leaving = leaving;
+    ProbeHealth(InstantSource clock, PortOwners owners, Supplier<ImmutableList<String>> apart, Names names) {
+        this.apart = apart;
         this.transport = new GrpcTransport();
         this.clock = clock;
         this.owners = owners;
@@ -397,7 +396,7 @@ public final class ProbeHealth implements InstanceHealth {
             }
             ImmutableList<String> becoming = UserSwitch.command(account.get(), settings);
             ProcessBuilder builder = new ProcessBuilder(ImmutableList.<String>builder()
-                            .addAll(leaving.get())
+                            .addAll(apart.get())
                             // Out of our session: at its terminal, another user could type what root's shell reads.
                             .addAll(becoming.isEmpty() ? becoming : ImmutableList.of(UserSwitch.tool("setsid")))
                             .addAll(becoming)
@@ -421,8 +420,8 @@ public final class ProbeHealth implements InstanceHealth {
             // to have.
             return failed(Verdict.UNKNOWN, what + " could not be started: " + firstLine(e));
         }
-        CommandOutput output = new CommandOutput();
         try {
+            CommandOutput output = new CommandOutput();
             if (!output.awaitEnd(process, timeout)) {
                 return failed(
                         Verdict.HUNG,
@@ -438,7 +437,7 @@ public final class ProbeHealth implements InstanceHealth {
             Thread.currentThread().interrupt();
             return failed(Verdict.UNKNOWN, what + " was interrupted");
         } finally {
-            kill(output, process);
+            CommandOutput.kill(process);
         }
     }
 
@@ -451,16 +450,6 @@ public final class ProbeHealth implements InstanceHealth {
                 return false;
             }
         });
-    }
-
-    private static void kill(CommandOutput output, Process process) {
-        try {
-            output.kill(process);
-        } catch (IOException e) {
-            LOG.warn("the command of a probe, process {}, may run on: {}", process.pid(), e.getMessage());
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-        }
     }
 
     private static String said(CommandOutput output) {

@@ -28,7 +28,8 @@ public record AgentGroup(CgroupHierarchy unit, Path group) {
      */
     public static final String OPTION = "HOMEOSTAT_OWN_GROUP";
 
-    private static final String LEAVING = "{ echo 0 >\"$1\"; } 2>/dev/null; shift; exec \"$@\"";
+    /** Who can't enter the group runs in ours. With another command after it, no shell executes the last one in its own place. */
+    private static final String APART = "[ -z \"$1\" ] || { echo 0 >\"$1\"; } 2>/dev/null; shift; \"$@\"; exit $?";
 
     /**
      * Where this process may be bounded; empty when nothing is delegated to it, or systemd could not start it again there.
@@ -73,27 +74,26 @@ public record AgentGroup(CgroupHierarchy unit, Path group) {
     }
 
     /**
-     * What precedes a command that a workload's user can influence: it leaves our group for that of the keepers, or that user could take so
-     * much memory that the kernel ends us. Empty when we have no group of our own. Who can't leave it runs in it.
+     * What precedes a command that a workload's user can influence, and keeps it apart from us: a shell is its parent, as one that has
+     * itself traced by its parent, PTRACE_TRACEME in ptrace(2), is never collected by the JVM; and where we have a group of our own, it
+     * runs in that of the keepers, or that user could take so much memory that the kernel ends us.
      */
-    public static ImmutableList<String> leaving(CgroupLayout layout) {
-        return leaving(layout, Path.of("/sys/fs/cgroup"), Path.of("/proc"));
+    public static ImmutableList<String> apart(CgroupLayout layout) {
+        return apart(layout, Path.of("/sys/fs/cgroup"), Path.of("/proc"));
     }
 
-    static ImmutableList<String> leaving(CgroupLayout layout, Path root, Path proc) {
-        if (!CgroupLayout.isUnified(root)
-                || CgroupLayout.own(root, proc.resolve("self"))
+    static ImmutableList<String> apart(CgroupLayout layout, Path root, Path proc) {
+        boolean isBounded = CgroupLayout.isUnified(root)
+                && CgroupLayout.own(root, proc.resolve("self"))
                         .filter(AgentGroup::isOne)
-                        .isEmpty()) {
-            return ImmutableList.of();
-        }
-        Path keepers = Iterables.getOnlyElement(layout.hierarchies()).keepers();
-        return ImmutableList.of(
-                "/bin/sh",
-                "-c",
-                LEAVING,
-                "homeostat",
-                keepers.resolve("cgroup.procs").toString());
+                        .isPresent();
+        String keepers = isBounded
+                ? Iterables.getOnlyElement(layout.hierarchies())
+                        .keepers()
+                        .resolve("cgroup.procs")
+                        .toString()
+                : "";
+        return ImmutableList.of("/bin/sh", "-c", APART, "homeostat", keepers);
     }
 
     private static boolean isOne(Path group) {

@@ -2,7 +2,6 @@ package io.homeostat.observe.process;
 
 import com.github.benmanes.caffeine.cache.Ticker;
 import io.homeostat.desired.model.VisibleText;
-import io.homeostat.observe.process.ProcFs.Stat;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
@@ -37,15 +36,6 @@ public final class CommandOutput {
      */
     private static final Pattern BEGINNING = Pattern.compile("(?<=\\s)|(?=[,{]\"[A-Za-z0-9_.-]{1,40}\":)");
 
-    private static final ProcFs PROC_FS = new ProcFs();
-    private static final int SIGKILL = 9;
-    private static final int TRIES_TO_COLLECT = 50;
-
-    /** No time that a process begins at. */
-    private static final long NEVER = -1;
-
-    private long born = NEVER;
-
     private final byte[] end = new byte[KEPT];
     private long length;
     private final byte[] line = new byte[BEGINNING_KEPT];
@@ -55,11 +45,9 @@ public final class CommandOutput {
     /**
      * Reads until the command ends, and closes the pipe. What it has started is left as it is.
      *
-     * @param process just started
      * @return whether it ended in time
      */
     public boolean awaitEnd(Process process, Duration timeout) throws IOException, InterruptedException {
-        born = PROC_FS.stat(process.pid()).map(Stat::startTicks).orElse(NEVER);
         Ticker ticker = Ticker.systemTicker();
         long start = ticker.read();
         byte[] buffer = new byte[1 << 14];
@@ -80,46 +68,21 @@ public final class CommandOutput {
                     }
                     // Who prints much stands still until its pipe is read again.
                     look = read > 0 ? Duration.ZERO : LOOK;
-                    boolean stopped = ended && isStopped(process);
-                    if ((ended && !stopped) || left <= 0) {
-                        return ended && !stopped;
-                    }
-                    if (stopped) {
-                        Thread.sleep(LOOK);
+                    if (ended || left <= 0) {
+                        return ended;
                     }
                 }
             }
         }
     }
 
-    /**
-     * Whether a command stands still that the JVM takes for ended: one that has declared itself traced by its parent, PTRACE_TRACEME in
-     * ptrace(2).
-     */
-    private boolean isStopped(Process process) throws IOException {
-        return PROC_FS.stat(process.pid())
-                .filter(stat -> stat.startTicks() == born
-                        && stat.parent() == ProcessHandle.current().pid())
-                .isPresent();
-    }
-
     /** Kills a command, if it lives, and what it has started. What an ended one has left running can't be found through it. */
-    public void kill(Process process) throws IOException, InterruptedException {
-        boolean stopped = !process.isAlive() && isStopped(process);
+    public static void kill(Process process) {
         // To look for children is to look at all processes of the machine.
-        if (stopped || process.isAlive()) {
+        if (process.isAlive()) {
             // Children first, because they are found through their parent.
             process.descendants().forEach(ProcessHandle::destroyForcibly);
             process.destroyForcibly();
-        }
-        // The JVM waits for it no longer, so its number is not given to another process before we collect it.
-        for (int tries = 0; stopped && tries < TRIES_TO_COLLECT; tries++) {
-            boolean _ = Pidfd.sendToNumber(process.pid(), SIGKILL);
-            int _ = Libc.collect(process.pid());
-            stopped = isStopped(process);
-            if (stopped) {
-                Thread.sleep(LOOK);
-            }
         }
     }
 

@@ -35,9 +35,6 @@ public final class Libc {
     /** EFD_CLOEXEC | EFD_NONBLOCK, eventfd(2). */
     private static final int EVENTFD_FLAGS = 02000000 | 04000;
 
-    /** waitpid(2). */
-    private static final int WNOHANG = 1;
-
     /** O_RDONLY | O_CLOEXEC, open(2). */
     private static final int READ_ONLY = 02000000;
 
@@ -101,12 +98,6 @@ public final class Libc {
 
     static int kill(long pid, int signal) {
         return (int) result(errno -> (int) Processes.KILL.invokeExact(errno, (int) pid, signal));
-    }
-
-    /** Collects a child that has ended, if it has, waitpid(2) with WNOHANG; how it ended is not told. */
-    static int collect(long pid) {
-        return (int)
-                result(errno -> (int) Processes.WAITPID.invokeExact(errno, (int) pid, MemorySegment.NULL, WNOHANG));
     }
 
     /** A descriptor that {@link #notify} makes readable and {@link #drain} unreadable again, closed on exec. */
@@ -548,8 +539,6 @@ public final class Libc {
                 FunctionDescriptor.of(JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_LONG),
                 Linker.Option.firstVariadicArg(1));
         static final MethodHandle KILL = function("kill", FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_INT));
-        static final MethodHandle WAITPID =
-                function("waitpid", FunctionDescriptor.of(JAVA_INT, JAVA_INT, ADDRESS, JAVA_INT));
     }
 
     private static final class SignalActions {

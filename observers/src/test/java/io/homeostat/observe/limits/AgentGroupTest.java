@@ -1,6 +1,7 @@
 package io.homeostat.observe.limits;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import com.google.common.collect.ImmutableList;
@@ -108,25 +109,28 @@ class AgentGroupTest {
         found(UNIT + "/agent", true);
         Path keepers = temp.resolve("cgroup").resolve(UNIT).resolve("keepers");
 
-        assertEquals("runs", said(leaving()), "also where it can't leave");
+        assertEquals("runs", said(apart()), "also where it can't enter it");
         Files.createDirectories(keepers);
-        assertEquals("runs", said(leaving()));
+        assertEquals("runs", said(apart()));
 
         assertEquals("0\n", Files.readString(keepers.resolve("cgroup.procs")));
     }
 
     @Test
-    void whoHasNoGroupOfItsOwnLeavesNone() throws IOException {
+    void whoHasNoGroupOfItsOwnLeavesNone() throws Exception {
         machineOfVersion2();
         found(UNIT, true);
+        Path keepers = Files.createDirectories(temp.resolve("cgroup").resolve(UNIT).resolve("keepers"));
 
-        assertEquals(List.of(), leaving());
+        assertEquals("runs", said(apart()));
+        assertEquals("", apart().getLast());
+        assertFalse(Files.exists(keepers.resolve("cgroup.procs")));
     }
 
-    private List<String> leaving() {
+    private List<String> apart() {
         Path root = temp.resolve("cgroup");
         Path proc = temp.resolve("proc");
-        return AgentGroup.leaving(CgroupLayout.detect(root, proc, "homeostat"), root, proc);
+        return AgentGroup.apart(CgroupLayout.detect(root, proc, "homeostat"), root, proc);
     }
 
     private static String said(List<String> prefix) throws Exception {

@@ -1,12 +1,17 @@
 package io.homeostat.observe.process;
 
+import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import com.google.common.collect.ImmutableList;
+import io.homeostat.observe.limits.AgentGroup;
+import io.homeostat.observe.limits.CgroupLayout;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -89,24 +94,34 @@ class CommandOutputTest {
         assertThrows(IOException.class, () -> process.getInputStream().available());
     }
 
-    /** So the JVM is told of each of its signals, as if it had ended by it. */
-    private static final String TRACED_BY_ITS_PARENT = """
-            import ctypes, os, signal
-            ctypes.CDLL(None).ptrace(0, 0, 0, 0)
+    /** Of what has a traced thread, the JVM would never hear that it has ended; of what is traced itself, each time that it stops. */
+    private static final String TRACED_BY_ITS_PARENT =
+            """
+            import ctypes, os, signal, threading
+            trace = lambda: ctypes.CDLL(None).ptrace(0, 0, 0, 0)
+            thread = threading.Thread(target=trace)
+            thread.start()
+            thread.join()
+            trace()
+            print('traced', flush=True)
             os.kill(os.getpid(), signal.SIGSTOP)
             """;
 
     @Test
-    void whatHasItselfTracedByUsHasNotEnded() throws Exception {
+    void whatHasItselfTracedByItsParentLeavesNothing() throws Exception {
         assumeTrue(Files.isExecutable(Path.of("/usr/bin/python3")), "python3 calls ptrace(2) here");
-        Process process = new ProcessBuilder("/usr/bin/python3", "-c", TRACED_BY_ITS_PARENT).start();
-        CommandOutput output = new CommandOutput();
-        process.waitFor();
+        Process process = new ProcessBuilder(ImmutableList.<String>builder()
+                        .addAll(AgentGroup.apart(CgroupLayout.NONE))
+                        .add("/usr/bin/python3", "-c", TRACED_BY_ITS_PARENT)
+                        .build())
+                .start();
+        assertEquals("traced", process.inputReader(StandardCharsets.UTF_8).readLine());
 
-        assertFalse(output.awaitEnd(process, Duration.ofMillis(50)));
-        output.kill(process);
+        boolean _ = new CommandOutput().awaitEnd(process, Duration.ofMillis(50));
+        CommandOutput.kill(process);
 
-        assertTrue(new ProcFs().stat(process.pid()).isEmpty());
+        await().atMost(PATIENCE)
+                .until(() -> new ProcFs().stat(process.pid()).isEmpty());
     }
 
     @Test

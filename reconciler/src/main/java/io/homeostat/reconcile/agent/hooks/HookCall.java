@@ -77,8 +77,8 @@ sealed interface HookCall {
             environment.put("HOMEOSTAT_EVENT", message.event());
             environment.put("HOMEOSTAT_WORKLOAD", message.workload());
             Process process = start(builder, message.json());
-            CommandOutput output = new CommandOutput();
             try {
+                CommandOutput output = new CommandOutput();
                 if (!output.awaitEnd(process, timeout)) {
                     throw new IOException(program + " did not end within " + timeout.toMillis()
                             + " ms and was killed; make it quicker, or set timeout");
@@ -91,7 +91,7 @@ sealed interface HookCall {
                             + (said.isEmpty() ? "" : ": " + said));
                 }
             } finally {
-                output.kill(process);
+                CommandOutput.kill(process);
             }
         }
 

@@ -48,7 +48,7 @@ public final class ProcessKind implements RuntimeProvider {
                         machine,
                         Extent.TREE,
                         new MaskedHealth(
-                                new ProbeHealth(machine.clock(), owners, () -> AgentGroup.leaving(machine.cgroups())))),
+                                new ProbeHealth(machine.clock(), owners, () -> AgentGroup.apart(machine.cgroups())))),
                 () -> new ProcessRuntime(machine, ProcessProtocol.NONE, Extent.TREE));
     }
 

@@ -72,7 +72,7 @@ final class ReloadSteps {
     Outcome run(Step.Reload step, LaunchRequest program) throws ActuationFailure, InterruptedException {
         Probe.Exec exec = Objects.requireNonNull(step.how().exec());
         try {
-            new ProgramCommand(program, exec, AgentGroup.leaving(cgroups))
+            new ProgramCommand(program, exec, AgentGroup.apart(cgroups))
                     .run(step.declared().lifecycle().health().timeout());
             return Outcome.done("told by " + exec.command().getFirst());
         } catch (ActuationFailure e) {
