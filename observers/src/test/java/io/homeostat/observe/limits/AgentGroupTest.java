@@ -120,7 +120,8 @@ class AgentGroupTest {
     void whoHasNoGroupOfItsOwnLeavesNone() throws Exception {
         machineOfVersion2();
         found(UNIT, true);
-        Path keepers = Files.createDirectories(temp.resolve("cgroup").resolve(UNIT).resolve("keepers"));
+        Path keepers =
+                Files.createDirectories(temp.resolve("cgroup").resolve(UNIT).resolve("keepers"));
 
         assertEquals("runs", said(apart()));
         assertEquals("", apart().getLast());

@@ -95,8 +95,7 @@ class CommandOutputTest {
     }
 
     /** Of what has a traced thread, the JVM would never hear that it has ended; of what is traced itself, each time that it stops. */
-    private static final String TRACED_BY_ITS_PARENT =
-            """
+    private static final String TRACED_BY_ITS_PARENT = """
             import ctypes, os, signal, threading
             trace = lambda: ctypes.CDLL(None).ptrace(0, 0, 0, 0)
             thread = threading.Thread(target=trace)
@@ -120,8 +119,7 @@ class CommandOutputTest {
         boolean _ = new CommandOutput().awaitEnd(process, Duration.ofMillis(50));
         CommandOutput.kill(process);
 
-        await().atMost(PATIENCE)
-                .until(() -> new ProcFs().stat(process.pid()).isEmpty());
+        await().atMost(PATIENCE).until(() -> new ProcFs().stat(process.pid()).isEmpty());
     }
 
     @Test

@@ -203,8 +203,10 @@ final class LogReader implements AutoCloseable {
         while (lines.isEmpty() && !files.isEmpty()) {
             LogFile file = files.getFirst();
             Place place = file.place();
-            boolean isRead = place == null || (file.equals(current) && unread <= 0);
-            if (isRead || file.copyTo(new Timed(place, file.equals(current)), 1) != LogFile.Copied.ENOUGH) {
+            boolean isRead = file.equals(current) && unread <= 0;
+            if (place == null
+                    || isRead
+                    || file.copyTo(new Timed(place, file.equals(current)), 1) != LogFile.Copied.ENOUGH) {
                 done(files.removeFirst());
                 if (files.isEmpty() && !mayGoOn) {
                     splitter.flush();
