@@ -1,6 +1,7 @@
 package io.homeostat.observe.driver;
 
 import com.google.common.base.Ascii;
+import com.google.common.base.Throwables;
 import com.google.common.collect.Comparators;
 import com.google.common.collect.ImmutableSortedSet;
 import com.google.protobuf.ByteString;
@@ -52,14 +53,17 @@ import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.BooleanSupplier;
@@ -183,9 +187,7 @@ public final class DriverSession implements AutoCloseable {
 
     private volatile @Nullable Thread reader;
     private volatile @Nullable DriverCapabilities capabilities;
-    private final ReentrantLock schemaLock = new ReentrantLock();
-
-    private @Nullable Spec taskSchema;
+    private final AtomicReference<@Nullable FutureTask<Spec>> taskSchema = new AtomicReference<>();
     private volatile @Nullable Info plugin;
     private volatile @Nullable String expectedName;
 
@@ -393,23 +395,33 @@ public final class DriverSession implements AutoCloseable {
                 .getSpec();
     }
 
-    /** What its tasks are configured with. It is asked for once, however many want to know at the same time: read, it takes far more memory. */
+    /**
+     * What its tasks are configured with. However many want to know it at the same time, it is asked once, and all are told what comes of it:
+     * read, an answer takes far more memory.
+     */
     public Spec taskSchema(Duration timeout) throws DriverFailure, InterruptedException {
-        schemaLock.lockInterruptibly();
-        try {
-            Spec known = taskSchema;
-            if (known == null) {
-                known = call(
-                                "TaskConfigSchema",
-                                timeout,
-                                driver.withMaxInboundMessageSize(LONGEST_SCHEMA),
-                                stub -> stub.taskConfigSchema(TaskConfigSchemaRequest.getDefaultInstance()))
-                        .getSpec();
-                taskSchema = known;
+        FutureTask<Spec> asking = new FutureTask<>(() -> call(
+                        "TaskConfigSchema",
+                        timeout,
+                        driver.withMaxInboundMessageSize(LONGEST_SCHEMA),
+                        stub -> stub.taskConfigSchema(TaskConfigSchemaRequest.getDefaultInstance()))
+                .getSpec());
+        while (true) {
+            FutureTask<Spec> asked = taskSchema.updateAndGet(known -> known == null ? asking : known);
+            asked.run();
+            try {
+                return asked.get();
+            } catch (ExecutionException e) {
+                taskSchema.compareAndSet(asked, null);
+                Throwable cause = Objects.requireNonNull(e.getCause());
+                if (cause instanceof InterruptedException && !asked.equals(asking)) {
+                    continue;
+                }
+                Throwables.throwIfInstanceOf(cause, DriverFailure.class);
+                Throwables.throwIfInstanceOf(cause, InterruptedException.class);
+                Throwables.throwIfUnchecked(cause);
+                throw new IllegalStateException(cause);
             }
-            return known;
-        } finally {
-            schemaLock.unlock();
         }
     }
 

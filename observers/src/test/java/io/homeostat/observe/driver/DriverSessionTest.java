@@ -484,6 +484,16 @@ class DriverSessionTest {
     }
 
     @Test
+    void aSchemaThatWasNotToBeHadIsAskedForAgain() throws Exception {
+        driver.plugin.failing("TaskConfigSchema", Status.UNAVAILABLE, new Metadata());
+        try (DriverSession session = session()) {
+            failure(() -> session.taskSchema(LONG));
+            failure(() -> session.taskSchema(LONG));
+        }
+        assertEquals(List.of("TaskConfigSchema", "TaskConfigSchema"), driver.calls());
+    }
+
+    @Test
     void whatItSaysOfItselfIsKnownAsSoonAsItSaysIt() throws Exception {
         driver.saying(FingerprintResponse.newBuilder()
                 .setHealth(HealthState.HEALTHY)
