@@ -267,10 +267,11 @@ final class DriverService extends DriverImplBase {
     public void execTask(ExecTaskRequest request, StreamObserver<ExecTaskResponse> response) {
         answer(response, () -> {
             NomadTasks all = tasks.get();
-            ProcessIdentity beside = all.process(all.get(request.getTaskId()))
+            DrivenTask task = all.get(request.getTaskId());
+            ProcessIdentity beside = all.process(task)
                     .orElseThrow(() -> TaskFailures.failed("the task has no process now"));
             return TaskExec.run(
-                    TaskExec.command(beside, request.getCommandList(), false),
+                    TaskExec.command(task, beside, request.getCommandList(), false),
                     duration(request.getTimeout()),
                     ticker,
                     ((ServerCallStreamObserver<ExecTaskResponse>) response)::isCancelled);

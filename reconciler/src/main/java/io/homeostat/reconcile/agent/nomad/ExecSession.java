@@ -110,9 +110,10 @@ final class ExecSession implements StreamObserver<ExecTaskStreamingRequest> {
             throw TaskFailures.invalid("the first message is not the setup");
         }
         Setup setup = request.getSetup();
-        ProcessIdentity beside = tasks.process(tasks.get(setup.getTaskId()))
+        DrivenTask task = tasks.get(setup.getTaskId());
+        ProcessIdentity beside = tasks.process(task)
                 .orElseThrow(() -> TaskFailures.failed("the task has no process now"));
-        ProcessBuilder builder = TaskExec.command(beside, setup.getCommandList(), setup.getTty());
+        ProcessBuilder builder = TaskExec.command(task, beside, setup.getCommandList(), setup.getTty());
         Process started;
         if (setup.getTty()) {
             PseudoTerminal pty = PseudoTerminal.open();

@@ -43,6 +43,15 @@ final class TaskDocument {
         return Path.of(task.getAllocDir(), task.getName());
     }
 
+    /** The variables that it is to have. What can't be declared is left out. */
+    static Map<String, String> variables(TaskConfig task, TaskSettings settings) {
+        Map<String, String> variables = new TreeMap<>(task.getEnvMap());
+        variables.putAll(task.getDeviceEnvMap());
+        variables.putAll(settings.env());
+        variables.keySet().removeIf(name -> !isVariable(name));
+        return variables;
+    }
+
     /** Whether a variable can be declared; others are left out. */
     static boolean isVariable(String name) {
         return VARIABLE.matcher(name).matches();
@@ -76,15 +85,8 @@ final class TaskDocument {
             spec.putObject("source").put("url", settings.url()).put("sha256", settings.sha256());
         }
         spec.set("arguments", Json.texts(settings.arguments()));
-        Map<String, String> variables = new TreeMap<>(task.getEnvMap());
-        variables.putAll(task.getDeviceEnvMap());
-        variables.putAll(settings.env());
         ObjectNode env = spec.putObject("env");
-        variables.forEach((name, value) -> {
-            if (isVariable(name)) {
-                env.put(name, value);
-            }
-        });
+        variables(task, settings).forEach(env::put);
         if (!task.getUser().isEmpty()) {
             spec.put("user", task.getUser());
         }

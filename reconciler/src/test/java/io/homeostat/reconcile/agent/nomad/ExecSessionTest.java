@@ -5,12 +5,16 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import com.google.common.collect.ImmutableList;
 import com.google.protobuf.ByteString;
 import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
+import io.homeostat.desired.platform.TrustedPath;
 import io.homeostat.desired.state.Identity.ProcessIdentity;
+import io.homeostat.observe.process.Account;
+import io.homeostat.observe.process.Executables;
 import io.homeostat.observe.process.ProcFs;
 import io.homeostat.proto.nomad.driver.ExecTaskStreamingIOOperation;
 import io.homeostat.proto.nomad.driver.ExecTaskStreamingRequest;
@@ -23,6 +27,7 @@ import java.io.File;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -45,13 +50,15 @@ class ExecSessionTest {
     private final ScriptedProcess process = new ScriptedProcess();
     private @Nullable IOException launchFails;
     private NomadBench bench;
+    private DrivenTask task;
     private ExecSession session;
 
     @BeforeEach
     void open() throws Exception {
         bench = new NomadBench(root);
         bench.agent.on("declare", () -> bench.agent.change(bench.look(false, ourselves(), null, false, "")));
-        DrivenTask _ = bench.tasks.start(NomadBench.config());
+        task = bench.tasks.start(
+                NomadBench.config().toBuilder().putEnv("COLOR", "blue").build());
         session = new ExecSession(bench.tasks, new Outlet<>(call), more::incrementAndGet, builder -> {
             launched.add(builder);
             if (launchFails != null) {
@@ -242,8 +249,8 @@ class ExecSessionTest {
         assertFails(Status.Code.UNKNOWN, setup("ls"));
     }
 
-    private static ProcessBuilder command(boolean terminal, String... words) throws IOException {
-        return TaskExec.command(ourselves(), List.of(words), terminal);
+    private ProcessBuilder command(boolean terminal, String... words) throws Exception {
+        return TaskExec.command(task, ourselves(), List.of(words), terminal);
     }
 
     @Test
@@ -256,11 +263,34 @@ class ExecSessionTest {
         assertFalse(words.contains("--ctty"));
         assertTrue(words.get(words.size() - 2).endsWith("/ls"), words.toString());
         assertEquals("-l", words.getLast());
-        assertEquals(new File("").getAbsolutePath(), words.get(words.size() - 3));
+        assertEquals("/alloc/web", words.get(words.size() - 3));
         assertEquals(new File("/"), builder.directory());
         assertTrue(builder.environment().keySet().stream().allMatch(name -> name.startsWith("HOMEOSTAT_")));
-        String path = System.getenv("PATH");
-        assertEquals(path != null, builder.environment().containsValue("PATH=" + path));
+        assertTrue(builder.environment().containsValue("PATH=" + Executables.DEFAULT_PATH));
+        assertTrue(builder.environment().containsValue("COLOR=blue"));
+    }
+
+    @Test
+    void aCommandIsRunAsTheDeclaredUserWhoeverItsProcessHasBecome() throws Exception {
+        assumeTrue(TrustedPath.isRoot(), "only root becomes somebody else");
+        Account nobody = Account.find("nobody").orElseThrow();
+        task = new DrivenTask(
+                task.config().toBuilder().setUser("nobody").build(), task.settings(), Instant.EPOCH, task.last());
+
+        assertTrue(command(false, "ls").command().contains("--reuid=" + nobody.uid()));
+    }
+
+    @Test
+    void aUserWhoIsGoneIsAFailure() {
+        task = new DrivenTask(
+                task.config().toBuilder().setUser("no-such-user").build(),
+                task.settings(),
+                Instant.EPOCH,
+                task.last());
+
+        assertEquals(
+                "there is no user no-such-user any more",
+                assertThrows(IOException.class, () -> command(false, "ls")).getMessage());
     }
 
     @Test
@@ -273,8 +303,7 @@ class ExecSessionTest {
         ProcessBuilder builder = command(true, "ls");
 
         assertTrue(builder.command().contains("--ctty"));
-        String term = System.getenv("TERM");
-        assertTrue(builder.environment().containsValue("TERM=" + (term == null ? "xterm" : term)));
+        assertTrue(builder.environment().containsValue("TERM=xterm"));
     }
 
     @Test
@@ -285,7 +314,7 @@ class ExecSessionTest {
                 Status.Code.INVALID_ARGUMENT,
                 assertThrows(
                                 StatusRuntimeException.class,
-                                () -> TaskExec.command(ourselves(), ImmutableList.of(), false))
+                                () -> TaskExec.command(task, ourselves(), ImmutableList.of(), false))
                         .getStatus()
                         .getCode());
         assertThrows(StatusRuntimeException.class, () -> command(false, ""));
@@ -296,7 +325,7 @@ class ExecSessionTest {
         ProcessIdentity other =
                 new ProcessIdentity(ourselves().pid(), 1, ourselves().bootId());
 
-        assertThrows(IOException.class, () -> TaskExec.command(other, List.of("ls"), false));
-        assertThrows(IOException.class, () -> TaskExec.command(NomadBench.PROCESS, List.of("ls"), false));
+        assertThrows(IOException.class, () -> TaskExec.command(task, other, List.of("ls"), false));
+        assertThrows(IOException.class, () -> TaskExec.command(task, NomadBench.PROCESS, List.of("ls"), false));
     }
 }
