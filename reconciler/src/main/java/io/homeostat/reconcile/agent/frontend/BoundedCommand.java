@@ -11,6 +11,7 @@ import java.io.InputStream;
 import java.io.UncheckedIOException;
 import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
 
@@ -19,9 +20,12 @@ public final class BoundedCommand {
     private static final int SIGKILL = 9;
     private static final int MOST_OUTPUT = 2 << 20;
     private static final int CHUNK = 16 << 10;
+
+    /** Far more than a pipe holds: what the command itself has printed is read before it is left. */
+    private static final int MOST_READ_AT_ONCE = 2 * MOST_OUTPUT;
+
     private static final long SHORTEST_LOOK = 2;
     private static final long LONGEST_LOOK = 50;
-    private static final Duration LAST_OUTPUT = Duration.ofSeconds(5);
     private static final ProcFs PROC_FS = new ProcFs();
 
     private BoundedCommand() {}
@@ -60,64 +64,74 @@ public final class BoundedCommand {
             throws IOException, InterruptedException {
         long began = ticker.read();
         Process process = starter.start(builder);
-        boolean finished = false;
-        try {
-            process.getOutputStream().close();
-            Output stdout = new Output(process.getInputStream());
-            Output stderr = new Output(process.getErrorStream());
-            long look = SHORTEST_LOOK;
-            while (!process.waitFor(look, TimeUnit.MILLISECONDS)) {
-                if (isCancelled.getAsBoolean()) {
-                    return new Cancelled();
+        Optional<Outcome> outcome = Optional.empty();
+        InputStream stdout = process.getInputStream();
+        InputStream stderr = process.getErrorStream();
+        // At the end of a process the JVM reads what is left, without a bound; it waits for these locks, and then finds
+        // the pipes closed.
+        synchronized (stdout) {
+            synchronized (stderr) {
+                try (stdout;
+                        stderr) {
+                    process.getOutputStream().close();
+                    outcome = Optional.of(awaited(process, stdout, stderr, timeout, ticker, began, isCancelled));
+                    return outcome.get();
+                } finally {
+                    if (outcome.filter(Ended.class::isInstance).isEmpty()) {
+                        kill(process);
+                    }
                 }
-                if (timeout.isPositive() && ticker.read() - began >= timeout.toNanos()) {
-                    return new TimedOut();
-                }
-                look = Math.min(LONGEST_LOOK, 2 * look);
-            }
-            finished = true;
-            boolean _ = stdout.awaitEnd(LAST_OUTPUT) && stderr.awaitEnd(LAST_OUTPUT);
-            return new Ended(process.exitValue(), stdout.bytes(), stderr.bytes());
-        } finally {
-            if (!finished) {
-                kill(process);
             }
         }
     }
 
-    /** The beginning of an output: what is too much for one answer is read and dropped. */
-    private static final class Output {
-        private final ByteArrayOutputStream bytes = new ByteArrayOutputStream();
-        private final Thread thread;
-
-        Output(InputStream from) {
-            // Not a virtual one: what was left in the background may keep it waiting.
-            thread = Thread.ofPlatform().daemon().name("exec output").start(() -> read(from));
-        }
-
-        private void read(InputStream from) {
-            byte[] chunk = new byte[CHUNK];
-            try (from) {
-                for (int length = from.read(chunk); length >= 0; length = from.read(chunk)) {
-                    add(chunk, length);
-                }
-            } catch (IOException e) {
-                // It was killed while it was being read: that is its end, too.
-                return;
+    /** No thread reads, and nothing that is not there yet: what the command leaves running may hold its outputs open for ever. */
+    private static Outcome awaited(
+            Process process,
+            InputStream stdout,
+            InputStream stderr,
+            Duration timeout,
+            Ticker ticker,
+            long began,
+            BooleanSupplier isCancelled)
+            throws IOException, InterruptedException {
+        ByteArrayOutputStream out = new ByteArrayOutputStream();
+        ByteArrayOutputStream errors = new ByteArrayOutputStream();
+        long look = SHORTEST_LOOK;
+        while (true) {
+            boolean ended = process.waitFor(look, TimeUnit.MILLISECONDS);
+            boolean more = take(stdout, out) | take(stderr, errors);
+            if (ended) {
+                return new Ended(
+                        process.exitValue(),
+                        ByteString.copyFrom(out.toByteArray()),
+                        ByteString.copyFrom(errors.toByteArray()));
             }
+            if (isCancelled.getAsBoolean()) {
+                return new Cancelled();
+            }
+            if (timeout.isPositive() && ticker.read() - began >= timeout.toNanos()) {
+                return new TimedOut();
+            }
+            // Who prints much stands still until its pipe is read again.
+            look = more ? 0 : Math.min(LONGEST_LOOK, Math.max(SHORTEST_LOOK, 2 * look));
         }
+    }
 
-        private synchronized void add(byte[] chunk, int length) {
-            bytes.write(chunk, 0, Math.min(length, MOST_OUTPUT - bytes.size()));
+    /**
+     * Takes what is there of an output: its beginning is kept, what is too much for one answer is dropped.
+     *
+     * @return whether there was anything
+     */
+    private static boolean take(InputStream from, ByteArrayOutputStream kept) throws IOException {
+        byte[] chunk = new byte[CHUNK];
+        int read = 0;
+        while (read < MOST_READ_AT_ONCE && from.available() > 0) {
+            int length = from.read(chunk);
+            kept.write(chunk, 0, Math.min(length, MOST_OUTPUT - kept.size()));
+            read += length;
         }
-
-        boolean awaitEnd(Duration within) throws InterruptedException {
-            return thread.join(within);
-        }
-
-        synchronized ByteString bytes() {
-            return ByteString.copyFrom(bytes.toByteArray());
-        }
+        return read > 0;
     }
 
     /** Kills a command and all that it has started, except what has lost its parent and got a session of its own. */

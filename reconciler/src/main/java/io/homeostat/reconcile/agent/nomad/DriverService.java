@@ -268,8 +268,8 @@ final class DriverService extends DriverImplBase {
         answer(response, () -> {
             NomadTasks all = tasks.get();
             DrivenTask task = all.get(request.getTaskId());
-            ProcessIdentity beside = all.process(task)
-                    .orElseThrow(() -> TaskFailures.failed("the task has no process now"));
+            ProcessIdentity beside =
+                    all.process(task).orElseThrow(() -> TaskFailures.failed("the task has no process now"));
             return TaskExec.run(
                     TaskExec.command(task, beside, request.getCommandList(), false),
                     duration(request.getTimeout()),

@@ -111,8 +111,8 @@ final class ExecSession implements StreamObserver<ExecTaskStreamingRequest> {
         }
         Setup setup = request.getSetup();
         DrivenTask task = tasks.get(setup.getTaskId());
-        ProcessIdentity beside = tasks.process(task)
-                .orElseThrow(() -> TaskFailures.failed("the task has no process now"));
+        ProcessIdentity beside =
+                tasks.process(task).orElseThrow(() -> TaskFailures.failed("the task has no process now"));
         ProcessBuilder builder = TaskExec.command(task, beside, setup.getCommandList(), setup.getTty());
         Process started;
         if (setup.getTty()) {

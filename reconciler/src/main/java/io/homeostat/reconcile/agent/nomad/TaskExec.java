@@ -54,7 +54,8 @@ final class TaskExec {
         String declared = task.config().getUser();
         Account user = declared.isEmpty()
                 ? Account.ours()
-                : Account.find(declared).orElseThrow(() -> new IOException("there is no user " + declared + " any more"));
+                : Account.find(declared)
+                        .orElseThrow(() -> new IOException("there is no user " + declared + " any more"));
         String directory = TaskDocument.directory(task.config()).toString();
         Map<String, String> environment = new LinkedHashMap<>(user.environment());
         environment.putAll(TaskDocument.variables(task.config(), task.settings()));
@@ -71,7 +72,9 @@ final class TaskExec {
         }
         try {
             if (!groups.isEmpty()) {
-                becoming.add("/bin/sh", "-c", JOINING, "homeostat").addAll(groups).add("--");
+                becoming.add("/bin/sh", "-c", JOINING, "homeostat")
+                        .addAll(groups)
+                        .add("--");
             }
             becoming.add(UserSwitch.tool("setsid"), "--wait");
             if (terminal) {

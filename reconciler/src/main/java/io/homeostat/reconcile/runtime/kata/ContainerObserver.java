@@ -348,9 +348,14 @@ final class ContainerObserver implements InstanceObserver {
                         .probes(GuestMeter.TIMEOUT)
                         .usage(container.containerId())
                         .map(counted -> counted.map(stats -> new Use(
-                                stats.getCpuStats().getCpuUsage().getTotalUsage(),
-                                stats.getMemoryStats().getUsage().getUsage())))
+                                saturated(stats.getCpuStats().getCpuUsage().getTotalUsage()),
+                                saturated(stats.getMemoryStats().getUsage().getUsage()))))
                         .orElse(Optional.empty()));
+    }
+
+    /** The guest counts without a sign. */
+    private static long saturated(long unsigned) {
+        return unsigned < 0 ? Long.MAX_VALUE : unsigned;
     }
 
     @Override

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.github.benmanes.caffeine.cache.Ticker;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -100,6 +101,21 @@ class BoundedCommandTest {
         assertEquals(2 * MEBIBYTE, ended.stdout().size());
         assertEquals('b', ended.stdout().byteAt(2 * MEBIBYTE - 1));
         assertEquals("whole", ended.stderr().toStringUtf8());
+    }
+
+    @Test
+    void whatACommandLeavesRunningHoldsNobodyUp() throws IOException, InterruptedException {
+        ProcessBuilder builder = new ProcessBuilder("/bin/sh", "-c", "sleep 1000 & echo $!");
+
+        BoundedCommand.Ended ended = assertInstanceOf(
+                BoundedCommand.Ended.class,
+                BoundedCommand.run(builder, Duration.ofMinutes(5), Ticker.systemTicker(), () -> false));
+
+        ProcessHandle left = ProcessHandle.of(
+                        Long.parseLong(ended.stdout().toStringUtf8().strip()))
+                .orElseThrow();
+        assertTrue(left.isAlive());
+        left.destroyForcibly();
     }
 
     @Test

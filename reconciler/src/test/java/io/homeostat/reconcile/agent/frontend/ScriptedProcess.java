@@ -235,6 +235,13 @@ public final class ScriptedProcess extends Process {
         }
 
         @Override
+        public int available() {
+            return rest.length > 0
+                    ? rest.length
+                    : pieces.isEmpty() ? 0 : pieces.element().length;
+        }
+
+        @Override
         public int read() {
             throw new UnsupportedOperationException("nobody reads single bytes");
         }

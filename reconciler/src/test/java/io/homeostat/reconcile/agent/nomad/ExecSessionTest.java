@@ -283,10 +283,7 @@ class ExecSessionTest {
     @Test
     void aUserWhoIsGoneIsAFailure() {
         task = new DrivenTask(
-                task.config().toBuilder().setUser("no-such-user").build(),
-                task.settings(),
-                Instant.EPOCH,
-                task.last());
+                task.config().toBuilder().setUser("no-such-user").build(), task.settings(), Instant.EPOCH, task.last());
 
         assertEquals(
                 "there is no user no-such-user any more",

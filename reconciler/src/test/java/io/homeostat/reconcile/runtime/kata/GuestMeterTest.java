@@ -33,6 +33,8 @@ import java.util.Optional;
 import java.util.Queue;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.api.Timeout;
 
 /** What guests and containers use, as their agents count it, and what agents say of themselves. */
@@ -217,18 +219,19 @@ class GuestMeterTest extends KataTestBed {
         assertNotMeasured(instance);
     }
 
-    @Test
-    void aContainerUsesWhatItsControlGroupCounts() throws Exception {
+    @ParameterizedTest
+    @CsvSource({"77, 77", "-1, 9223372036854775807"})
+    void aContainerUsesWhatItsControlGroupCountsWithoutASign(long counted, long shown) throws Exception {
         scene.runningSandbox();
         Instance instance = scene.runningContainer(container());
         scene.app().count(stats -> {
             stats.getCpuStatsBuilder().getCpuUsageBuilder().setTotalUsage(9);
-            stats.getMemoryStatsBuilder().getUsageBuilder().setUsage(77);
+            stats.getMemoryStatsBuilder().getUsageBuilder().setUsage(counted);
         });
         ContainerObserver observer =
                 scene.closed(new ContainerObserver(scene.machine(), scene.containers(scene.machine())));
 
-        assertEquals(77, memory(observer, instance));
+        assertEquals(shown, memory(observer, instance));
     }
 
     @Test
