@@ -3,6 +3,7 @@ package io.homeostat.desired.platform;
 import static java.lang.foreign.ValueLayout.ADDRESS;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 
+import com.google.common.collect.ImmutableList;
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.FunctionDescriptor;
@@ -13,6 +14,7 @@ import java.nio.file.AccessDeniedException;
 import java.nio.file.DirectoryStream;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.FileSystemException;
+import java.nio.file.FileSystemLoopException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
@@ -20,6 +22,9 @@ import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.PosixFilePermission;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.List;
 import java.util.Objects;
 import java.util.Set;
 import java.util.UUID;
@@ -38,6 +43,9 @@ public final class NewFile implements AutoCloseable {
 
     /** O_PATH | O_DIRECTORY | O_CLOEXEC, open(2). */
     private static final int DIRECTORY = 010000000 | 0200000 | 02000000;
+
+    /** As many as the kernel follows. */
+    private static final int MOST_LINKS = 40;
 
     private static final MethodHandle OPEN = function("open", FunctionDescriptor.of(JAVA_INT, ADDRESS, JAVA_INT));
     private static final MethodHandle CLOSE = function("close", FunctionDescriptor.of(JAVA_INT, JAVA_INT));
@@ -82,9 +90,7 @@ public final class NewFile implements AutoCloseable {
         boolean trusted = false;
         try {
             Path real = Files.readSymbolicLink(result.directory);
-            trusted = real.equals(directory)
-                    || !TrustedPath.isRoot()
-                    || TrustedPath.objectionOfRoot(directory).isEmpty();
+            trusted = real.equals(directory) || !TrustedPath.isRoot() || real.equals(meant(directory));
             if (!trusted) {
                 throw new FileSystemException(
                         directory.toString(),
@@ -97,6 +103,27 @@ public final class NewFile implements AutoCloseable {
                 result.close();
             }
         }
+    }
+
+    /** Where a path leads without the links that others can change: what is named there is no link, or others have put it there. */
+    private static Path meant(Path path) throws IOException {
+        Deque<Path> names = new ArrayDeque<>();
+        path.forEach(names::add);
+        Path at = path.getRoot();
+        for (int links = 0; !names.isEmpty(); ) {
+            Path next = at.resolve(names.removeFirst()).normalize();
+            if (!Files.isSymbolicLink(next) || TrustedPath.objectionOfRoot(at).isPresent()) {
+                at = next;
+            } else if (++links > MOST_LINKS) {
+                throw new FileSystemLoopException(path.toString());
+            } else {
+                Path target = at.resolve(Files.readSymbolicLink(next));
+                at = path.getRoot();
+                List<Path> all = ImmutableList.copyOf(target);
+                all.reversed().forEach(names::addFirst);
+            }
+        }
+        return at;
     }
 
     /** Has it get another name in its directory than the one that it was made for. */

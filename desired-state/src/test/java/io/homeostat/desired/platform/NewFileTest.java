@@ -118,6 +118,8 @@ class NewFileTest {
         Path link = Files.createSymbolicLink(home.resolve("link"), elsewhere);
         NewFile.of(link.resolve("file")).close();
         Files.setAttribute(home, "unix:uid", 65_534);
+        Path ours = Files.createSymbolicLink(root.resolve("ours"), Path.of("theirs/../home"));
+        NewFile.of(ours.resolve("file")).close();
 
         FileSystemException refused = assertThrows(
                 FileSystemException.class,

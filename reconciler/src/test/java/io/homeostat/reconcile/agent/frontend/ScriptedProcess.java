@@ -236,9 +236,7 @@ public final class ScriptedProcess extends Process {
 
         @Override
         public int available() {
-            return rest.length > 0
-                    ? rest.length
-                    : pieces.isEmpty() ? 0 : pieces.element().length;
+            return rest.length > 0 ? rest.length : pieces.isEmpty() ? 0 : pieces.element().length;
         }
 
         @Override
