@@ -407,7 +407,8 @@ public final class DriverSession implements AutoCloseable {
                         stub -> stub.taskConfigSchema(TaskConfigSchemaRequest.getDefaultInstance()))
                 .getSpec());
         while (true) {
-            FutureTask<Spec> asked = taskSchema.updateAndGet(known -> known == null ? asking : known);
+            FutureTask<Spec> known = taskSchema.compareAndExchange(null, asking);
+            FutureTask<Spec> asked = known == null ? asking : known;
             asked.run();
             try {
                 return asked.get();

@@ -100,7 +100,8 @@ public final class BoundedCommand {
         long look = SHORTEST_LOOK;
         while (true) {
             boolean ended = process.waitFor(look, TimeUnit.MILLISECONDS);
-            boolean more = take(stdout, out) | take(stderr, errors);
+            boolean printed = take(stdout, out);
+            boolean more = take(stderr, errors) || printed;
             if (ended) {
                 return new Ended(
                         process.exitValue(),
