@@ -166,8 +166,11 @@ public final class SecretMask {
                 Pattern.compile("(?i)\\b(?:bearer|basic)[ \\t]{1,3}([A-Za-z0-9._~+/=-]{4,4096})");
         private static final Pattern WEB_TOKEN =
                 Pattern.compile("(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{8,4096}\\.[A-Za-z0-9_.-]{1,8192}");
-        private static final Pattern PRIVATE_KEY =
-                Pattern.compile("-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----([^\"]{0,20000}?)(?:-----END|\\z)");
+        private static final Pattern PRIVATE_KEY = Pattern.compile("-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----");
+        private static final String END_OF_KEY = "-----END";
+
+        /** In characters. */
+        private static final int LONGEST_KEY = 20_000;
 
         private Patterns() {}
 
@@ -182,7 +185,7 @@ public final class SecretMask {
             named(OPTION.matcher(text), text, secret);
             groups(SCHEME.matcher(text), 1, secret);
             groups(WEB_TOKEN.matcher(text), 0, secret);
-            groups(PRIVATE_KEY.matcher(text), 1, secret);
+            keys(text, secret);
         }
 
         /** Whether the value of something with this name, such as an option, is a secret. */
@@ -197,13 +200,51 @@ public final class SecretMask {
         }
 
         private static void named(Matcher found, String text, BitSet secret) {
+            // Where values end that have others in them, which end there, too: it is not looked for anew for each of them.
+            int endOfWord = 0;
+            int endOfLine = 0;
             while (found.find()) {
+                if (isError(found, text)) {
+                    continue;
+                }
                 int from = found.end();
-                int end = valueEnd(text, from, found.group().regionMatches(true, 0, "authorization", 0, 13));
-                if (!isError(found, text) && hasLetterOrDigit(text, from, end)) {
+                boolean line = found.group().regionMatches(true, 0, "authorization", 0, 13);
+                int known = line ? endOfLine : endOfWord;
+                int end = from < known ? known : valueEnd(text, from, line);
+                if (hasLetterOrDigit(text, from, end)) {
                     secret.set(from, end);
                 }
+                if ("\"'\\".indexOf(text.charAt(from)) < 0) {
+                    endOfLine = line ? end : endOfLine;
+                    endOfWord = line ? endOfWord : end;
+                }
             }
+        }
+
+        /** Of private keys, which end as they should, or with the text, and have no quotes. */
+        private static void keys(String text, BitSet secret) {
+            Matcher begin = PRIVATE_KEY.matcher(text);
+            int end = 0;
+            int quote = 0;
+            for (int from = 0; from < text.length() && begin.find(from); ) {
+                from = begin.end();
+                // Looked for once each, not anew for each beginning.
+                end = next(text, END_OF_KEY, from, end);
+                quote = next(text, "\"", from, quote);
+                if (end <= quote && end - from <= LONGEST_KEY) {
+                    secret.set(from, end);
+                    from = end;
+                }
+            }
+        }
+
+        /** Where something is from there on, if it is not known to be; the end of the text when it is not there. */
+        private static int next(String text, String wanted, int from, int known) {
+            if (known >= from) {
+                return known;
+            }
+            int found = text.indexOf(wanted, from);
+            return found < 0 ? text.length() : found;
         }
 
         /** Whether what follows is said of what has this name: {@code /run/secrets/token: No such file or directory}. */
@@ -214,7 +255,12 @@ public final class SecretMask {
 
         /** What a parser calls a token may be a mere bracket. */
         private static boolean hasLetterOrDigit(String text, int from, int end) {
-            return text.substring(from, end).chars().anyMatch(Character::isLetterOrDigit);
+            for (int i = from; i < end; i++) {
+                if (Character.isLetterOrDigit(text.charAt(i))) {
+                    return true;
+                }
+            }
+            return false;
         }
 
         /** Where the value that begins here ends: at its quote, at the end of the word or, for an authorization, of the line. */

@@ -15,6 +15,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class SecretMaskTest {
     @ParameterizedTest
@@ -224,6 +225,26 @@ class SecretMaskTest {
         assertEquals(
                 "plugin unplug (masked)! info true 8080 ab    ",
                 mask.mask("plugin unplug plug! info true 8080 ab    "));
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "-----BEGIN PRIVATE KEY-----",
+                "-----BEGIN PRIVATE KEY-----\"",
+                "authorization:",
+                "token=",
+                "authorization:token=",
+                "token='",
+                "token=\\\"",
+                "-token ",
+                "basic ",
+                "eyJabcdefgh ",
+                "https://a:b@"
+            })
+    void whatIsRepeatedIsNotLookedThroughForEachTime(String text) {
+        ProcessorTime.assertGrowsWithTheTextOnly(size ->
+                assertFalse(new SecretMask().mask(text.repeat(1_000 * size)).isEmpty()));
     }
 
     @Test
