@@ -6,6 +6,7 @@ import io.homeostat.actuate.fetch.DownloadAttempt.Fetched;
 import io.homeostat.actuate.fetch.DownloadAttempt.Fetched.Body;
 import io.homeostat.actuate.fetch.Timing.Deadline;
 import io.homeostat.desired.model.Redaction;
+import io.homeostat.desired.platform.ChunkSizes;
 import io.homeostat.desired.platform.HttpRequests;
 import io.homeostat.desired.state.history.FailureCause;
 import io.homeostat.desired.state.history.FailureCause.Kind;
@@ -341,12 +342,6 @@ final class HttpFetch implements AutoCloseable {
         /** The number of buffers that a part may have; the client makes one of each chunk. */
         private static final int FEW = 4;
 
-        /** So many chunks are parsed whatever is in them, which takes less than a second of a processor. */
-        private static final int MANY = 100_000;
-
-        /** Bytes that more chunks have on average. To parse shorter ones takes longer than any network. */
-        private static final int SHORTEST = 16;
-
         /** A client for this answer alone: nothing but its shutdown closes a connection with an invalid answer. */
         final HttpClient client = HttpRequests.client().build();
 
@@ -354,8 +349,7 @@ final class HttpFetch implements AutoCloseable {
         private final CompletableFuture<Flow.Subscription> subscription = new CompletableFuture<>();
         private Iterator<ByteBuffer> rest = Collections.emptyIterator();
         private ByteBuffer current = ByteBuffer.allocate(0);
-        private long chunks;
-        private long bytes;
+        private final ChunkSizes sizes = new ChunkSizes();
         private boolean reading;
 
         HttpBody() {
@@ -442,12 +436,14 @@ final class HttpFetch implements AutoCloseable {
                         throw deadline.expired();
                     }
                     case Part.Bytes(List<ByteBuffer> buffers, int more) -> {
-                        chunks += more;
-                        bytes +=
-                                buffers.stream().mapToInt(ByteBuffer::remaining).sum();
-                        if (chunks > MANY && bytes / chunks < SHORTEST) {
-                            throw FailedAttempt.invalidAnswer(
-                                    ": it comes in chunks of less than " + SHORTEST + " bytes", null);
+                        try {
+                            sizes.add(
+                                    more,
+                                    buffers.stream()
+                                            .mapToLong(ByteBuffer::remaining)
+                                            .sum());
+                        } catch (ProtocolException e) {
+                            throw FailedAttempt.invalidAnswer(": " + e.getMessage(), null);
                         }
                         rest = buffers.iterator();
                         ask(1);

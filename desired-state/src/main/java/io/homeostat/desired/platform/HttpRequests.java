@@ -7,6 +7,7 @@ import com.google.common.base.Strings;
 import com.google.common.collect.ImmutableSet;
 import com.google.common.net.InetAddresses;
 import com.google.common.primitives.Ints;
+import java.io.InputStream;
 import java.net.Inet6Address;
 import java.net.InetAddress;
 import java.net.ProtocolException;
@@ -16,6 +17,7 @@ import java.net.UnknownHostException;
 import java.net.http.HttpClient;
 import java.net.http.HttpHeaders;
 import java.net.http.HttpRequest;
+import java.net.http.HttpResponse.BodyHandler;
 import java.util.Arrays;
 import java.util.Base64;
 import java.util.HexFormat;
@@ -75,6 +77,11 @@ public final class HttpRequests {
                 // The client's HTTP/2 answers each PING, and keeps answers that the server does not read without end.
                 .version(HttpClient.Version.HTTP_1_1)
                 .followRedirects(HttpClient.Redirect.NEVER);
+    }
+
+    /** The content of an answer of such a server, as it comes; to read it fails where that is in chunks of a few bytes. */
+    public static BodyHandler<InputStream> body() {
+        return _ -> new CheckedBody();
     }
 
     /**

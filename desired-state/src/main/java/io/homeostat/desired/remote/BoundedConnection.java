@@ -14,7 +14,6 @@ import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
-import java.net.http.HttpResponse.BodyHandlers;
 import java.security.SecureRandom;
 import java.time.Duration;
 import java.util.List;
@@ -71,7 +70,7 @@ final class BoundedConnection implements HttpConnection {
                                                 ? BodyPublishers.noBody()
                                                 : BodyPublishers.ofByteArray(sent.toByteArray()))
                                 .build(),
-                        BodyHandlers.ofInputStream());
+                        HttpRequests.body());
             } catch (IOException | RuntimeException e) {
                 // Not as the cause: what is at the bottom of it has no words, or quotes the URL.
                 throw new IOException(HttpGet.words(uri, e));

@@ -4,12 +4,14 @@ import com.google.protobuf.ByteString;
 import com.google.protobuf.UnsafeByteOperations;
 import io.homeostat.desired.model.Redaction;
 import io.homeostat.desired.platform.GzipMembers;
+import io.homeostat.desired.platform.HttpRequests;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.PushbackInputStream;
 import java.net.ConnectException;
 import java.net.HttpURLConnection;
 import java.net.InetAddress;
+import java.net.ProtocolException;
 import java.net.URI;
 import java.net.UnknownHostException;
 import java.net.http.HttpClient;
@@ -17,7 +19,6 @@ import java.net.http.HttpConnectTimeoutException;
 import java.net.http.HttpHeaders;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
-import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.channels.UnresolvedAddressException;
 import java.time.Duration;
 import java.util.zip.ZipException;
@@ -109,7 +110,7 @@ final class HttpGet {
         TimeLimit limit = new TimeLimit(LIMIT);
         boolean complete = false;
         try {
-            Begun begun = limit.within(() -> Begun.of(client.send(request, BodyHandlers.ofInputStream())));
+            Begun begun = limit.within(() -> Begun.of(client.send(request, HttpRequests.body())));
             if (begun.isLarge()) {
                 if (large == null) {
                     throw new FetchFailure("it has more than " + (LargeSetLock.SMALL >> 20) + " MiB");
@@ -165,6 +166,9 @@ final class HttpGet {
             case UnknownHostException unknown -> "the host " + host + " can't be found";
             case ZipException damaged -> "the answer of " + host + " is damaged: " + message(damaged);
             case SSLException tls -> "no secure connection to " + host + ": " + message(tls);
+            case IOException other
+            when other.getCause() instanceof ProtocolException invalid ->
+                "the answer of " + host + " is not taken: " + message(invalid);
             case IOException other -> "no answer of " + host + ": " + message(other);
             // The JDK's client throws anything at what it does not expect.
             default ->

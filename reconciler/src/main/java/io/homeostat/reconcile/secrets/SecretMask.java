@@ -200,7 +200,8 @@ public final class SecretMask {
         }
 
         private static void named(Matcher found, String text, BitSet secret) {
-            // Where values end that have others in them, which end there, too: it is not looked for anew for each of them.
+            // Where values end that have others in them, which end there, too: it is not looked for anew for each of
+            // them.
             int endOfWord = 0;
             int endOfLine = 0;
             while (found.find()) {
