@@ -10,8 +10,10 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
 import java.time.Duration;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
 
@@ -138,22 +140,39 @@ public final class BoundedCommand {
     /** Kills a command and all that it has started, except what has lost its parent and got a session of its own. */
     public static void kill(Process process) {
         List<ProcessHandle> below = process.descendants().toList();
-        process.destroyForcibly();
-        below.forEach(ProcessHandle::destroyForcibly);
         try {
-            // Their number is not given to another process as long as any of them lives. What it is now, if it is not
-            // ours, is a stranger.
-            if (!process.isAlive() && PROC_FS.stat(process.pid()).isPresent()) {
-                return;
+            // By number and time of birth, as both are another one's once they are dead.
+            Set<Stat> killed = new HashSet<>();
+            PROC_FS.stat(process.pid()).filter(stat -> process.isAlive()).ifPresent(killed::add);
+            for (ProcessHandle each : below) {
+                PROC_FS.stat(each.pid()).filter(stat -> each.isAlive()).ifPresent(killed::add);
             }
-            Signals signals = new Signals(PROC_FS);
-            for (Stat one : PROC_FS.processes()) {
-                if (one.session() == process.pid()) {
-                    boolean _ = signals.send(one.pid(), one.startTicks(), SIGKILL);
-                }
-            }
+            process.destroyForcibly();
+            below.forEach(ProcessHandle::destroyForcibly);
+            killSessions(killed);
         } catch (IOException e) {
             throw new UncheckedIOException("what a command has started could not be killed", e);
+        }
+    }
+
+    /** Kills what is in the sessions that these have led. */
+    private static void killSessions(Set<Stat> leaders) throws IOException {
+        Set<Long> sessions = new HashSet<>();
+        for (Stat leader : leaders) {
+            // A session has the number of its leader, which no other process gets as long as any in it lives. What has it
+            // now, if it is not the leader, is a stranger.
+            if (leader.session() == leader.pid()
+                    && PROC_FS.stat(leader.pid())
+                            .filter(stat -> stat.startTicks() != leader.startTicks())
+                            .isEmpty()) {
+                sessions.add(leader.pid());
+            }
+        }
+        Signals signals = new Signals(PROC_FS);
+        for (Stat one : PROC_FS.processes()) {
+            if (sessions.contains(one.session())) {
+                boolean _ = signals.send(one.pid(), one.startTicks(), SIGKILL);
+            }
         }
     }
 }

@@ -31,9 +31,12 @@ import java.util.function.BooleanSupplier;
 final class TaskExec {
     private static final ProcFs PROC_FS = new ProcFs();
 
-    /** Joins the groups whose files come before "--", and becomes what follows. */
+    /**
+     * Joins the groups whose files come before "--", and runs what follows. It is the parent of that, as the JVM never collects what has itself
+     * traced by its parent; with another command after it, no shell executes the last one in its own place.
+     */
     private static final String JOINING =
-            "until [ \"$1\" = -- ]; do echo 0 >\"$1\" || exit 126; shift; done; shift; exec \"$@\"";
+            "until [ \"$1\" = -- ]; do echo 0 >\"$1\" || exit 126; shift; done; shift; \"$@\"; exit $?";
 
     private TaskExec() {}
 
@@ -71,11 +74,7 @@ final class TaskExec {
             throw new IOException("the process of the task has ended");
         }
         try {
-            if (!groups.isEmpty()) {
-                becoming.add("/bin/sh", "-c", JOINING, "homeostat")
-                        .addAll(groups)
-                        .add("--");
-            }
+            becoming.add("/bin/sh", "-c", JOINING, "homeostat").addAll(groups).add("--");
             becoming.add(UserSwitch.tool("setsid"), "--wait");
             if (terminal) {
                 becoming.add("--ctty");

@@ -1,5 +1,7 @@
 package io.homeostat.reconcile.agent.frontend;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
@@ -130,6 +132,22 @@ class BoundedCommandTest {
                         TIMEOUT,
                         ticker,
                         isCancelled::get));
+    }
+
+    /** As one that has lost its parent is, in a session that a command below the process leads. */
+    @Test
+    void killingKillsWhatIsInASessionOfItsOwnBelowTheProcess() throws IOException {
+        Process process = new ProcessBuilder(
+                        "/bin/sh", "-c", "setsid --wait /bin/sh -c '(sleep 1000 & echo $!); sleep 1000'; exit $?")
+                .start();
+        ProcessHandle orphan = ProcessHandle.of(
+                        Long.parseLong(process.inputReader(UTF_8).readLine()))
+                .orElseThrow();
+        assertTrue(orphan.isAlive());
+
+        BoundedCommand.kill(process);
+
+        await().atMost(TIMEOUT).until(() -> !orphan.isAlive() && !process.isAlive());
     }
 
     @Test
