@@ -9,7 +9,6 @@ import io.homeostat.desired.platform.MountTable.Mount;
 import java.io.IOException;
 import java.nio.file.FileSystemException;
 import java.nio.file.Files;
-import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.Optional;
 
@@ -88,7 +87,8 @@ public final class UserMounts {
                 }
             }
             return Optional.empty();
-        } catch (NoSuchFileException e) {
+        } catch (FileSystemException e) {
+            // It is not there, or a link of root's that leads nowhere: whoever looks at it says so.
             return Optional.empty();
         }
     }

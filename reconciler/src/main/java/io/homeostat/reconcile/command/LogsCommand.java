@@ -125,6 +125,7 @@ public record LogsCommand(Selection selection, Instant since, OptionalInt tail, 
         ImmutableSet.Builder<WorkloadId> unknown = ImmutableSet.builder();
         PrintStream out = output(workspace);
         boolean mattersWhen = (timestamps || !since.equals(Instant.EPOCH)) && !isNoting(workspace);
+        boolean isAnyHidden = false;
         try {
             for (WorkloadId id : workloads) {
                 Optional<String> hidden = hidden(id, workspace.layout());
@@ -132,7 +133,8 @@ public record LogsCommand(Selection selection, Instant since, OptionalInt tail, 
                     throw new CommandFailure(hidden.get());
                 }
                 if (hidden.isPresent()) {
-                    console.say(hidden.get());
+                    console.failPart(workspace.word(), hidden.get());
+                    isAnyHidden = true;
                     continue;
                 }
                 boolean any = false;
@@ -180,7 +182,7 @@ public record LogsCommand(Selection selection, Instant since, OptionalInt tail, 
                     source.log().goOn();
                 }
             } while (true);
-            return missing.isEmpty() ? ExitStatus.OK : ExitStatus.FAILED;
+            return missing.isEmpty() && !isAnyHidden ? ExitStatus.OK : ExitStatus.FAILED;
         } finally {
             sources.forEach(source -> source.log().close());
             if (!out.equals(console.out())) {
