@@ -11,6 +11,12 @@ import org.jspecify.annotations.Nullable;
 
 /** The certificates of a connection as agent.yaml names them. Read each time, since they are replaced while agents run. */
 public final class ClientTls {
+    /**
+     * Seconds that a session is kept: with more than the seven days that a ticket lives, the JDK takes none (TLS 1.3, NewSessionTicket). It would
+     * keep all that a server sends for as long as the connection lives.
+     */
+    static final int NO_TICKETS = 8 * 24 * 60 * 60;
+
     private ClientTls() {}
 
     /**
@@ -21,6 +27,7 @@ public final class ClientTls {
      */
     public static SslContextBuilder configure(SslContextBuilder builder, @Nullable Tls tls, String setting)
             throws IOException {
+        builder.sessionTimeout(NO_TICKETS).sessionCacheSize(1);
         String ca = tls == null ? null : tls.ca();
         if (ca != null) {
             Optional<TrustedPath.Objection> objection = TrustedPath.objectionOfRoot(Path.of(ca));

@@ -18,6 +18,7 @@ import java.net.http.HttpClient;
 import java.net.http.HttpHeaders;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse.BodyHandler;
+import java.security.NoSuchAlgorithmException;
 import java.util.Arrays;
 import java.util.Base64;
 import java.util.HexFormat;
@@ -25,6 +26,7 @@ import java.util.Optional;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
+import javax.net.ssl.SSLContext;
 
 /** Clients of web servers, and requests to URLs that may name a user: what quotes a request's URL can't quote a password. */
 public final class HttpRequests {
@@ -74,9 +76,22 @@ public final class HttpRequests {
      */
     public static HttpClient.Builder client() {
         return HttpClient.newBuilder()
+                .sslContext(withoutTickets())
                 // The client's HTTP/2 answers each PING, and keeps answers that the server does not read without end.
                 .version(HttpClient.Version.HTTP_1_1)
                 .followRedirects(HttpClient.Redirect.NEVER);
+    }
+
+    /** That of the JDK, which goes by the machine's authorities. */
+    private static SSLContext withoutTickets() {
+        try {
+            SSLContext context = SSLContext.getDefault();
+            context.getClientSessionContext().setSessionTimeout(ClientTls.NO_TICKETS);
+            context.getClientSessionContext().setSessionCacheSize(1);
+            return context;
+        } catch (NoSuchAlgorithmException e) {
+            throw new IllegalStateException("this JVM can't make secure connections: " + e.getMessage(), e);
+        }
     }
 
     /** The content of an answer of such a server, as it comes; to read it fails where that is in chunks of a few bytes. */
