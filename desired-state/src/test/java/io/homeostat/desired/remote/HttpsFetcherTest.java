@@ -276,7 +276,10 @@ final class HttpsFetcherTest {
             // Its own, as of each connection.
             assertEquals(
                     1,
-                    Collections.list(client.sslContext().getClientSessionContext().getIds()).size());
+                    Collections.list(client.sslContext()
+                                    .getClientSessionContext()
+                                    .getIds())
+                            .size());
         } finally {
             secure.stop(0);
         }

@@ -159,7 +159,8 @@ public final class BoundedCommand {
     private static void killSessions(Set<Stat> leaders) throws IOException {
         Set<Long> sessions = new HashSet<>();
         for (Stat leader : leaders) {
-            // A session has the number of its leader, which no other process gets as long as any in it lives. What has it
+            // A session has the number of its leader, which no other process gets as long as any in it lives. What has
+            // it
             // now, if it is not the leader, is a stranger.
             if (leader.session() == leader.pid()
                     && PROC_FS.stat(leader.pid())
